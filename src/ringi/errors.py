@@ -1,0 +1,168 @@
+"""Everything Ringi raises on purpose.
+
+RingiError
+├── InvalidError            bad input; `errors` names each field and what to do          422
+├── NotFoundError           absent, or another tenant's: the two look alike              404
+├── ForbiddenError          this principal may not do that                               403
+├── ConflictError           the record is not in the state the caller thought            409
+│   ├── FinalError          decided, cancelled or expired already; tells the winner
+│   ├── DigestMismatchError what was shown to the caller is not what is stored
+│   ├── ClaimedError        somebody else holds the claim
+│   ├── DifferentAskError   the id exists with other content
+│   └── ThreadBusyError     the thread runs or waits for a person
+├── FenceError              a newer worker holds this thread
+├── LimitError              too many open requests, asks or streams                      429
+├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
+├── WaitTimeoutError        nobody answered in time; the request stays open
+├── NotAuthorisedError      what is about to run is not what a person authorised
+├── MissingExtraError       an optional dependency is not installed
+└── SettingError            a setting or URL has no meaning here
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class FieldError(NamedTuple):
+    """One thing wrong with one field; `field` is a dotted path, '' for the whole."""
+
+    field: str
+    message: str
+
+
+class RingiError(Exception):
+    """Base of all errors that Ringi raises on purpose."""
+
+
+class InvalidError(RingiError):
+    """The input breaks a rule; `errors` has one entry for each broken field."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("; ".join(f"{e.field or 'body'}: {e.message}" for e in self.errors))
+
+    @classmethod
+    def of(cls, field: str, message: str) -> InvalidError:
+        """Return the error for one field."""
+        return cls([FieldError(field, message)])
+
+
+class NotFoundError(RingiError):
+    """There is no such thing, or it is not yours to know of."""
+
+    def __init__(self, kind: str, id: str) -> None:
+        self.kind, self.id = kind, id
+        super().__init__(f"no {kind} {id!r}")
+
+
+class ForbiddenError(RingiError):
+    """The caller is known but may not do this."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+
+
+class ConflictError(RingiError):
+    """The stored record is not in the state that the caller assumed; read it again."""
+
+    def __init__(self, what: str = "the record changed meanwhile: read it again and retry") -> None:
+        super().__init__(what)
+
+
+class FinalError(ConflictError):
+    """The request has ended; `winner` says how, who and when."""
+
+    def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
+        self.id, self.status, self.winner = id, status, winner
+        who = f" by {winner['responder']} at {winner['at']}" if winner else ""
+        super().__init__(f"request {id!r} is already {status}{who}")
+
+
+class DigestMismatchError(ConflictError):
+    """The digest sent back is not that of the stored request."""
+
+    def __init__(self, id: str, digest: str) -> None:
+        self.id, self.digest = id, digest
+        super().__init__(f"digest {digest!r} is not that of request {id!r}: read it again")
+
+
+class ClaimedError(ConflictError):
+    """Somebody else holds the claim."""
+
+    def __init__(self, id: str, claimed_by: str) -> None:
+        self.id, self.claimed_by = id, claimed_by
+        super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait for the release")
+
+
+class DifferentAskError(ConflictError):
+    """The id is taken by a request with other content."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        super().__init__(f"request {id!r} exists with other content: choose another id")
+
+
+class ThreadBusyError(ConflictError):
+    """The thread runs, or waits for a person; new input would drop the question."""
+
+    def __init__(self, id: str, status: str) -> None:
+        self.id, self.status = id, status
+        super().__init__(f"thread {id!r} is {status}: answer its requests or cancel it first")
+
+
+class FenceError(RingiError):
+    """A newer worker holds the thread; this one may neither commit nor print."""
+
+    def __init__(self, id: str, fence: int) -> None:
+        self.id, self.fence = id, fence
+        super().__init__(f"thread {id!r}: fence {fence} is old, a newer worker took over")
+
+
+class LimitError(RingiError):
+    """A limit is reached; try again after `retry_after` seconds."""
+
+    def __init__(self, what: str, retry_after: float = 1.0) -> None:
+        self.retry_after = retry_after
+        super().__init__(what)
+
+
+class UnavailableError(RingiError):
+    """The store cannot answer now; nothing was acknowledged, retrying is safe."""
+
+    def __init__(self, why: str, retry_after: float = 1.0) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"the store is unavailable ({why}): retry in {retry_after:g} s")
+
+
+class WaitTimeoutError(RingiError):
+    """Nobody answered within the time the caller was ready to wait."""
+
+    def __init__(self, id: str, timeout: float) -> None:
+        self.id, self.timeout = id, timeout
+        super().__init__(f"no answer to request {id!r} in {timeout:g} s; it stays open")
+
+
+class NotAuthorisedError(RingiError):
+    """What is about to run is not what a person authorised; it must not run."""
+
+    def __init__(self, id: str, why: str) -> None:
+        self.id = id
+        super().__init__(f"request {id!r} does not authorise this: {why}")
+
+
+class MissingExtraError(RingiError):
+    """An optional part of Ringi is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
+
+
+class SettingError(RingiError):
+    """A setting, an option or a URL has no meaning here."""
+
+    def __init__(self, name: str, value: object, remedy: str) -> None:
+        self.name, self.value = name, value
+        super().__init__(f"{name}={value!r}: {remedy}")
