@@ -45,11 +45,10 @@ def usage(_: list[str]) -> None:
 def setup(_: list[str]) -> None:
     """Make .venv what requirements.lock and pyproject.toml say."""
     create_environment()
+    once("packages", [LOCK], [UV, "pip", "sync", "--quiet", "--require-hashes", str(LOCK)])
+    # A sync removes what the lock does not name, ringi first of all.
     install = [UV, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
-    synced = once("packages", [LOCK], [UV, "pip", "sync", "--quiet", "--require-hashes", str(LOCK)])
-    if synced:
-        forget("ringi")
-    once("ringi", [ROOT / "pyproject.toml"], install)
+    once("ringi", [LOCK, ROOT / "pyproject.toml"], install)
 
 
 def demo(arguments: list[str]) -> None:
@@ -127,20 +126,13 @@ def locked(package: str) -> str:
     return next(entry for entry in entries if entry.startswith(f"{package}=="))
 
 
-def once(title: str, sources: list[Path], command: list[str]) -> bool:
-    """Run a step unless it was done for these very sources; tell whether it ran."""
+def once(title: str, sources: list[Path], command: list[str]) -> None:
+    """Run a step unless it was done for these very sources."""
     stamp = VENV / f"{title}.stamp"
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return False
-    step(f"install {title}", command)
-    stamp.write_text(wanted)
-    return True
-
-
-def forget(title: str) -> None:
-    """Make `once` run that step again."""
-    (VENV / f"{title}.stamp").unlink(missing_ok=True)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        step(f"install {title}", command)
+        stamp.write_text(wanted)
 
 
 def build_page(*options: str) -> None:

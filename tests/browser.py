@@ -25,6 +25,12 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 
+LAUNCHER = """#!/bin/sh
+export LD_LIBRARY_PATH="{libraries}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="{libraries}/fonts.conf"
+exec "{program}" "$@"
+"""
+
 
 class BrowserError(Exception):
     """No Chromium could be found or fetched."""
@@ -84,18 +90,14 @@ def _unpack(packed: Path, launcher: Path) -> None:
     program, libraries = CACHE / "chromium.bin", CACHE / "libraries"
     program.write_bytes(_decompress(packed / "chromium.br"))
     program.chmod(0o755)
-    for archive in ("al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br"):
-        if (packed / archive).exists():
-            with tarfile.open(fileobj=io.BytesIO(_decompress(packed / archive))) as tar:
-                tar.extractall(libraries, filter="data")
+    for archive in ("al2023.tar.br", "fonts.tar.br"):
+        with tarfile.open(fileobj=io.BytesIO(_decompress(packed / archive))) as tar:
+            tar.extractall(libraries, filter="data")
+    fonts = f"<fontconfig><dir>{libraries / 'fonts'}</dir><cachedir>{CACHE}</cachedir></fontconfig>"
+    (libraries / "fonts.conf").write_text(fonts)
     # Written last: its presence says that all the rest is complete.
-    launcher.write_text(_launcher(program, libraries / "lib"))
+    launcher.write_text(LAUNCHER.format(program=program, libraries=libraries))
     launcher.chmod(0o755)
-
-
-def _launcher(program: Path, libraries: Path) -> str:
-    path = f"{libraries}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
-    return f'#!/bin/sh\nexport LD_LIBRARY_PATH="{path}"\nexec "{program}" "$@"\n'
 
 
 def _decompress(path: Path) -> bytes:
@@ -107,7 +109,8 @@ def _decompress(path: Path) -> bytes:
 
 def _from_playwright() -> Path:
     _run(sys.executable, "-m", "playwright", "install", "chromium")
-    script = "from playwright.sync_api import sync_playwright as p\nwith p() as q: print(q.chromium.executable_path)"
+    script = "from playwright.sync_api import sync_playwright as start\n"
+    script += "with start() as playwright: print(playwright.chromium.executable_path)"
     return Path(_run(sys.executable, "-c", script).strip())
 
 
@@ -120,9 +123,7 @@ def _from_apt() -> Path:
 
 
 def _run(*command: str | Path) -> str:
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=True
-    )
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=True)
     return done.stdout
 
 

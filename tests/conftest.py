@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
-
+from playwright.async_api import Browser, Page, async_playwright
 from tests import browser as chromiums
 from tests import servers
 
@@ -18,7 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what uses the browser in the loop to which the browser belongs."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"))
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +49,16 @@ def chromium() -> Path:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium: Path) -> AsyncIterator[Browser]:
-    """A running Chromium; take a new context for each test."""
+    """A running Chromium. Async fixtures that touch it need `loop_scope="session"` as well."""
     async with async_playwright() as playwright:
-        running = await playwright.chromium.launch(
-            executable_path=chromium, args=chromiums.ARGUMENTS
-        )
+        running = await playwright.chromium.launch(executable_path=chromium, args=chromiums.ARGUMENTS)
         yield running
         await running.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """An empty page with cookies and storage of its own."""
+    context = await browser.new_context()
+    yield await context.new_page()
+    await context.close()

@@ -163,7 +163,7 @@ def _create_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
     if account:
         os.chown(data, account["user"], account["group"])
     options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
-    command = [initdb, "-D", data, *options]
+    command: list[str | Path] = [initdb, "-D", data, *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **account)
     if done.returncode:
         raise ServerError.not_started(initdb, done.stdout + done.stderr)
@@ -177,14 +177,10 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _running(
-    command: list[Any], folder: Path, is_ready: Callable[[Path], bool], **account: Any
-) -> Iterator[None]:
+def _running(command: list[Any], folder: Path, is_ready: Callable[[Path], bool], **account: Any) -> Iterator[None]:
     log = folder / "log"
     with log.open("w") as output:
-        process = subprocess.Popen(
-            [str(word) for word in command], stdout=output, stderr=output, cwd="/", **account
-        )
+        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=output, cwd="/", **account)
     try:
         _await_start(process, Path(command[0]), log, is_ready)
         yield
@@ -192,9 +188,7 @@ def _running(
         _stop(process)
 
 
-def _await_start(
-    process: subprocess.Popen[bytes], program: Path, log: Path, is_ready: Callable[[Path], bool]
-) -> None:
+def _await_start(process: subprocess.Popen[bytes], program: Path, log: Path, is_ready: Callable[[Path], bool]) -> None:
     limit = time.monotonic() + START_LIMIT
     while not is_ready(log):
         if process.poll() is not None or time.monotonic() > limit:

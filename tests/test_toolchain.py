@@ -2,24 +2,20 @@ from __future__ import annotations
 
 import asyncpg
 import redis.asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Page
 
 
-async def test_the_browser_opens_a_page(browser: Browser) -> None:
-    page = await browser.new_page()
-    await page.goto("data:text/html,<title>稟議</title>")
+async def test_the_browser_opens_a_page(page: Page) -> None:
+    await page.goto("data:text/html;charset=utf-8,<title>稟議</title>")
 
     assert await page.title() == "稟議"
-    await page.close()
 
 
-async def test_the_browser_serves_a_second_test_too(browser: Browser) -> None:
-    page = await browser.new_page()
+async def test_the_browser_serves_a_second_test_too(page: Page) -> None:
     await page.set_content("<button onclick='this.textContent=2'>1</button>")
     await page.get_by_role("button").click()
 
     assert await page.get_by_role("button").inner_text() == "2"
-    await page.close()
 
 
 async def test_postgres_answers(postgres_url: str) -> None:

@@ -1,0 +1,148 @@
+"""Measure the shape of src/ringi against the limits of the house; exit 1 and name each offender."""
+
+from __future__ import annotations
+
+import ast
+import io
+import math
+import statistics
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "ringi"
+MEDIAN, P90, LONGEST, FILE, COMMENTS = 6, 25, 60, 400, 3.0
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One function: where it is, its lines without the docstring, whether its result is typed."""
+
+    place: str
+    lines: int
+    is_typed: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file: its lines by kind, and its functions."""
+
+    name: str
+    lines: int
+    code: int
+    comments: int
+    docstrings: int
+    functions: tuple[Measured, ...]
+
+
+def main() -> int:
+    """Print the table, then what breaks a limit."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else SOURCE
+    sources = [measure(path, root) for path in sorted(root.rglob("*.py"))]
+    functions = [function for source in sources for function in source.functions]
+    if not functions:
+        print(f"no functions below {root}")
+        return 1
+    print(table(sources, functions))
+    broken = list(offences(sources, functions))
+    print("\n".join(f"too much: {line}" for line in broken))
+    return 1 if broken else 0
+
+
+def measure(path: Path, root: Path) -> Source:
+    """Return the measures of one file."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    name = path.relative_to(root).as_posix()
+    found = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    return Source(
+        name=name,
+        lines=len(text.splitlines()),
+        code=sum(1 for line in text.splitlines() if line.strip()),
+        comments=comment_lines(text),
+        docstrings=sum(docstring_lines(node) for node in ast.walk(tree)),
+        functions=tuple(measure_function(node, name) for node in found),
+    )
+
+
+def measure_function(node: Function, name: str) -> Measured:
+    """Return the measures of one function; `def` counts, its docstring and decorators do not."""
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
+    return Measured(f"{name}:{node.lineno} {node.name}", lines, node.returns is not None)
+
+
+def docstring_lines(node: ast.AST) -> int:
+    """Return how many lines the docstring of that node takes."""
+    if not isinstance(node, ast.Module | ast.ClassDef | Function) or not node.body:
+        return 0
+    first = node.body[0]
+    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        return 0
+    is_text = isinstance(first.value.value, str)
+    return (first.end_lineno or first.lineno) - first.lineno + 1 if is_text else 0
+
+
+def comment_lines(text: str) -> int:
+    """Return how many lines are only a comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return sum(t.type == tokenize.COMMENT and t.line.lstrip().startswith("#") for t in tokens)
+
+
+def table(sources: list[Source], functions: list[Measured]) -> str:
+    """Return the measures as lines of text."""
+    lengths = [function.lines for function in functions]
+    files = [source.lines for source in sources]
+    code = sum(source.code for source in sources)
+    typed = sum(function.is_typed for function in functions)
+    return "\n".join(
+        [
+            f"files      {len(files):5}   median {statistics.median(files):.0f}, max {max(files)}",
+            f"functions  {len(lengths):5}   median {statistics.median(lengths):.0f}, "
+            f"p90 {p90(lengths)}, max {max(lengths)}",
+            f"docstrings {share(sum(s.docstrings for s in sources), code):5.1f} % of {code} lines",
+            f"comments   {share(sum(s.comments for s in sources), code):5.1f} %",
+            f"typed      {share(typed, len(functions)):5.1f} % of functions say what they return",
+        ]
+    )
+
+
+def offences(sources: list[Source], functions: list[Measured]) -> Iterator[str]:
+    """Yield a line for each limit that is broken, with its place."""
+    lengths = [function.lines for function in functions]
+    comments = share(sum(s.comments for s in sources), sum(s.code for s in sources))
+    for function in functions:
+        if function.lines > LONGEST:
+            yield f"{function.place}: {function.lines} lines, limit {LONGEST}"
+    for source in sources:
+        if source.lines > FILE:
+            yield f"{source.name}: {source.lines} lines, limit {FILE}"
+    if p90(lengths) > P90:
+        yield f"p90 of functions {p90(lengths)}, limit {P90}; longest {longest(functions)}"
+    if statistics.median(lengths) > MEDIAN:
+        yield f"median of functions {statistics.median(lengths)}, limit {MEDIAN}"
+    if comments > COMMENTS:
+        most = max(sources, key=lambda source: source.comments)
+        yield f"comments {comments:.1f} %, limit {COMMENTS} %; most in {most.name}: {most.comments}"
+
+
+def p90(values: list[int]) -> int:
+    """Return the least value that nine tenths of them do not exceed."""
+    return sorted(values)[math.ceil(len(values) * 0.9) - 1]
+
+
+def share(part: int, whole: int) -> float:
+    """Return a part in percent."""
+    return 100 * part / whole if whole else 0.0
+
+
+def longest(functions: list[Measured]) -> str:
+    """Return the places of the five longest functions."""
+    worst = sorted(functions, key=lambda function: -function.lines)[:5]
+    return ", ".join(f"{function.place} ({function.lines})" for function in worst)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
