@@ -48,7 +48,7 @@ def setup(_: list[str]) -> None:
     once("packages", [LOCK], [UV, "pip", "sync", "--quiet", "--require-hashes", str(LOCK)])
     # A sync removes what the lock does not name, ringi first of all.
     install = [UV, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
-    once("ringi", [LOCK, ROOT / "pyproject.toml"], install)
+    once("ringi", [LOCK, ROOT / "pyproject.toml"], install, RINGI_SKIP_UI="1")
 
 
 def demo(arguments: list[str]) -> None:
@@ -126,12 +126,12 @@ def locked(package: str) -> str:
     return next(entry for entry in entries if entry.startswith(f"{package}=="))
 
 
-def once(title: str, sources: list[Path], command: list[str]) -> None:
+def once(title: str, sources: list[Path], command: list[str], **variables: str) -> None:
     """Run a step unless it was done for these very sources."""
     stamp = VENV / f"{title}.stamp"
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
-        step(f"install {title}", command)
+        step(f"install {title}", command, **variables)
         stamp.write_text(wanted)
 
 
@@ -174,20 +174,20 @@ def passes(title: str, command: list[str]) -> bool:
     return True
 
 
-def step(title: str, command: list[str]) -> None:
+def step(title: str, command: list[str], **variables: str) -> None:
     """Run a command under a title and say how long it took."""
     started = time.monotonic()
     print(f"· {title}", file=sys.stderr, flush=True)
     try:
-        run(command)
+        run(command, **variables)
     finally:
         print(f"  {title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
 
 
-def run(command: list[str]) -> None:
+def run(command: list[str], **variables: str) -> None:
     """Run a command in the checkout, or raise `StepError`."""
     try:
-        code = subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+        code = subprocess.run(command, cwd=ROOT, env=environment() | variables, check=False).returncode
     except OSError as error:
         raise StepError(f"cannot start {command[0]!r}: {error}") from error
     if code:
@@ -205,7 +205,7 @@ def replace(command: list[str]) -> None:
 def environment() -> dict[str, str]:
     """Return the variables under which .venv's programs find each other."""
     path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
-    own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON, "RINGI_SKIP_UI": "1"}
+    own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON}
     return os.environ | own
 
 

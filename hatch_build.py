@@ -30,7 +30,8 @@ class PageError(Exception):
     @classmethod
     def of_command(cls, command: str, output: str) -> PageError:
         """Return the error for a command that failed."""
-        return cls(f"{command!r} failed in ui/; its last words:\n{output[-4000:]}")
+        middle = "\n…\n" if len(output) > 4000 else ""
+        return cls(f"{command!r} failed in ui/:\n{output[:2000]}{middle}{output[2000:][-2000:]}")
 
     @classmethod
     def of_node(cls) -> PageError:
