@@ -137,13 +137,13 @@ def once(title: str, sources: list[Path], command: list[str], **variables: str) 
 
 def build_page(*options: str) -> None:
     """Build the web page into the package when its sources have changed."""
-    if UI.exists():
+    if (UI / "package.json").exists():
         run([PYTHON, "hatch_build.py", *options])
 
 
 def npm_script(name: str) -> None:
     """Run one of the page's own scripts with Node from .venv."""
-    if UI.exists():
+    if (UI / "package.json").exists():
         step(f"ui: {name}", npm(name))
 
 
@@ -161,7 +161,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
     ]
-    page = [(f"ui: {name}", npm(name)) for name in ("lint", "types") if UI.exists()]
+    page = [(f"ui: {name}", npm(name)) for name in ("lint", "types") if (UI / "package.json").exists()]
     return python + page
 
 

@@ -52,7 +52,7 @@ class Page:
         """Tell whether the bundle came from the sources as they are."""
         if not (self.bundle / "index.html").exists():
             return False
-        return not self.ui.exists() or _read(self.stamp) == self.fingerprint()
+        return not (self.ui / "package.json").exists() or _read(self.stamp) == self.fingerprint()
 
     def fingerprint(self) -> str:
         """Return a digest of everything that goes into the bundle."""
