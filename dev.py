@@ -54,23 +54,26 @@ def setup(_: list[str]) -> None:
 def demo(arguments: list[str]) -> None:
     """Open the demo: web page, embedded store, scripted agents."""
     setup([])
-    build_page()
+    page("--build")
     replace([str(BIN / "ringi"), "demo", *arguments])
 
 
 def test(arguments: list[str]) -> None:
     """Run the page's tests, then all others with real servers and a real browser."""
     setup([])
-    build_page("--install")
-    npm_script("test")
+    page("--install")
+    page("--build")
     step("find a browser", [PYTHON, "-m", "tests.browser"])
+    is_page_right = not has_page() or passes("ui: test", npm("test"))
     run([PYTHON, "-m", "pytest", *arguments])
+    if not is_page_right:
+        raise StepError("failed: ui: test")
 
 
 def check(_: list[str]) -> None:
     """Run every check that needs no server, and name all that fail."""
     setup([])
-    build_page("--install")
+    page("--install")
     failed = [title for title, command in checks() if not passes(title, command)]
     if failed:
         raise StepError(f"failed: {', '.join(failed)}")
@@ -135,16 +138,15 @@ def once(title: str, sources: list[Path], command: list[str], **variables: str) 
         stamp.write_text(wanted)
 
 
-def build_page(*options: str) -> None:
-    """Build the web page into the package when its sources have changed."""
-    if (UI / "package.json").exists():
-        run([PYTHON, "hatch_build.py", *options])
+def has_page() -> bool:
+    """Tell whether this checkout has the sources of the web page."""
+    return (UI / "package.json").exists()
 
 
-def npm_script(name: str) -> None:
-    """Run one of the page's own scripts with Node from .venv."""
-    if (UI / "package.json").exists():
-        step(f"ui: {name}", npm(name))
+def page(task: str) -> None:
+    """Bring the page's packages (`--install`) or its bundle (`--build`) up to date."""
+    if has_page():
+        run([PYTHON, "hatch_build.py", task])
 
 
 def npm(name: str) -> list[str]:
@@ -161,8 +163,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
     ]
-    page = [(f"ui: {name}", npm(name)) for name in ("lint", "types") if (UI / "package.json").exists()]
-    return python + page
+    return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
 
 
 def passes(title: str, command: list[str]) -> bool:

@@ -170,12 +170,12 @@ def _is_skipped() -> bool:
 
 
 def main() -> int:
-    """Bring the page of this checkout up to date; `--install` installs its packages too."""
+    """Bring the bundle of this checkout up to date, or with `--install` only its packages."""
     page = Page(Path(__file__).resolve().parent)
     try:
         if "--install" in sys.argv:
             page.install()
-        if not page.is_fresh():
+        elif not page.is_fresh():
             page.build()
     except PageError as error:
         print(error, file=sys.stderr)
