@@ -1,0 +1,174 @@
+"""What an agent asks and what a person answers, as they arrive: checked, not yet stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from ringi import form as forms
+from ringi.canonical import digest
+from ringi.errors import FieldError, InvalidError
+from ringi.form import Form
+from ringi.record import Frozen
+
+Decision = Literal["approve", "edit", "reject", "respond"]
+Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
+Priority = Literal["low", "normal", "high", "urgent"]
+SYSTEM = "system"
+GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
+"""Kinds whose answer lets something happen: silence may never stand in for one."""
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class Action(Frozen):
+    """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
+
+    name: Name
+    args: dict[str, Any] = {}
+    args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+
+    def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
+        super().__init__(name=name, args={} if args is None else args, **rest)
+
+
+class Button(Frozen):
+    """How one decision is offered on the page."""
+
+    label: str | None = Field(default=None, max_length=100)
+    style: Literal["primary", "default", "secondary", "danger"] | None = None
+
+
+class Continuation(Frozen):
+    """What goes on after the answer: data only, so that any worker can do it."""
+
+    runner: str
+    target: str
+    key: str
+    args: dict[str, Any] = {}
+
+
+class Ask(Frozen):
+    """What an agent says when it asks; everything but the title has a default."""
+
+    title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
+    id: Id | None = None
+    kind: Kind | None = None
+    description: str | None = Field(default=None, max_length=20_000)
+    action: Action | None = None
+    form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] | None = None
+    actions: dict[Decision, Button] = {}
+    context: dict[str, Any] = {}
+    thread_id: Id | None = None
+    run_id: Id | None = None
+    assignee: Name | None = None
+    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    priority: Priority | None = None
+    due_at: datetime | None = None
+    expires_in: float | None = Field(default=None, gt=0, le=10 * 366 * 86_400)
+    expires_at: datetime | None = None
+    fallback: dict[str, Any] | None = None
+
+    @classmethod
+    def parse(cls, body: object) -> Self:
+        """Return the ask in plain JSON data, or raise `InvalidError` that names each field."""
+        if isinstance(body, dict) and isinstance(body.get("form"), dict):
+            body = {**body, "form": Form.parse(body["form"])}
+        return parsed(cls, body)
+
+    def checked(self, *, max_fields: int) -> Self:
+        """Return itself, or raise `InvalidError` where it breaks a rule."""
+        size = len(self.form.fields) if self.form else 0
+        too_long = wrong_if(size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps")
+        errors = [error for error in (too_long, *self._contradictions()) if error]
+        if errors:
+            raise InvalidError(errors)
+        if self.data_schema is not None:
+            forms.check_schema(self.data_schema, field="schema")
+        if self.action and self.action.args_schema is not None:
+            forms.check_schema(self.action.args_schema, field="action.schema")
+        return self
+
+    def _contradictions(self) -> list[FieldError | None]:
+        gated = self.action or self.resolved_kind in GATED
+        times = [f for f in ("due_at", "expires_at") if getattr(self, f) and getattr(self, f).tzinfo is None]
+        return [
+            wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
+            wrong_if(self.fallback is not None and gated, "fallback", "nothing may run unasked: remove it or the action"),
+            wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
+            wrong_if(bool(times), times[0] if times else "", "give a time zone, such as Z"),
+            wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
+        ]
+
+    @property
+    def resolved_kind(self) -> Kind:
+        """The kind given, or the one that the content implies."""
+        if self.kind:
+            return self.kind
+        if self.action:
+            return "approval"
+        return "form" if self.form or self.data_schema is not None else "question"
+
+    @property
+    def resolved_allowed(self) -> tuple[Decision, ...]:
+        """The decisions given, or the kind's own."""
+        if self.allowed:
+            return self.allowed
+        own: dict[str, tuple[Decision, ...]] = {"question": ("respond", "reject"), "finish": get_args(Decision)}
+        return own.get(self.resolved_kind, ("approve", "edit", "reject"))
+
+
+def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
+    return FieldError(field, message) if wrong else None
+
+
+class Answer(Frozen):
+    """What a person sends back: the decision, what goes with it, and the digest they saw."""
+
+    decision: Decision
+    digest: str
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = Field(default=None, max_length=20_000)
+
+    @classmethod
+    def parse(cls, body: object) -> Self:
+        """Return the answer in plain JSON data, or raise `InvalidError` that names each field."""
+        return parsed(cls, body)
+
+
+def digest_of(ask: Ask) -> str:
+    """Return the digest of all that a person is shown, the decisions they have, and the schemas."""
+    shown = ask.model_dump(
+        mode="json",
+        by_alias=True,
+        include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
+    )
+    return digest({**shown, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+
+
+F = TypeVar("F", bound=Frozen)
+
+
+def parsed(model: type[F], body: object) -> F:
+    """Return plain JSON data as a model without coercion, or raise `InvalidError`."""
+    if not isinstance(body, dict):
+        raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
+    try:
+        return model.model_validate(body, strict=False)
+    except ValidationError as error:
+        raise InvalidError([_readable(model, e) for e in error.errors(include_url=False, include_input=False)]) from error
+
+
+def _readable(model: type[Frozen], error: Any) -> FieldError:
+    field = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
+        return FieldError(field, f"no such field; known are {known}")
+    return FieldError(field, error["msg"])

@@ -1,0 +1,103 @@
+"""Records and events in this process: the reference that every other store is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ringi.errors import ConflictError, NotFoundError
+from ringi.record import START, Event, Key, Position, Query, Record, microseconds, parsed_cursor, parsed_number, searchable
+from ringi.request import Request
+from ringi.store import R, Store
+from ringi.thread import Thread
+
+
+class MemoryStore(Store):
+    """Lost with the process, and otherwise like the others."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, Key], Record] = {}
+        self._events: list[Event] = []
+        self._cursors: dict[str, Position] = {}
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        stored = self._records.get((record.record, record.key))
+        if record.version != (stored.version + 1 if stored else 1):
+            raise ConflictError()
+        self._records[record.record, record.key] = record
+        if event:
+            self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        found = self._records.get((kind.record, Key(tenant, id)))
+        if not isinstance(found, kind):
+            raise NotFoundError(kind.record, id)
+        return found
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        found = (self._records.get((kind.record, Key(*key))) for key in keys)
+        return [record for record in found if isinstance(record, kind)]
+
+    async def find(self, kind: type[R], query: Query) -> list[R]:
+        cursor = parsed_cursor(query.before) if query.before else None
+        matching = [r for r in self._records.values() if isinstance(r, kind) and matches(r, query)]
+        if cursor:
+            matching = [r for r in matching if (microseconds(r.created_at), r.id) < cursor]
+        return sorted(matching, key=lambda r: (microseconds(r.created_at), r.id), reverse=True)[: query.limit]
+
+    async def count(self, kind: type[R], query: Query) -> int:
+        return len(await self.find(kind, query))
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        later = (e for e in self._events[parsed_number(after) :] if tenant in (None, e.tenant))
+        return [e for e in later if record_id in (None, e.record_id)][:limit]
+
+    async def tail(self) -> Position:
+        return str(len(self._events)) if self._events else START
+
+    async def cursor(self, name: str) -> Position:
+        return self._cursors.get(name, START)
+
+    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
+        if self._cursors.get(name, START) != old:
+            raise ConflictError(f"the cursor {name!r} no longer stands at {old!r}: read it again")
+        self._cursors[name] = new
+
+
+def matches(record: Record, query: Query) -> bool:
+    """Whether a record is one that the query asks for, its cursor and limit aside."""
+    if query.tenant not in (None, record.tenant):
+        return False
+    if isinstance(record, Request):
+        return request_matches(record, query)
+    return isinstance(record, Thread) and thread_matches(record, query)
+
+
+def thread_matches(thread: Thread, query: Query) -> bool:
+    """Whether a thread has the status asked for, and no worker if that is asked."""
+    free = query.unleased_at is None or (thread.status == "running" and not _leased(thread, query))
+    return free and (not query.statuses or thread.status in query.statuses)
+
+
+def _leased(thread: Thread, query: Query) -> bool:
+    return bool(thread.lease_until and query.unleased_at and thread.lease_until > query.unleased_at)
+
+
+def request_matches(request: Request, query: Query) -> bool:
+    """Whether every condition that the query sets holds for the request."""
+    equal: list[tuple[Any, Any]] = [
+        (query.kind, request.kind),
+        (query.assignee, request.assignee),
+        (query.thread_id, request.thread_id),
+        (query.asked_by, request.asked_by),
+    ]
+    return (
+        all(wanted in (None, has) for wanted, has in equal)
+        and (not query.statuses or request.status in query.statuses)
+        and (query.viewer is None or request.is_open_to(query.viewer))
+        and (query.expired_at is None or request.is_overdue(query.expired_at))
+        and (not query.unacknowledged or request.is_unacknowledged)
+        and (not query.text or searchable(query.text) in request.search_text)
+    )

@@ -1,0 +1,222 @@
+"""One SQLite file: a thread that writes in groups, a thread that reads."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, Self, TypeVar
+
+from ringi.backends.sqlite.turnstile import Turnstile
+from ringi.errors import SettingError, UnavailableError
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+BATCH_SECONDS = 0.005
+"""How long one group commit may collect; longer and the other processes wait."""
+BUSY_SECONDS = 10.0
+"""How long a write may wait before it is refused."""
+OLDEST = (3, 35, 0)
+"""The first SQLite that knows RETURNING."""
+
+
+class Task(Generic[T]):
+    """Some work, and the future of its result."""
+
+    __slots__ = ("error", "future", "result", "work")
+
+    def __init__(self, work: Work[T], future: asyncio.Future[T]) -> None:
+        self.work, self.future = work, future
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+    def run(self, connection: sqlite3.Connection) -> None:
+        """Do the work; an error is kept for the one who asked."""
+        try:
+            self.result = self.work(connection)
+        except Exception as error:
+            self.error = as_ours(error)
+
+    def settle(self) -> None:
+        """Hand over the result, on the loop's own thread."""
+        if self.future.done():
+            return
+        if self.error:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)  # type: ignore[arg-type]
+
+
+def as_ours(error: Exception) -> Exception:
+    """Return SQLite's own failures as `UnavailableError`; the rest as it is."""
+    return UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
+
+
+class Lane:
+    """A thread with one connection that takes tasks in batches."""
+
+    def __init__(self, name: str, open: Callable[[], sqlite3.Connection]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[Task[Any] | None] = SimpleQueue()
+        self._open = open
+        self._thread = threading.Thread(target=self._run, name=f"ringi-{name}", daemon=True)
+        self._thread.start()
+
+    async def do(self, work: Work[T]) -> T:
+        """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
+        task: Task[T] = Task(work, self._loop.create_future())
+        self._queue.put(task)
+        try:
+            async with asyncio.timeout(BUSY_SECONDS):
+                return await task.future
+        except TimeoutError:
+            raise UnavailableError(f"no turn to write in {BUSY_SECONDS:g} s") from None
+
+    async def close(self) -> None:
+        """Finish what was queued, then end the thread."""
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        connection = self._open()
+        while batch := self._next_batch():
+            self._do(connection, [task for task in batch if not task.future.cancelled()])
+            self._settle(batch)
+        connection.close()
+
+    def _next_batch(self) -> list[Task[Any]]:
+        first = self._queue.get()
+        batch = [first] if first else []
+        while batch:
+            try:
+                task = self._queue.get_nowait()
+            except Empty:
+                break
+            if task is None:
+                self._queue.put(None)
+                break
+            batch.append(task)
+        return batch
+
+    def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
+        for task in batch:
+            task.run(connection)
+
+    def _settle(self, batch: Sequence[Task[Any]]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(lambda: [task.settle() for task in batch])
+        except RuntimeError:  # The loop is closed: nobody waits for the results any more.
+            return
+
+
+class WriterLane(Lane):
+    """Groups what waits into one transaction, so that many callers share one fsync."""
+
+    def __init__(self, open: Callable[[], sqlite3.Connection], turnstile: Turnstile) -> None:
+        self._turnstile = turnstile
+        super().__init__("writer", open)
+
+    def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
+        rest = list(batch)
+        while rest:
+            with self._turnstile:
+                rest = rest[self._commit_some(connection, rest) :]
+
+    def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> int:
+        done, stop_at = 0, time.monotonic() + BATCH_SECONDS
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            while done < len(batch) and (not done or time.monotonic() < stop_at):
+                self._in_savepoint(connection, batch[done])
+                done += 1
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            return self._refuse(connection, batch, error)
+        return done
+
+    def _in_savepoint(self, connection: sqlite3.Connection, task: Task[Any]) -> None:
+        connection.execute("SAVEPOINT task")
+        task.run(connection)
+        if task.error:
+            connection.execute("ROLLBACK TO task")
+        connection.execute("RELEASE task")
+
+    def _refuse(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]], error: sqlite3.Error) -> int:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        for task in batch:
+            task.error = UnavailableError(str(error))
+        return len(batch)
+
+
+class Database:
+    """A file in WAL mode at full durability, shared by all parts of Ringi that use it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser().absolute()
+
+    async def __aenter__(self) -> Self:
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise SettingError("sqlite", sqlite3.sqlite_version, "Ringi needs SQLite 3.35 or newer")
+        self._prepare_folder()
+        self._turnstile = Turnstile(self.path)
+        self._writer = WriterLane(self._connect, self._turnstile)
+        self._reader = Lane("reader", self._connect)
+        await asyncio.to_thread(self._migrate)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for lane in (self._reader, self._writer):
+            await lane.close()
+        self._turnstile.close()
+
+    async def write(self, work: Work[T]) -> T:
+        """Run the work in a transaction; return when it is on the disk, or raise and change nothing."""
+        return await self._writer.do(work)
+
+    async def read(self, work: Work[T]) -> T:
+        """Run the work on the reading connection."""
+        return await self._reader.do(work)
+
+    async def data_version(self) -> int:
+        """Return a number that changes whenever another process has written to the file."""
+        return await self._writer.do(lambda c: int(c.execute("PRAGMA data_version").fetchone()[0]))
+
+    def _prepare_folder(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(mode=0o600, exist_ok=True)
+        except OSError as error:
+            raise SettingError("url", f"sqlite:///{self.path}", f"cannot write there: {error.strerror}") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _migrate(self) -> None:
+        connection = self._connect()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            (done,) = connection.execute("PRAGMA user_version").fetchone()
+            for number, script in migrations()[done:]:
+                for statement in script.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Return the numbered SQL files in order."""
+    folder = files("ringi.backends.sqlite") / "sql"
+    scripts = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return [(int(name[:3]), script) for name, script in scripts]

@@ -1,0 +1,107 @@
+"""Jobs in one table of the SQLite file: no schedules, no fan-out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+import time
+import uuid
+
+from ringi.backends.sqlite.database import Database
+from ringi.failpoint import failpoint
+from ringi.jobs import Handler, Job, Jobs
+from ringi.notifier import Notifier
+
+log = logging.getLogger(__name__)
+TOPIC = "jobs"
+CLAIM_SECONDS = 6.0
+"""How long a dead worker's job stays with it."""
+LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
+"""Seconds until a failed job is tried again."""
+
+CLAIM = """
+UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN (
+  SELECT key FROM jobs j WHERE run_at <= :now AND (claimed_until IS NULL OR claimed_until <= :now)
+  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND b.claimed_until > :now)
+  ORDER BY run_at, rowid LIMIT 1
+) RETURNING key, kind, lane, payload, tries
+"""
+
+
+class SqliteJobs(Jobs):
+    """Workers of all processes on the file take from one table, under a claim that they renew."""
+
+    def __init__(self, database: Database, notifier: Notifier) -> None:
+        self._database, self._notifier = database, notifier
+        self._me = uuid.uuid4().hex
+
+    async def submit(self, job: Job) -> None:
+        row = (job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us())
+        sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
+        await self._database.write(lambda c: c.execute(sql, row) and None)
+        await self._notifier.publish(TOPIC)
+
+    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+        begun: set[asyncio.Task[None]] = set()
+        stopping = asyncio.create_task(stop.wait())
+        async with self._notifier.subscribe(TOPIC) as wakeup:
+            stopping.add_done_callback(lambda _: wakeup.ring())
+            while not stop.is_set():
+                while len(begun) < concurrency and (job := await self._claim()):
+                    task = asyncio.create_task(self._do(job, handle))
+                    begun.add(task)
+                    task.add_done_callback(begun.discard)
+                    task.add_done_callback(lambda _: wakeup.ring())
+                await wakeup.wait(self._notifier.recheck_after)
+        await asyncio.gather(*begun, return_exceptions=True)
+        stopping.cancel()
+
+    async def _claim(self) -> Job | None:
+        now = now_us()
+        if not await self._database.read(lambda c: c.execute("SELECT 1 FROM jobs LIMIT 1").fetchone()):
+            return None
+        values = {"me": self._me, "now": now, "until": now + int(CLAIM_SECONDS * 1e6)}
+        row = await self._database.write(lambda c: c.execute(CLAIM, values).fetchone())
+        if not row:
+            return None
+        failpoint("job.after_claim")
+        key, kind, lane, payload, tries = row
+        return Job(key=key, kind=kind, lane=lane, payload=json.loads(payload), tries=tries - 1)
+
+    async def _do(self, job: Job, handle: Handler) -> None:
+        renewing = asyncio.create_task(self._renew(job))
+        try:
+            await handle(job)
+        except Exception:
+            log.exception("job %s failed on try %s", job.key, job.tries + 1)
+            await self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])
+        except asyncio.CancelledError:
+            await self._put_off(job, 0)
+            raise
+        else:
+            await self._mine("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", job.key, self._me)
+        finally:
+            renewing.cancel()
+
+    async def _renew(self, job: Job) -> None:
+        sql = "UPDATE jobs SET claimed_until = ? WHERE key = ? AND claimed_by = ?"
+        while True:
+            await asyncio.sleep(CLAIM_SECONDS / 3)
+            await self._mine(sql, now_us() + int(CLAIM_SECONDS * 1e6), job.key, self._me)
+
+    async def _put_off(self, job: Job, wait: float) -> None:
+        sql = "UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = ? WHERE key = ? AND claimed_by = ?"
+        await self._mine(sql, now_us() + int(wait * 1e6), job.key, self._me)
+
+    async def _mine(self, sql: str, *values: object) -> None:
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute(sql, values)
+
+        await self._database.write(change)
+
+
+def now_us() -> int:
+    """Return the time in microseconds since 1970: one machine, one clock."""
+    return int(time.time() * 1e6)

@@ -1,0 +1,47 @@
+"""Wake-ups for one machine: direct within a process, by the file's change counter between processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Self
+
+from ringi.backends.sqlite.database import Database
+from ringi.errors import UnavailableError
+from ringi.notifier import Notifier
+
+log = logging.getLogger(__name__)
+LOOKS_PER_INTERVAL = 10
+"""Looking costs microseconds, so another process's change is seen well within the poll interval."""
+
+
+class SqliteNotifier(Notifier):
+    """Rings here at once, and everybody here when another process has written."""
+
+    def __init__(self, database: Database, recheck_after: float) -> None:
+        super().__init__(recheck_after)
+        self._database = database
+
+    async def publish(self, topic: str) -> None:
+        self.ring(topic)
+
+    async def __aenter__(self) -> Self:
+        self._watch = asyncio.create_task(self._watch_file())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watch.cancel()
+        await asyncio.gather(self._watch, return_exceptions=True)
+
+    async def _watch_file(self) -> None:
+        seen = -1
+        while True:
+            try:
+                now = await self._database.data_version()
+            except UnavailableError as error:
+                log.warning("cannot look for changes: %s", error)
+                now = seen
+            if now != seen:
+                seen = now
+                self.ring_all()
+            await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)

@@ -1,0 +1,47 @@
+"""Numbered output in the same SQLite file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from ringi.backends.sqlite.database import Database
+from ringi.errors import FenceError
+from ringi.record import Key
+from ringi.stream import Stream, StreamItem
+
+
+class SqliteStream(Stream):
+    """Items in a table, their last number and fence in another."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
+        rows = [(json.dumps(item.event, ensure_ascii=False, separators=(",", ":")), item.origin) for item in items]
+
+        def save(connection: sqlite3.Connection) -> int:
+            last = take_fence(connection, key, fence)
+            numbered = [(*key, last + n, *row) for n, row in enumerate(rows, 1)]
+            connection.executemany("INSERT INTO stream_items VALUES (?, ?, ?, ?, ?)", numbered)
+            last += len(rows)
+            connection.execute("UPDATE stream_heads SET last = ? WHERE tenant = ? AND id = ?", [last, *key])
+            return last
+
+        return await self._database.write(save)
+
+    async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
+        sql = "SELECT event, origin, number FROM stream_items WHERE tenant = ? AND id = ? AND number > ? ORDER BY number LIMIT ?"
+        rows = await self._database.read(lambda c: c.execute(sql, [*key, after, limit]).fetchall())
+        return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+
+
+def take_fence(connection: sqlite3.Connection, key: Key, fence: int) -> int:
+    """Raise the stream's fence and return its last number, or raise `FenceError`."""
+    connection.execute("INSERT OR IGNORE INTO stream_heads VALUES (?, ?, 0, 0)", key)
+    sql = "UPDATE stream_heads SET fence = ? WHERE tenant = ? AND id = ? AND fence <= ? RETURNING last"
+    row = connection.execute(sql, [fence, *key, fence]).fetchone()
+    if row is None:
+        raise FenceError(key.id, fence)
+    return int(row[0])

@@ -1,0 +1,164 @@
+"""From a URL to the parts behind it. The only file that names concrete backends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from ringi.backends.memory.jobs import MemoryJobs
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.store import MemoryStore
+from ringi.backends.memory.stream import MemoryStream
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.jobs import SqliteJobs
+from ringi.backends.sqlite.notifier import SqliteNotifier
+from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import SqliteStream
+from ringi.errors import RingiError, SettingError
+from ringi.inbox import Clock, Inbox, Limits, utc_now
+from ringi.jobs import Jobs
+from ringi.notifier import Notifier
+from ringi.record import DEFAULT_TENANT, Key
+from ringi.store import Store
+from ringi.stream import Stream
+
+log = logging.getLogger(__name__)
+Notify = Literal["auto", "polling"]
+Savers = Callable[[Key, int], Any]
+"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The open parts behind one URL."""
+
+    url: str
+    store: Store
+    notifier: Notifier
+    stream: Stream
+    jobs: Jobs
+    savers: Savers
+
+
+class PollingNotifier(MemoryNotifier):
+    """Tells nobody: every wake-up comes from reading the store again."""
+
+    async def publish(self, topic: str) -> None:
+        return None
+
+
+def home() -> Path:
+    """Return the folder of the local files: `RINGI_HOME`, by default `.ringi`."""
+    return Path(os.environ.get("RINGI_HOME") or ".ringi")
+
+
+def resolved_url(url: str | None) -> str:
+    """Return the URL given, else `RINGI_URL`, else the SQLite file in the home folder."""
+    return url or os.environ.get("RINGI_URL") or f"sqlite:///{home().absolute() / 'ringi.db'}"
+
+
+@asynccontextmanager
+async def open_backend(url: str | None = None, *, notify: Notify = "auto", poll_interval: float = 0.5) -> AsyncIterator[Backend]:
+    """Open the parts behind a URL and close them at the end of the block."""
+    url = resolved_url(url)
+    if not poll_interval > 0:
+        raise SettingError("poll_interval", poll_interval, "give seconds above 0")
+    if notify not in ("auto", "polling"):
+        raise SettingError("notify", notify, "use 'auto' or 'polling' on this store")
+    opener = OPENERS.get(urlsplit(url).scheme)
+    if not opener:
+        raise SettingError("url", url, f"use one of {', '.join(f'{scheme}://' for scheme in OPENERS)}")
+    async with AsyncExitStack() as stack:
+        yield await opener(stack, url, notify, poll_interval)
+
+
+async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
+    notifier = (PollingNotifier if notify == "polling" else MemoryNotifier)(poll_interval)
+    store = MemoryStore()
+    await stack.enter_async_context(notifier)
+
+    def savers(key: Key, fence: int) -> Any:
+        from ringi.backends.memory.checkpoints import fenced_memory_saver
+
+        return fenced_memory_saver(store, key, fence)
+
+    return Backend(url, store, notifier, MemoryStream(), MemoryJobs(), savers)
+
+
+async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
+    database = await stack.enter_async_context(Database(_sqlite_path(url)))
+    notifier: Notifier = PollingNotifier(poll_interval) if notify == "polling" else SqliteNotifier(database, poll_interval)
+    await stack.enter_async_context(notifier)
+
+    def savers(key: Key, fence: int) -> Any:
+        from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
+
+        return FencedSqliteSaver(database, key, fence)
+
+    return Backend(url, SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+
+
+def _sqlite_path(url: str) -> Path:
+    parts = urlsplit(url)
+    path = unquote(parts.path.removeprefix("/"))
+    if parts.netloc or not path:
+        raise SettingError("url", url, "write sqlite:///file.db, or sqlite:////absolute/file.db")
+    return Path(path)
+
+
+Opener = Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]
+OPENERS: dict[str, Opener] = {"memory": _open_memory, "sqlite": _open_sqlite}
+
+
+@asynccontextmanager
+async def open(
+    url: str | None = None,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    notify: Notify = "auto",
+    poll_interval: float = 0.5,
+    clock: Clock = utc_now,
+    limits: Limits | None = None,
+) -> AsyncIterator[Inbox]:
+    """Open an inbox: `memory://`, `sqlite:///file.db`, by default `RINGI_URL` or `.ringi/ringi.db`.
+
+    While it is open it also ends what nobody answers in time. `notify="polling"` looks only
+    every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not.
+    """
+    async with open_backend(url, notify=notify, poll_interval=poll_interval) as backend:
+        async with inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox:
+            yield inbox
+
+
+@asynccontextmanager
+async def inbox_on(
+    backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock = utc_now, limits: Limits | None = None
+) -> AsyncIterator[Inbox]:
+    """Open an inbox, with its sweeper, on parts that are open already."""
+    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=clock, limits=limits)
+    sweeping = asyncio.create_task(repeat(inbox.expire_due, backend.notifier.recheck_after))
+    try:
+        async with inbox.feed:
+            yield inbox
+    finally:
+        sweeping.cancel()
+        await asyncio.gather(sweeping, return_exceptions=True)
+
+
+async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:
+    """Do the work again and again; a failure is logged and the next round tries anew."""
+    while True:
+        try:
+            await work()
+        except RingiError as error:
+            log.warning("%s: trying again: %s", getattr(work, "__qualname__", work), error)
+        except Exception:
+            log.exception("%s failed: trying again", getattr(work, "__qualname__", work))
+        await asyncio.sleep(seconds)

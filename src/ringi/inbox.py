@@ -1,0 +1,275 @@
+"""The inbox: ask, claim, release, respond, cancel, wait, expire. The only place with rules."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind, Priority, parsed
+from ringi.errors import ConflictError, DifferentAskError, FinalError, WaitTimeoutError
+from ringi.failpoint import failpoint
+from ringi.feed import TOPIC, Feed
+from ringi.form import Form
+from ringi.notifier import Notifier
+from ringi.record import DEFAULT_TENANT, START, Event, Frozen, Key, Position, Query, topic_of
+from ringi.request import Request, Response
+from ringi.store import R, Store
+
+log = logging.getLogger(__name__)
+Clock = Callable[[], datetime]
+RESUMES = "resumes"
+"""Rung when an ended request has a run that waits for it."""
+TRIES = 20
+"""How often a change is computed again because somebody else was faster."""
+SWEEP = 200
+"""How many requests expire in one go."""
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+class Limits(Frozen):
+    """What the inbox allows."""
+
+    max_fields: int = 5
+    """Fields of one form."""
+    claim_seconds: float = 900.0
+    """How long a claim keeps others away."""
+
+
+class Inbox:
+    """Questions to people, of one tenant, on some store."""
+
+    def __init__(
+        self,
+        store: Store,
+        notifier: Notifier,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        clock: Clock = utc_now,
+        limits: Limits | None = None,
+    ) -> None:
+        self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
+        self.limits = limits or Limits()
+        self.feed = Feed(store, notifier)
+        self.lost_notifications = 0
+        """How many wake-ups could not be published; those runs woke by polling."""
+
+    def of(self, tenant: str) -> Inbox:
+        """Return the same inbox for another tenant."""
+        other = copy.copy(self)
+        other.tenant = tenant
+        return other
+
+    async def ask(
+        self,
+        title: str,
+        *,
+        id: str | None = None,
+        kind: Kind | None = None,
+        description: str | None = None,
+        action: Action | None = None,
+        form: Form | None = None,
+        schema: dict[str, Any] | None = None,
+        allowed: Sequence[Decision] | None = None,
+        actions: dict[Decision, Button] | None = None,
+        context: dict[str, Any] | None = None,
+        assignee: str | None = None,
+        candidate_groups: Sequence[str] = (),
+        priority: Priority | None = None,
+        due_at: datetime | None = None,
+        expires_in: float | None = None,
+        expires_at: datetime | None = None,
+        fallback: dict[str, Any] | None = None,
+    ) -> Request:
+        """Put a question to people and return it, durable and pending.
+
+        Asking again with the same `id` and content returns the stored request, answered or not.
+        Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
+        """
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        return await self.submit(parsed(Ask, given))
+
+    async def submit(self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None) -> Request:
+        """Store an ask, or return the stored request when its id exists with the same content."""
+        ask.checked(max_fields=self.limits.max_fields)
+        request, event = Request.asked(
+            ask, id=ask.id or uuid.uuid4().hex, now=self.clock(), by=by, tenant=self.tenant, continuation=continuation
+        )
+        try:
+            await self.store.put(request, event)
+        except ConflictError:
+            return await self._asked_before(request)
+        failpoint("ask.after_commit")
+        await self._tell(request)
+        return request
+
+    async def get(self, id: str) -> Request:
+        """Return a request, or raise `NotFoundError`."""
+        return await self.store.get(Request, self.tenant, id)
+
+    async def find(self, query: Query | None = None) -> list[Request]:
+        """Return this tenant's matching requests, newest first."""
+        return await self.store.find(Request, (query or Query()).model_copy(update={"tenant": self.tenant}))
+
+    async def count(self, query: Query) -> int:
+        """Return how many of this tenant's requests match, up to the query's limit."""
+        return await self.store.count(Request, query.model_copy(update={"tenant": self.tenant}))
+
+    async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
+        """Return this tenant's events past a position, in order."""
+        return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)
+
+    async def respond(
+        self,
+        id: str,
+        decision: Decision,
+        data: dict[str, Any] | None = None,
+        *,
+        digest: str,
+        responder: str,
+        args: dict[str, Any] | None = None,
+        message: str | None = None,
+        channel: str = "python",
+    ) -> Request:
+        """Decide a request and return it completed; the first answer wins.
+
+        The same answer from the same responder again returns the same. Raises `FinalError`
+        (with the winner) when it has ended, `DigestMismatchError` when `digest` is not what is
+        stored, `ClaimedError`, or `InvalidError` with an error per field: then it stays pending.
+        """
+        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
+        return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
+
+    async def answer(self, id: str, answer: Answer, *, by: str, channel: str) -> Request:
+        """Decide a request with an answer that was parsed already; see `respond`."""
+
+        def decide(request: Request) -> tuple[Request, Event | None]:
+            if request.is_repeat(answer, by):
+                return request, None
+            if request.is_overdue(self.clock()):
+                return request.expired(self.clock())
+            return request.completed(answer, by=by, channel=channel, now=self.clock())
+
+        request = await self._change(id, decide)
+        if request.status == "expired":
+            raise FinalError(id, request.status)
+        return request
+
+    async def claim(self, id: str, by: str) -> Request:
+        """Keep others from answering for a while; claiming again renews."""
+        lease = timedelta(seconds=self.limits.claim_seconds)
+        return await self._change(id, lambda request: request.claimed(by, self.clock(), lease))
+
+    async def release(self, id: str, by: str) -> Request:
+        """Give up a claim."""
+        return await self._change(id, lambda request: request.released(by, self.clock()))
+
+    async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
+        """Give a request to another person or to groups."""
+        return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
+
+    async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
+        """Withdraw a request; nothing that it gates will run."""
+        return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
+
+    async def acknowledge(self, id: str, by: str) -> Request:
+        """Record that the run has taken up the outcome; once is enough."""
+
+        def take_up(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock())
+
+        return await self._change(id, take_up)
+
+    async def mark_attention(self, id: str, why: str) -> Request:
+        """Mark a request for an operator."""
+        return await self._change(id, lambda request: request.needing_attention(why, self.clock()))
+
+    async def wait(self, id: str, timeout: float | None = None) -> Response:
+        """Return the response as soon as there is one.
+
+        Raises `WaitTimeoutError` after `timeout` seconds (the request stays open), `FinalError`
+        when it was cancelled or expired: silence is no decision.
+        """
+        request = await self.wait_final(id, timeout)
+        if request is None:
+            raise WaitTimeoutError(id, timeout or 0)
+        if request.response is None:
+            raise FinalError(id, request.status)
+        return request.response
+
+    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
+        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""
+        ends_at = None if timeout is None else time.monotonic() + timeout
+        async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
+            while not (request := await self.get(id)).is_final:
+                left = None if ends_at is None else ends_at - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                await wakeup.wait(left)
+        return request
+
+    async def expire_due(self) -> int:
+        """End what nobody answered in time, of all tenants; return how many that were."""
+        ended = 0
+        while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP)):
+            ended += sum(await asyncio.gather(*(self.of(request.tenant)._expire(request.id) for request in due)))
+        return ended
+
+    async def _expire(self, id: str) -> bool:
+        def end(request: Request) -> tuple[Request, Event | None]:
+            return request.expired(self.clock()) if request.is_overdue(self.clock()) else (request, None)
+
+        return (await self._change(id, end)).status == "expired"
+
+    async def _asked_before(self, asked: Request) -> Request:
+        stored = await self.get(asked.id)
+        if (stored.digest, stored.asked_by) != (asked.digest, asked.asked_by):
+            raise DifferentAskError(asked.id)
+        return stored
+
+    async def _change(self, id: str, step: Callable[[Request], tuple[Request, Event | None]]) -> Request:
+        before, after = await change(self.store, Request, Key(self.tenant, id), step)
+        if before.version != after.version:
+            failpoint("change.after_commit")
+            await self._tell(after)
+        return after
+
+    async def _tell(self, request: Request) -> None:
+        topics = [request.topic, TOPIC, *([RESUMES] if request.is_unacknowledged else [])]
+        try:
+            for topic in topics:
+                await self.notifier.publish(topic)
+        except Exception:
+            self.lost_notifications += 1
+            log.exception("nobody was told of request %s, its run will wake by polling", request.id)
+
+
+async def change(
+    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]]
+) -> tuple[R, R]:
+    """Save the next version that `step` computes and return (before, after).
+
+    When somebody else was faster, `step` is computed again on what they left. Returning the
+    record itself changes nothing.
+    """
+    for _ in range(TRIES):
+        before = await store.get(kind, *key)
+        after, event = step(before)
+        if after is before:
+            return before, after
+        failpoint("change.before_commit")
+        try:
+            await store.put(after, event)
+        except ConflictError:
+            continue
+        return before, after
+    raise ConflictError(f"{kind.record} {key.id!r} changes too often: try again")

@@ -1,0 +1,42 @@
+"""The contract of work that is done later, on some worker, one at a time per lane."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ringi.record import Frozen
+
+
+class Job(Frozen):
+    """One piece of work; a handler must first look whether it is done already."""
+
+    key: str
+    """At most one unfinished job has this key."""
+    kind: str
+    lane: str
+    """Jobs of one lane run one after another."""
+    payload: dict[str, Any] = {}
+    tries: int = 0
+    """How many times a worker has begun it before."""
+
+
+Handler = Callable[[Job], Awaitable[None]]
+
+
+class Jobs(ABC):
+    """Hands each job to some worker at least once. What it may lose, the reconciler finds."""
+
+    @abstractmethod
+    async def submit(self, job: Job) -> None:
+        """Keep the job durably; does nothing when one with its key is unfinished."""
+
+    @abstractmethod
+    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+        """Do jobs until `stop` is set, then wait for those begun.
+
+        A handler that raises is called again later, each time later than before; a worker that
+        dies loses its jobs to the others.
+        """

@@ -1,0 +1,267 @@
+"""A question to a person, and its answer: a pure state machine without clock or I/O.
+
+pending ──> completed | cancelled | expired      once; each step is the next version and its event
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, Field
+
+from ringi import form as forms
+from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind, Priority, digest_of, wrong_if
+from ringi.canonical import digest, jsonable
+from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
+from ringi.form import Form
+from ringi.record import DEFAULT_TENANT, Event, Frozen, Record, Viewer, searchable
+
+Status = Literal["pending", "completed", "cancelled", "expired"]
+SYSTEM = "system"
+M = TypeVar("M", bound=BaseModel)
+
+
+class Response(Frozen):
+    """The one decision on a request."""
+
+    decision: Decision
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = None
+    responder: str
+    channel: str
+    at: datetime
+    authorised_digest: str | None = None
+
+    def into(self, model: type[M]) -> M:
+        """Return the form's data as the pydantic model it was made from."""
+        return forms.into(model, self.data or {})
+
+    @property
+    def winner(self) -> dict[str, Any]:
+        """What a late answerer is told: decision, responder, at."""
+        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
+
+
+class Request(Record):
+    """One question and where it stands."""
+
+    record: ClassVar[str] = "request"
+
+    kind: Kind
+    title: str
+    description: str | None = None
+    action: Action | None = None
+    form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    allowed: tuple[Decision, ...]
+    actions: dict[Decision, Button] = {}
+    context: dict[str, Any] = {}
+    thread_id: str | None = None
+    run_id: str | None = None
+    status: Status = "pending"
+    response: Response | None = None
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+    claimed_by: str | None = None
+    claimed_until: datetime | None = None
+    priority: Priority | None = None
+    due_at: datetime | None = None
+    expires_at: datetime | None = None
+    fallback: dict[str, Any] | None = None
+    reason: str | None = None
+    attention: str | None = None
+    acknowledged_at: datetime | None = None
+    asked_by: str | None = None
+    continuation: Continuation | None = None
+    digest: str
+
+    @classmethod
+    def asked(
+        cls,
+        ask: Ask,
+        *,
+        id: str,
+        now: datetime,
+        by: str | None,
+        tenant: str = DEFAULT_TENANT,
+        continuation: Continuation | None = None,
+    ) -> tuple[Self, Event]:
+        """Return the new request and its event."""
+        fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
+        fields |= {"id": id, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed, "expires_at": _deadline(ask, now)}
+        request = cls.model_construct(
+            **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
+        )
+        return request.created("created", by or SYSTEM)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has ended; nothing about the outcome changes any more."""
+        return self.status != "pending"
+
+    @property
+    def winner(self) -> dict[str, Any] | None:
+        """The decision that ended it, if one did."""
+        return self.response.winner if self.response else None
+
+    @property
+    def is_unacknowledged(self) -> bool:
+        """Whether it has ended, something waits to go on, and no run has taken it up."""
+        return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
+
+    @property
+    def search_text(self) -> str:
+        """What a search looks through."""
+        return searchable(self.id, self.title, self.description, self.action and self.action.name)
+
+    def is_claimed_against(self, by: str, now: datetime) -> bool:
+        """Whether somebody else holds a claim that still runs."""
+        held = self.claimed_by and self.claimed_until and self.claimed_until > now
+        return bool(held) and self.claimed_by != by
+
+    def is_open_to(self, viewer: Viewer) -> bool:
+        """Whether this person may see and answer it."""
+        if not self.assignee and not self.candidate_groups:
+            return True
+        return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Whether it should have expired by now."""
+        return not self.is_final and self.expires_at is not None and self.expires_at <= now
+
+    def completed(self, answer: Answer, *, by: str, channel: str, now: datetime) -> tuple[Self, Event]:
+        """Return it decided, or raise what is wrong with the answer."""
+        self._refuse_final()
+        if answer.digest != self.digest:
+            raise DigestMismatchError(self.id, answer.digest)
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
+        data = self._checked(answer)
+        response = Response.model_construct(
+            decision=answer.decision,
+            data=data,
+            args=answer.args,
+            message=answer.message,
+            responder=by,
+            channel=channel,
+            at=now,
+            authorised_digest=self.authorised_digest(answer.decision, data, answer.args),
+        )
+        return self.changed("completed", by, now, status="completed", response=response, claimed_by=None, claimed_until=None)
+
+    def is_repeat(self, answer: Answer, by: str) -> bool:
+        """Whether this is the winning answer once more, from the same responder."""
+        won = self.response
+        if not won or won.responder != by or answer.digest != self.digest:
+            return False
+        given = {name: value for name, value in (answer.data or {}).items() if value is not None}
+        same = (answer.decision, answer.args, answer.message) == (won.decision, won.args, won.message)
+        return same and given == (won.data or {})
+
+    def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
+        """Return it held by one person until the lease ends; claiming again renews."""
+        self._refuse_final()
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
+        return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
+
+    def released(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it free again; only the holder may, and releasing a free one changes nothing."""
+        self._refuse_final()
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
+        return self.changed("released", by, now, claimed_by=None, claimed_until=None)
+
+    def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
+        """Return it given to another person or to groups; a claim ends with it."""
+        self._refuse_final()
+        fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
+        return self.changed("reassigned", by, now, **fresh)
+
+    def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
+        """Return it withdrawn; nothing gated runs."""
+        self._refuse_final()
+        return self.changed("cancelled", by, now, status="cancelled", reason=reason)
+
+    def expired(self, now: datetime) -> tuple[Self, Event]:
+        """Return it ended by silence: neither consent nor a no."""
+        self._refuse_final()
+        return self.changed("expired", SYSTEM, now, status="expired", reason="nobody answered in time")
+
+    def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it taken up by its run: nothing has to be handed over again."""
+        return self.changed("acknowledged", by, now, acknowledged_at=now)
+
+    def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
+        """Return it marked for an operator, still answerable if it was."""
+        return self.changed("attention", SYSTEM, now, attention=why)
+
+    def authorised_digest(self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None) -> str | None:
+        """Return the digest of exactly what this decision lets happen; None when nothing may."""
+        if decision == "reject":
+            return None
+        action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
+        return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
+
+    def authorise(self, name: str, args: dict[str, Any]) -> None:
+        """Raise `NotAuthorisedError` unless exactly this call was approved or edited by a person.
+
+        Call it last before the action runs, with the arguments that it will run with.
+        """
+        if self.status != "completed" or not self.response or not self.action:
+            raise NotAuthorisedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
+        if self.response.decision not in ("approve", "edit"):
+            raise NotAuthorisedError(self.id, f"the decision was {self.response.decision}")
+        asked = self.model_copy(update={"action": Action(name)})
+        if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
+            raise NotAuthorisedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+
+    def _refuse_final(self) -> None:
+        if self.is_final:
+            raise FinalError(self.id, self.status, self.winner)
+
+    def _checked(self, answer: Answer) -> dict[str, Any] | None:
+        if answer.decision not in self.allowed:
+            raise InvalidError.of("decision", f"{answer.decision!r} is not allowed here; choose {', '.join(self.allowed)}")
+        errors = [error for error in self._misfits(answer) if error]
+        if errors:
+            raise InvalidError(errors)
+        if answer.decision == "edit" and answer.args is not None and self.action and self.action.args_schema is not None:
+            forms.check_instance(self.action.args_schema, answer.args, field="args")
+        return self._checked_data(answer)
+
+    def _misfits(self, answer: Answer) -> list[FieldError | None]:
+        edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
+        says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
+        return [
+            wrong_if(answer.args is not None and not (edits and self.action), "args", "only decision edit on an action takes arguments"),
+            wrong_if(edits and self.action and not has_form and answer.args is None, "args", "send the whole edited arguments"),
+            wrong_if(edits and not self.action and not answer.data, "data", "send the edited data"),
+            wrong_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
+            wrong_if(says_nothing, "message", "say something"),
+            wrong_if(self.kind == "finish" and edits and not _task(answer), "data.task", "name the new task as text"),
+        ]
+
+    def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
+        if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
+            return None
+        if self.form:
+            return self.form.check(answer.data or {})
+        if self.data_schema is not None:
+            forms.check_instance(self.data_schema, answer.data or {}, field="data")
+            return answer.data or {}
+        if answer.data and answer.decision != "edit":
+            raise InvalidError.of("data", "this request has no form: send none")
+        return answer.data
+
+
+def _task(answer: Answer) -> bool:
+    task = (answer.data or {}).get("task")
+    return isinstance(task, str) and bool(task.strip())
+
+
+def _deadline(ask: Ask, now: datetime) -> datetime | None:
+    return now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at

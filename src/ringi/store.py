@@ -1,0 +1,67 @@
+"""The contract of the truth: versioned records and their events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self, TypeVar
+
+from ringi.record import START, Event, Key, Position, Query, Record
+
+R = TypeVar("R", bound=Record)
+
+
+class Store(ABC):
+    """Where records and their events live. No store knows a rule."""
+
+    @abstractmethod
+    async def put(self, record: Record, event: Event | None) -> None:
+        """Save the next version of a record and the event that made it, or neither.
+
+        Version 1 is a new record. Raises `ConflictError` unless the stored version is exactly
+        one less (for version 1: absent), `UnavailableError` when nothing could be written.
+        Returns only when both are as durable as the store can make them.
+        """
+
+    @abstractmethod
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        """Return the newest version, or raise `NotFoundError`."""
+
+    @abstractmethod
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        """Return those that exist, in any order, in one round trip."""
+
+    @abstractmethod
+    async def find(self, kind: type[R], query: Query) -> list[R]:
+        """Return at most `query.limit` matching records, newest first."""
+
+    @abstractmethod
+    async def count(self, kind: type[R], query: Query) -> int:
+        """Return how many records match, counting no further than `query.limit`."""
+
+    @abstractmethod
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        """Return the events past a position, in order, with no gap that fills in later.
+
+        A position that this store never gave raises `InvalidError`.
+        """
+
+    @abstractmethod
+    async def tail(self) -> Position:
+        """Return the position of the newest event: where a follower of news begins."""
+
+    @abstractmethod
+    async def cursor(self, name: str) -> Position:
+        """Return where a named follower of the events stands; `START` for a new one."""
+
+    @abstractmethod
+    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
+        """Move a follower on, or raise `ConflictError` when it no longer stands at `old`."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None

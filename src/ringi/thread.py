@@ -1,0 +1,124 @@
+"""A conversation with an agent that may take months: a pure state machine with a lease and a fence.
+
+idle ──> running ──> interrupted ──> running ──> done | error | idle (cancelled)      and again
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal, Self
+
+from ringi.errors import FenceError, ThreadBusyError
+from ringi.record import DEFAULT_TENANT, Event, Frozen, Record
+
+ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
+SYSTEM = "system"
+
+
+class Run(Frozen):
+    """One input to the agent and everything that follows from it, pauses included."""
+
+    id: str
+    input: dict[str, Any]
+
+
+class Failure(Frozen):
+    """Why a run ended in an error, for people."""
+
+    message: str
+    code: str
+
+
+class Thread(Record):
+    """Where an agent's conversation stands, and which worker may write to it."""
+
+    record: ClassVar[str] = "thread"
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"lease_until"}
+
+    agent: str
+    status: ThreadStatus = "idle"
+    run: Run | None = None
+    values: dict[str, Any] = {}
+    error: Failure | None = None
+    attention: str | None = None
+    started_by: str | None = None
+    updated_at: datetime
+    owner: str | None = None
+    fence: int = 0
+    """Rises each time another worker takes the thread; what carries an older one is refused."""
+    lease_until: datetime | None = None
+    tries: int = 0
+    """How many workers have begun the present stretch of the run; 0 again after each pause."""
+
+    @classmethod
+    def begun(
+        cls, id: str, agent: str, run: Run, *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
+    ) -> tuple[Self, Event]:
+        """Return a new thread whose first run waits for a worker."""
+        thread = cls(
+            tenant=tenant, id=id, agent=agent, status="running", run=run, started_by=by, created_at=now, updated_at=now
+        )
+        return thread.created("started", by)
+
+    @property
+    def run_id(self) -> str | None:
+        """The id of the newest run."""
+        return self.run.id if self.run else None
+
+    def is_leased(self, now: datetime) -> bool:
+        """Whether some worker holds it now."""
+        return self.owner is not None and self.lease_until is not None and self.lease_until > now
+
+    def started(self, agent: str, run: Run, *, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it with a new run; raises `ThreadBusyError` while it runs or waits for a person."""
+        if self.status in ("running", "interrupted"):
+            raise ThreadBusyError(self.id, self.status)
+        fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, "tries": 0}
+        return self.changed("started", by, now, **fresh, updated_at=now)
+
+    def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
+        """Return it held by one worker under a higher fence, running."""
+        if self.is_leased(now):
+            raise ThreadBusyError(self.id, f"held by another worker until {self.lease_until}")
+        held = {"owner": owner, "fence": self.fence + 1, "status": "running", "tries": self.tries + 1}
+        after, event = self.changed("acquired", owner, now, **held)
+        return after.model_copy(update={"lease_until": now + lease}), event
+
+    def renewed(self, fence: int, now: datetime, lease: timedelta) -> tuple[Self, None]:
+        """Return it held for longer; no event, for nothing happened."""
+        self.refuse_old(fence)
+        return self.model_copy(update={"version": self.version + 1, "lease_until": now + lease}), None
+
+    def parked(self, fence: int, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+        """Return it waiting for people, held by nobody."""
+        return self._let_go("interrupted", fence, now, status="interrupted", values=values, tries=0)
+
+    def finished(self, fence: int, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+        """Return it with its run at the end."""
+        return self._let_go("done", fence, now, status="done", values=values, tries=0)
+
+    def failed(self, fence: int, now: datetime, error: Failure) -> tuple[Self, Event]:
+        """Return it with its run ended by an error; new input may follow."""
+        return self._let_go("error", fence, now, status="error", error=error)
+
+    def given_back(self, fence: int, now: datetime) -> tuple[Self, Event]:
+        """Return it still running but free for another worker at once."""
+        return self._let_go("given_back", fence, now)
+
+    def cancelled(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it idle under a higher fence, so that whoever runs it stops."""
+        idle = {"status": "idle", "owner": None, "lease_until": None, "fence": self.fence + 1, "tries": 0}
+        return self.changed("cancelled", by, now, **idle, updated_at=now)
+
+    def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
+        """Return it marked for an operator."""
+        return self.changed("attention", SYSTEM, now, attention=why)
+
+    def refuse_old(self, fence: int) -> None:
+        """Raise `FenceError` unless this is the fence that holds the thread."""
+        if fence != self.fence or self.owner is None:
+            raise FenceError(self.id, fence)
+
+    def _let_go(self, type: str, fence: int, now: datetime, **changes: Any) -> tuple[Self, Event]:
+        self.refuse_old(fence)
+        return self.changed(type, self.owner or SYSTEM, now, **changes, owner=None, lease_until=None, updated_at=now)
