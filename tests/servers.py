@@ -29,9 +29,9 @@ class ServerError(Exception):
         return cls(f"no {what}: set {variable}, or run `make setup`; tried {', '.join(tried)}")
 
     @classmethod
-    def not_started(cls, program: Path, log: str) -> ServerError:
-        """Return the error for a server that ended or kept silent."""
-        return cls(f"{program} did not start within {START_LIMIT:.0f} s:\n{log[-4000:]}")
+    def failed(cls, program: Path, log: str) -> ServerError:
+        """Return the error for a program that ended, or kept silent for `START_LIMIT`."""
+        return cls(f"{program} failed or was not ready in {START_LIMIT:.0f} s; it said:\n{log[-4000:]}")
 
 
 @contextlib.contextmanager
@@ -166,7 +166,7 @@ def _create_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
     command: list[str | Path] = [initdb, "-D", data, *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **account)
     if done.returncode:
-        raise ServerError.not_started(initdb, done.stdout + done.stderr)
+        raise ServerError.failed(initdb, done.stdout + done.stderr)
 
 
 @contextlib.contextmanager
@@ -192,7 +192,7 @@ def _await_start(process: subprocess.Popen[bytes], program: Path, log: Path, is_
     limit = time.monotonic() + START_LIMIT
     while not is_ready(log):
         if process.poll() is not None or time.monotonic() > limit:
-            raise ServerError.not_started(program, log.read_text())
+            raise ServerError.failed(program, log.read_text())
         time.sleep(0.01)
 
 
