@@ -1,0 +1,57 @@
+import type { Decision } from "./types";
+
+export interface FieldProblem {
+  field: string;
+  message: string;
+}
+
+export interface Winner {
+  decision?: Decision | null;
+  responder?: string | null;
+  at?: string | null;
+}
+
+interface Problem {
+  title?: string;
+  detail?: string;
+  code?: string;
+  errors?: FieldProblem[];
+  winner?: Winner;
+}
+
+/** The server's refusal (RFC 9457); status 0 means that it could not be reached. */
+export class ProblemError extends Error {
+  readonly code: string | undefined;
+  readonly errors: FieldProblem[];
+  readonly winner: Winner | undefined;
+
+  constructor(readonly status: number, problem: Problem) {
+    super(problem.detail ?? problem.title ?? `HTTP ${status}`);
+    this.code = problem.code;
+    this.errors = problem.errors ?? [];
+    this.winner = problem.winner;
+  }
+}
+
+export function isStatus(error: unknown, status: number): error is ProblemError {
+  return error instanceof ProblemError && error.status === status;
+}
+
+async function problemOf(reply: globalThis.Response): Promise<ProblemError> {
+  const body: unknown = await reply.json().catch(() => null);
+  const problem = typeof body === "object" && body !== null ? (body as Problem) : {};
+  return new ProblemError(reply.status, { title: `${reply.status} ${reply.statusText}`.trim(), ...problem });
+}
+
+/** Return the JSON body of a same-origin call, or throw a ProblemError. */
+export async function call<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
+  const headers: HeadersInit = { accept: "application/json" };
+  if (method !== "GET") headers["content-type"] = "application/json";
+  const init: RequestInit = { method, headers, credentials: "same-origin" };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  const reply = await fetch(path, init).catch((error: unknown) => {
+    throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
+  });
+  if (!reply.ok) throw await problemOf(reply);
+  return (reply.status === 204 ? undefined : await reply.json()) as T;
+}

@@ -1,0 +1,52 @@
+export interface Listener {
+  url: () => string;
+  names: readonly string[];
+  opened: () => void;
+  received: (event: MessageEvent<string>) => void;
+  lost: (refused: boolean) => void;
+}
+
+const slowest = 15_000;
+
+/**
+ * Keep one event stream open while the page is visible; return how to stop.
+ *
+ * A browser opens six HTTP/1.1 connections to one origin: hidden tabs that kept theirs would starve the visible one.
+ */
+export function listen(listener: Listener): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let pause = 500;
+
+  const close = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  };
+  const connect = () => {
+    close();
+    const current = new EventSource(listener.url());
+    source = current;
+    current.addEventListener("open", () => {
+      pause = 500;
+      listener.opened();
+    });
+    current.addEventListener("error", () => {
+      const refused = current.readyState === EventSource.CLOSED;
+      listener.lost(refused);
+      // The browser tries again by itself after a lost connection, but never after a refusal (a proxy's 502, a 401).
+      if (!refused || source !== current) return;
+      pause = Math.min(pause * 2, slowest);
+      timer = setTimeout(connect, pause);
+    });
+    for (const name of listener.names) current.addEventListener(name, listener.received);
+  };
+  const follow = () => (document.hidden ? close() : connect());
+
+  follow();
+  document.addEventListener("visibilitychange", follow);
+  return () => {
+    document.removeEventListener("visibilitychange", follow);
+    close();
+  };
+}

@@ -1,0 +1,56 @@
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { call, isStatus } from "./call";
+import type { Info, Session } from "./types";
+
+let token: string | undefined;
+
+/** Take the token out of the address, so that neither history nor a screenshot keeps it. */
+export function takeToken(): boolean {
+  const found = new URLSearchParams(window.location.hash.slice(1)).get("token");
+  if (!found) return false;
+  token = found;
+  window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  return true;
+}
+
+async function readSession(): Promise<Session | null> {
+  const current = token;
+  if (current) {
+    await call("POST", "/v1/session", { token: current }).catch((error: unknown) => {
+      // A server that is only just starting must not cost the person their link.
+      if (!isStatus(error, 0) && !isStatus(error, 503)) token = undefined;
+      throw error;
+    });
+    token = undefined;
+  }
+  return call<Session>("GET", "/v1/session").catch((error: unknown) => {
+    if (isStatus(error, 401)) return null;
+    throw error;
+  });
+}
+
+export function useSession() {
+  const client = useQueryClient();
+  useEffect(() => {
+    const arrived = () => takeToken() && void client.resetQueries();
+    window.addEventListener("hashchange", arrived);
+    return () => window.removeEventListener("hashchange", arrived);
+  }, [client]);
+  return useQuery({ queryKey: ["session"], queryFn: readSession, staleTime: Infinity, retry: false });
+}
+
+export async function signIn(client: QueryClient, given: string): Promise<void> {
+  token = given;
+  await client.resetQueries({ queryKey: ["session"] });
+}
+
+export async function signOut(client: QueryClient): Promise<void> {
+  await call("DELETE", "/v1/session");
+  client.clear();
+  client.setQueryData(["session"], null);
+}
+
+export function useInfo() {
+  return useQuery({ queryKey: ["info"], queryFn: () => call<Info>("GET", "/v1/info"), staleTime: Infinity });
+}

@@ -1,0 +1,60 @@
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { App as AntApp, ConfigProvider, Skeleton, theme } from "antd";
+import { useState, type ReactNode } from "react";
+import { isStatus, ProblemError } from "./api/call";
+import { useSession } from "./api/session";
+import { Shell } from "./shell";
+import { SignIn } from "./sign-in";
+import { useMedia } from "./widgets/media";
+import { Problem } from "./widgets/problem";
+
+export function createClient(): QueryClient {
+  const client = new QueryClient({
+    queryCache: new QueryCache({ onError: (error, query) => query.queryKey[0] !== "session" && signedOut(error) }),
+    mutationCache: new MutationCache({ onError: (error) => signedOut(error) }),
+    defaultOptions: {
+      queries: {
+        // The feed tells what changed; a refetch on every look at the page would only repeat it.
+        staleTime: 30_000,
+        // A machine without a network still reaches its own server.
+        networkMode: "always",
+        retry: (failures, error) => failures < 3 && isDown(error),
+      },
+      mutations: { retry: false, networkMode: "always" },
+    },
+  });
+  function signedOut(error: Error) {
+    if (isStatus(error, 401)) client.setQueryData(["session"], null);
+  }
+  return client;
+}
+
+function Look({ children }: { children: ReactNode }) {
+  const dark = useMedia("(prefers-color-scheme: dark)");
+  const calm = useMedia("(prefers-reduced-motion: reduce)");
+  const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
+  const token = { colorPrimary: dark ? "#3c89e8" : "#0958d9", motion: !calm };
+  return (
+    <ConfigProvider theme={{ algorithm, token }}>
+      <AntApp className="app">{children}</AntApp>
+    </ConfigProvider>
+  );
+}
+
+const isDown = (error: unknown) => error instanceof ProblemError && (error.status === 0 || error.status >= 500);
+
+function Gate() {
+  const { data, error, isPending, refetch } = useSession();
+  if (data) return <Shell session={data} />;
+  if (isDown(error)) return <main className="sign-in"><Problem error={error} retry={() => void refetch()} /></main>;
+  return isPending ? <Skeleton active className="column" /> : <SignIn error={error} />;
+}
+
+export function App() {
+  const [client] = useState(createClient);
+  return (
+    <QueryClientProvider client={client}>
+      <Look><Gate /></Look>
+    </QueryClientProvider>
+  );
+}

@@ -1,0 +1,31 @@
+import { Form } from "antd";
+import type { FieldProblem } from "../api/call";
+import type { FormField } from "../api/types";
+import { messageAt } from "./draft";
+import { Field } from "./field";
+import type { Values } from "./values";
+
+interface FormFieldsProps {
+  fields: FormField[];
+  values: Values;
+  onChange: (values: Values, changed: string) => void;
+  problems: FieldProblem[];
+  disabled: boolean;
+}
+
+export function FormFields({ fields, values, onChange, problems, disabled }: FormFieldsProps) {
+  return (
+    <Form component={false} layout="vertical">
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          onChange={(value) => onChange({ ...values, [field.name]: value }, field.name)}
+          error={messageAt(problems, field.name)}
+          disabled={disabled}
+        />
+      ))}
+    </Form>
+  );
+}

@@ -1,0 +1,20 @@
+import type { Winner } from "../api/call";
+import type { Request } from "../api/types";
+import type { Strings } from "../strings";
+import { clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+
+function ended(winner: Winner, fallback: string, strings: Strings): string {
+  const what = winner.decision ? strings.decided[winner.decision] : fallback;
+  const who = winner.responder ? visible(winner.responder) : null;
+  return strings.ended(what, who, winner.at ? clock(winner.at, strings.language) : null);
+}
+
+/** One line that says how a request ended, by whom and when; null while it is open. */
+export function outcomeOf(request: Request, winner: Winner | null, strings: Strings): string | null {
+  if (request.response) return ended(request.response, strings.statuses.completed, strings);
+  if (request.status === "expired") return strings.expiredNobody;
+  if (request.status === "cancelled" && request.reason) return strings.cancelledBecause(visible(request.reason));
+  if (request.status !== "pending") return strings.statuses[request.status];
+  return winner ? ended(winner, strings.statuses.completed, strings) : null;
+}

@@ -1,0 +1,40 @@
+import type { FormField, Json, JsonObject, Request } from "../api/types";
+
+export type Values = { readonly [name: string]: Json | undefined };
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+export function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+export function fieldsOf(request: Request): FormField[] {
+  return request.form?.fields ?? [];
+}
+
+export function initialValues(fields: FormField[]): Values {
+  return Object.fromEntries(fields.map((field) => [field.name, field.default ?? undefined]));
+}
+
+/** Return what a form sends: the fields in order, without those that are empty. */
+export function answerOf(fields: FormField[], values: Values): JsonObject {
+  const answer: JsonObject = {};
+  for (const { name } of fields) {
+    const value = values[name];
+    if (value !== undefined && !isEmpty(value)) answer[name] = value;
+  }
+  return answer;
+}
+
+export function missing(fields: FormField[], values: Values): string[] {
+  return fields.filter((field) => field.required && isEmpty(values[field.name])).map((field) => field.name);
+}
+
+/** What "edit" opens: the arguments of an action or the task of a finish; a plain form is edited in place. */
+export function editableOf(request: Request): JsonObject | null {
+  if (request.action) return request.action.args;
+  if (request.kind === "finish") return { task: request.context?.task ?? "" };
+  return null;
+}

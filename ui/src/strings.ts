@@ -1,0 +1,129 @@
+import { createContext, useContext } from "react";
+import type { Decision, RequestStatus, ThreadStatus } from "./api/types";
+
+const decisions: Record<Decision, string> = {
+  approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
+};
+const decided: Record<Decision, string> = {
+  approve: "approved", edit: "approved with changes", reject: "rejected", respond: "answered",
+};
+const statuses: Record<RequestStatus, string> = {
+  pending: "pending", completed: "completed", cancelled: "cancelled", expired: "expired",
+};
+const threadStatuses: Record<ThreadStatus, string> = {
+  idle: "idle", running: "running", interrupted: "waits for a person", done: "done", error: "error",
+};
+
+const en = {
+  language: "en",
+  decisions, decided, statuses, threadStatuses,
+
+  inbox: "Inbox",
+  threads: "Threads",
+  signOut: "Sign out",
+  scripted: "scripted model",
+  reconnecting: "reconnecting…",
+  loading: "Loading…",
+  retry: "Try again",
+  back: "Back",
+  more: "Show more",
+  notFound: "There is no such page.",
+  unreachable: "The server cannot be reached. Nothing was lost on this page: try again when it is back.",
+
+  signInTitle: "Sign in to Ringi",
+  signInHow: "Open the link that `ringi` printed in the terminal, or paste its token here.",
+  signInRefused: "This link or token is not valid (any more). Take the newest one that `ringi` printed.",
+  token: "Token",
+  signIn: "Sign in",
+
+  pending: "Pending",
+  all: "All",
+  show: "Show",
+  emptyInbox: "Nothing waits for you.",
+  emptyInboxHint: "New requests appear here by themselves.",
+  emptyAll: "No requests yet.",
+  pick: "Choose a request to see what will happen.",
+  requests: "Requests",
+  dueIn: (time: string) => `due in ${time}`,
+  overdue: "overdue",
+  expiresIn: (time: string) => `${time} left`,
+  deadlinePassed: "deadline passed",
+
+  whatWillHappen: "What will happen",
+  noArguments: "no arguments",
+  agentSays: "The agent's words (not checked)",
+  context: "Context from the agent (not checked)",
+  taskFacts: "What the agent wants to end",
+  task: "Task",
+  summary: "Summary",
+  askedAt: "asked",
+  askedBy: (name: string) => `by ${name}`,
+  thread: "thread",
+  assignedTo: (name: string) => `for ${name}`,
+  claimedBy: (name: string) => `claimed by ${name}`,
+  priority: { low: "low", normal: "normal", high: "high priority", urgent: "urgent" },
+  attention: "This request needs attention",
+
+  yes: "Yes",
+  no: "No",
+  notSet: "not set",
+  range: (min: string | null, max: string | null) =>
+    min !== null && max !== null ? `${min} to ${max}` : min !== null ? `at least ${min}` : `at most ${max ?? ""}`,
+  requiredField: "Please fill this in.",
+  fixFields: "Please look at the marked fields.",
+  answerJson: "Answer (JSON)",
+  badJson: (detail: string) => `This is no valid JSON: ${detail}`,
+  badNumber: "Please enter a number.",
+  yourAnswer: "Your answer",
+  reset: "reset",
+  becomes: "becomes",
+  editing: "Change the arguments, then confirm.",
+  editingTask: "Change the task, then confirm.",
+  confirmEdit: "Approve with changes",
+  confirmReject: "Reject",
+  editNeedsChange: "Change a value first",
+  rejectReason: "Reason (optional): the agent reads it word for word",
+  keepDeciding: "Back to the decision",
+  sending: "Sending…",
+
+  endedElsewhere: "This request has ended meanwhile. What you typed is still here, but cannot be sent.",
+  digestMismatch: "The request changed since you saw it. Read it again, then decide.",
+  ended: (what: string, who: string | null, when: string | null) =>
+    [who ? `${what} by ${who}` : what, when].filter(Boolean).join(", "),
+  saved: (what: string, title: string) => `${what}: ${title}`,
+  decision: "Decision",
+  answer: "Answer",
+  message: "Message",
+  expiredNobody: "expired: nobody answered in time",
+  fallbackUsed: "The run goes on with the value that was agreed for this case; that is no decision.",
+  cancelledBecause: (reason: string) => `cancelled: ${reason}`,
+
+  startAgent: "Start an agent",
+  agent: "Agent",
+  threadName: "Name of the thread",
+  start: "Start",
+  starting: "Starting…",
+  noAgents: "No agents are registered. Start the server with `ringi demo`, or with `--agents MODULE`.",
+  emptyThreads: "No threads yet.",
+  status: "Status",
+  changedAt: "Changed",
+  streamStarts: "The agent's messages appear here as they come.",
+  tool: "Tool",
+  step: "Step",
+  result: "result",
+  runStarted: "run started",
+  runEnded: "run finished",
+  runCancelled: "run cancelled",
+  runFailed: "The run failed",
+  values: "Values",
+  rawEvents: (count: number) => `Raw events (${count})`,
+};
+
+export type Strings = typeof en;
+
+/** One entry per language; the page shows the one that `StringsContext` carries. */
+export const languages: Record<"en", Strings> = { en };
+
+export const StringsContext = createContext<Strings>(languages.en);
+
+export const useStrings = () => useContext(StringsContext);

@@ -1,0 +1,57 @@
+import { useSyncExternalStore, type MouseEvent, type ReactNode } from "react";
+
+const moved = "ringi:moved";
+
+function subscribe(changed: () => void): () => void {
+  window.addEventListener("popstate", changed);
+  window.addEventListener(moved, changed);
+  return () => {
+    window.removeEventListener("popstate", changed);
+    window.removeEventListener(moved, changed);
+  };
+}
+
+export function usePath(): string {
+  return useSyncExternalStore(subscribe, () => window.location.pathname);
+}
+
+export function go(path: string): void {
+  if (path === window.location.pathname) return;
+  window.history.pushState(null, "", path);
+  window.dispatchEvent(new Event(moved));
+}
+
+export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
+export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
+
+/** Return the id in a path such as /r/{id}, or undefined. */
+export function idIn(path: string, prefix: "/r/" | "/t/"): string | undefined {
+  if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
+  try {
+    return decodeURIComponent(path.slice(prefix.length));
+  } catch {
+    return undefined;
+  }
+}
+
+interface LinkProps {
+  to: string;
+  children: ReactNode;
+  className?: string;
+  current?: boolean;
+  testId?: string;
+}
+
+/** An ordinary link that changes the page in place; with a modifier key it opens a tab as links do. */
+export function Link({ to, children, className, current, testId }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <a href={to} onClick={follow} className={className} data-testid={testId} aria-current={current ? "page" : undefined}>
+      {children}
+    </a>
+  );
+}

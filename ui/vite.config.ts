@@ -1,0 +1,12 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const server = "http://127.0.0.1:8123";
+
+export default defineConfig({
+  base: "/",
+  plugins: [react()],
+  build: { outDir: "../src/ringi/server/static", emptyOutDir: true },
+  server: { host: "127.0.0.1", proxy: { "/v1": { target: server, changeOrigin: true } } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+});
