@@ -144,10 +144,11 @@ def _readable(programs: Path, folder: Path, account: dict[str, Any]) -> Path:
     """Return the programs, copied when that account cannot reach them (a checkout in a 0700 home)."""
     if not account or _starts(programs / "postgres", account):
         return programs
-    copy = folder / "installation"
-    shutil.copytree(programs.parent, copy, symlinks=True)
-    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    return copy / programs.name
+    package = programs.parent.parent
+    for source in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(source, folder / source.name, symlinks=True)
+        subprocess.run(["chmod", "-R", "a+rX", folder / source.name], check=True)
+    return folder / programs.relative_to(package.parent)
 
 
 def _starts(program: Path, account: dict[str, Any]) -> bool:
