@@ -158,7 +158,7 @@ def checks() -> list[tuple[str, list[str]]]:
     """Return title and command of each check."""
     python = [
         ("ruff check", [str(BIN / "ruff"), "check"]),
-        ("ruff format", [str(BIN / "ruff"), "format", "--check"]),
+        ("ruff format", [str(BIN / "ruff"), "format", "--check", "--output-format", "concise"]),
         ("mypy", [str(BIN / "mypy")]),
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
