@@ -1,0 +1,389 @@
+"""The ten fields of a form: each knows what a sound definition is, and which answers it accepts."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from datetime import date
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, model_validator
+
+from ringi.errors import FieldError, InvalidError
+from ringi.json_schema import MAX_ERRORS, MisfitError, check_finite, check_text, check_whole, path_of, shown
+
+MAX_OPTIONS = 1_000
+MAX_LABEL = 500
+MAX_HELP = 2_000
+MAX_TEXT = 20_000
+MAX_VALUE = 500
+
+Json: TypeAlias = Any
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_ROUNDING = 1e-9
+
+
+def _name(value: object) -> object:
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
+    return value
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MisfitError("", f"must be a number, not {shown(value)}: send it without quotes")
+    check_whole(value) if isinstance(value, int) else check_finite(value)
+    return value
+
+
+def _option_value(value: object) -> object:
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MisfitError("", f"must be text or a whole number, not {shown(value)}: change it")
+    check_whole(value)
+    return value
+
+
+def _kept(value: str) -> str:
+    check_text(value)
+    return value
+
+
+def _short(value: str) -> str:
+    if not value or check_text(value) > MAX_VALUE:
+        raise MisfitError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
+    return value
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+_Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
+_Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_kept)]
+_Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_kept)]
+_Value = Annotated[str | int, BeforeValidator(_option_value)]
+_Num = Annotated[int | float, BeforeValidator(_number)]
+_Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
+_Flag = Annotated[bool, pydantic.Field(strict=True)]
+_Text = Annotated[str, StringConstraints(strict=True)]
+_LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
+
+
+class Option(BaseModel):
+    """One choice: the value that is stored, and the label that a person sees (by default the value)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: _Value
+    label: _Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_value(cls, given: object) -> object:
+        return given if isinstance(given, dict | Option) else {"value": given}
+
+
+class _Field(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: _Name
+    label: _Label = pydantic.Field(default_factory=lambda given: given["name"])
+    required: _Flag = False
+    placeholder: _Words | None = _LEFT_OUT
+    help: _Words | None = _LEFT_OUT
+
+    def __init__(self, name: str | None = None, /, **given: Any) -> None:
+        given = given if name is None else {**given, "name": name}
+        try:
+            super().__init__(**given)
+        except pydantic.ValidationError as error:
+            raise invalid(error, path_of("", [given.get("name") or type(self).__name__])) from None
+
+    # Without the mark pydantic calls __init__ for a field inside a form too, and its errors lose their path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def accept(self, value: object) -> Json:
+        """Return the answer as it is stored; raise MisfitError that says what to send instead."""
+        raise NotImplementedError
+
+    def is_empty(self, value: object) -> bool:
+        """Tell whether the answer counts as none where one is required."""
+        return (isinstance(value, str) and not value.strip()) or value in ([], ())
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        self._check_parts()
+        if (default := getattr(self, "default", None)) is not None:
+            try:
+                self.accept(list(default) if isinstance(default, tuple) else default)
+            except ValueError as error:
+                raise MisfitError("default", str(error)) from None
+        return self
+
+    def _check_parts(self) -> None:
+        """Raise _PartError for parts that contradict each other."""
+
+
+class _Writing(_Field):
+    min_length: _Length | None = _LEFT_OUT
+    max_length: _Length | None = _LEFT_OUT
+    default: _Text | None = _LEFT_OUT
+
+    def accept(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise MisfitError("", f"must be text, not {shown(value)}: send it in quotes")
+        check_text(value)
+        least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
+        if len(value) < least:
+            raise MisfitError("", f"has {len(value)} characters, at least {least} are needed: write more")
+        if len(value) > most:
+            raise MisfitError("", f"has {len(value)} characters, at most {most} are allowed: shorten it")
+        return value
+
+    def _check_parts(self) -> None:
+        if self.max_length == 0:
+            raise MisfitError("max_length", "0 leaves no room for an answer: use at least 1")
+        _check_order("min_length", self.min_length, "max_length", self.max_length)
+
+
+class Text(_Writing):
+    """One line of text."""
+
+    type: Literal["text"] = "text"
+
+
+class TextArea(_Writing):
+    """Several lines of text."""
+
+    type: Literal["textarea"] = "textarea"
+
+
+class _Options(_Field):
+    options: Annotated[tuple[Option, ...], pydantic.Field(min_length=1, max_length=MAX_OPTIONS)]
+
+    def member(self, value: object) -> str | int:
+        """Return the value if it is an option; raise MisfitError that lists the options."""
+        for option in self.options:
+            # Without the types True would be the option 1.
+            if type(value) is type(option.value) and value == option.value:
+                return option.value
+        choices = ", ".join(shown(option.value) for option in self.options[:10])
+        more = f" or {len(self.options) - 10} others" if len(self.options) > 10 else ""
+        raise MisfitError("", f"{shown(value)} is not an option: choose from {choices}{more}")
+
+    def _check_parts(self) -> None:
+        seen: set[str | int] = set()
+        for option in self.options:
+            if option.value in seen:
+                raise MisfitError("options", f"{shown(option.value)} is there twice: remove one")
+            seen.add(option.value)
+
+
+class _One(_Options):
+    default: _Value | None = _LEFT_OUT
+
+    def accept(self, value: object) -> str | int:
+        return self.member(value)
+
+
+class Select(_One):
+    """One of several options, in a list that opens."""
+
+    type: Literal["select"] = "select"
+
+
+class Radio(_One):
+    """One of several options, all in sight."""
+
+    type: Literal["radio"] = "radio"
+
+
+class _Many(_Options):
+    default: tuple[_Value, ...] | None = _LEFT_OUT
+
+    def accept(self, value: object) -> list[str | int]:
+        if not isinstance(value, list):
+            raise MisfitError("", f"must be a list, not {shown(value)}: send [{shown(self.options[0].value)}, …]")
+        seen: set[str | int] = set()
+        for item in value:
+            if (member := self.member(item)) in seen:
+                raise MisfitError("", f"{shown(item)} is there twice: send each option once")
+            seen.add(member)
+        return value
+
+
+class MultiSelect(_Many):
+    """Any of several options, in a list that opens."""
+
+    type: Literal["multiselect"] = "multiselect"
+
+
+class Checkbox(_Many):
+    """Any of several options, all in sight."""
+
+    type: Literal["checkbox"] = "checkbox"
+
+
+class _Numeric(_Field):
+    min: _Num | None = _LEFT_OUT
+    max: _Num | None = _LEFT_OUT
+    step: _Num | None = _LEFT_OUT
+    default: _Num | None = _LEFT_OUT
+
+    def accept(self, value: object) -> int | float:
+        number = _number(value)
+        if self.min is not None and number < self.min:
+            raise MisfitError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
+        if self.max is not None and number > self.max:
+            raise MisfitError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
+        if self.step is not None and not _on_step(number, self.min or 0, self.step):
+            start = f" from {self.min}" if self.min else ""
+            raise MisfitError("", f"{shown(number)} is between the steps: count in steps of {self.step}{start}")
+        return self._whole(number)
+
+    def _whole(self, number: int | float) -> int | float:
+        # 5.0 and 5 are one JSON number; without this, an int field of a model would refuse its own form's answer.
+        if self.step is not None and self.step % 1 == 0 and number == int(number) and abs(number) < 2**53:
+            return int(number)
+        return number
+
+    def _check_parts(self) -> None:
+        if self.step is not None and self.step <= 0:
+            raise MisfitError("step", f"{self.step} is no step: use a number above 0")
+        _check_order("min", self.min, "max", self.max)
+
+
+class Number(_Numeric):
+    """A number; steps count from `min`, or from 0 without one."""
+
+    type: Literal["number"] = "number"
+
+
+class Slider(_Numeric):
+    """A number between `min` and `max`, set by dragging."""
+
+    type: Literal["slider"] = "slider"
+
+    def _check_parts(self) -> None:
+        for part in ("min", "max"):
+            if getattr(self, part) is None:
+                raise MisfitError(part, "is missing: a slider needs min and max")
+        super()._check_parts()
+
+
+class Date(_Field):
+    """A day, as YYYY-MM-DD."""
+
+    type: Literal["date"] = "date"
+    min: _Text | None = _LEFT_OUT
+    max: _Text | None = _LEFT_OUT
+    default: _Text | None = _LEFT_OUT
+
+    def accept(self, value: object) -> str:
+        """Return the day; raise MisfitError unless it exists and is within the bounds."""
+        day = _day(value)
+        if self.min is not None and day < self.min:
+            raise MisfitError("", f"{shown(day)} is too early: send {self.min} or later")
+        if self.max is not None and day > self.max:
+            raise MisfitError("", f"{shown(day)} is too late: send {self.max} or earlier")
+        return day
+
+    def _check_parts(self) -> None:
+        for part in ("min", "max"):
+            if (bound := getattr(self, part)) is not None:
+                try:
+                    _day(bound)
+                except ValueError as error:
+                    raise MisfitError(part, str(error)) from None
+        _check_order("min", self.min, "max", self.max)
+
+
+class Boolean(_Field):
+    """Yes or no; where it is required, no is an answer too."""
+
+    type: Literal["boolean"] = "boolean"
+    default: _Flag | None = _LEFT_OUT
+
+    def accept(self, value: object) -> bool:
+        """Return the boolean; raise MisfitError for anything else."""
+        if not isinstance(value, bool):
+            raise MisfitError("", f"must be true or false, not {shown(value)}: send one of the two")
+        return value
+
+
+Field: TypeAlias = Annotated[
+    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | Boolean,
+    pydantic.Field(discriminator="type"),
+]
+_TAGS = ("text", "textarea", "select", "multiselect", "radio", "checkbox", "number", "slider", "date", "boolean")
+_TYPES = ", ".join(_TAGS)
+_NOUNS = {"string": "text", "bool": "true or false", "int": "a whole number", "tuple": "a list", "model": "an object"}
+
+
+def _day(value: object) -> str:
+    try:
+        # fromisoformat alone also takes 20260131 and 2026-W05-6.
+        if isinstance(value, str) and len(value) == 10 and date.fromisoformat(value).isoformat() == value:
+            return value
+    except ValueError:
+        pass
+    raise MisfitError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
+
+
+def _on_step(number: int | float, start: int | float, step: int | float) -> bool:
+    if isinstance(number, int) and isinstance(start, int) and isinstance(step, int):
+        return (number - start) % step == 0
+    steps = (number - start) / step
+    rounding = _ROUNDING + 4 * sys.float_info.epsilon * (abs(number) + abs(start)) / step
+    return math.isfinite(steps) and abs(steps - round(steps)) <= rounding
+
+
+def _check_order(low_name: str, low: Any, high_name: str, high: Any) -> None:
+    if low is not None and high is not None and low > high:
+        raise MisfitError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")
+
+
+def invalid(error: pydantic.ValidationError, root: str) -> InvalidError:
+    """Return pydantic's errors as ours, with paths that begin with `root`."""
+    details = [d for d in error.errors(include_url=False) if d["type"] != "default_factory_not_called"]
+    return InvalidError([_told(detail, root) for detail in details[:MAX_ERRORS]])
+
+
+def _told(detail: Any, root: str) -> FieldError:
+    steps = list(detail["loc"])
+    if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TAGS:
+        del steps[2]
+    path, context = path_of(root, steps), detail.get("ctx", {})
+    match detail["type"], detail["input"]:
+        case "value_error" | "assertion_error", _:
+            cause = context["error"]
+            return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
+        case "union_tag_invalid", given:
+            return FieldError(f"{path}.type", f"{shown(given.get('type'))} is no field type: use one of {_TYPES}")
+        case "union_tag_not_found", _:
+            return FieldError(f"{path}.type", f"is missing: use one of {_TYPES}")
+        case kind, given:
+            return FieldError(path, _message(kind, given, context) or f"{detail['msg']}, not {shown(given)}: change it")
+
+
+def _message(kind: str, given: object, context: dict[str, Any]) -> str | None:
+    if kind == "missing" or given is None:
+        return "is missing: add it"
+    if kind == "extra_forbidden":
+        return "is unknown here: remove it"
+    if kind == "string_unicode":
+        return "holds half a surrogate pair: send whole characters"
+    if kind in ("string_too_long", "string_too_short"):
+        return f"has {len(str(given))} characters: send {_limit(context)}"
+    if kind in ("too_long", "too_short"):
+        return f"has {context.get('actual_length') or 'no'} entries: send {_limit(context)}"
+    noun = _NOUNS.get(kind.split("_")[0])
+    return f"must be {noun}, not {shown(given)}: change it" if noun else None
+
+
+def _limit(context: dict[str, Any]) -> str:
+    return f"at least {context['min_length']}" if "min_length" in context else f"at most {context['max_length']}"
