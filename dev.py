@@ -207,6 +207,9 @@ def environment() -> dict[str, str]:
     """Return the variables under which .venv's programs find each other."""
     path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON}
+    if not os.access(Path.home(), os.W_OK):
+        # An account without a home, as in many containers, has nowhere to keep a cache.
+        own["HOME"] = str(VENV / "home")
     return os.environ | own
 
 
