@@ -8,5 +8,5 @@ export default defineConfig({
   plugins: [react()],
   build: { outDir: "../src/ringi/server/static", emptyOutDir: true },
   server: { host: "127.0.0.1", proxy: { "/v1": { target: server, changeOrigin: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true },
 });

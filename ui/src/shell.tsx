@@ -1,16 +1,17 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Tag } from "antd";
-import { useEffect } from "react";
+import { Button, Skeleton, Tag } from "antd";
+import { lazy, Suspense, useEffect } from "react";
 import { useFeed } from "./api/feed";
 import { useRequests } from "./api/requests";
 import { signOut, useInfo } from "./api/session";
 import type { Session } from "./api/types";
 import { Inbox } from "./inbox/inbox";
 import { useStrings } from "./strings";
-import { ThreadPage } from "./thread/thread-page";
-import { ThreadsPage } from "./thread/threads-page";
 import { idIn, Link, usePath } from "./widgets/router";
 import { visible } from "./widgets/visible";
+
+const ThreadPage = lazy(() => import("./thread/thread-page"));
+const ThreadsPage = lazy(() => import("./thread/threads-page"));
 
 /** How many requests wait, as far as they are loaded: "50+" rather than a number that is not known. */
 function usePendingCount(): string {
@@ -63,7 +64,7 @@ export function Shell({ session }: { session: Session }) {
   return (
     <>
       <Header path={path} session={session} />
-      <Route path={path} />
+      <Suspense fallback={<Skeleton active className="column" />}><Route path={path} /></Suspense>
     </>
   );
 }

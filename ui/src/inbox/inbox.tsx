@@ -1,14 +1,16 @@
-import { App, Empty } from "antd";
-import { useEffect, useRef, useState } from "react";
+import { App, Empty, Skeleton } from "antd";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useRequests, type Shown } from "../api/requests";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { useNarrow } from "../widgets/media";
 import { go, Link, requestPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { RequestList } from "./request-list";
+
+const loadDetail = () => import("../request/request-detail");
+const RequestDetail = lazy(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
 function neighbour(ids: string[], id: string | undefined): string | undefined {
   const at = id === undefined ? -1 : ids.indexOf(id);
@@ -42,6 +44,11 @@ export function Inbox({ openId }: InboxProps) {
   const list = useRequests(shown);
   const next = useNext(openId);
 
+  useEffect(() => {
+    // The list comes first; by the time somebody has read it, the forms are here too.
+    if (list.isSuccess) void loadDetail();
+  }, [list.isSuccess]);
+
   const decided = (completed: Request) => {
     const outcome = outcomeOf(completed, null, strings) ?? "";
     void message.success(strings.saved(outcome, visible(completed.title)));
@@ -50,7 +57,7 @@ export function Inbox({ openId }: InboxProps) {
   };
   const detail = openId === undefined
     ? <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.pick} className="pick" />
-    : <RequestDetail key={openId} id={openId} onDecided={decided} />;
+    : <Suspense fallback={<Skeleton active />}><RequestDetail key={openId} id={openId} onDecided={decided} /></Suspense>;
   return (
     <div className="inbox">
       {!(narrow && openId !== undefined) && <RequestList list={list} shown={shown} onShow={setShown} openId={openId} />}

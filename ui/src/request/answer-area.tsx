@@ -22,7 +22,7 @@ function JsonAnswer({ draft, change, decision, disabled }: AnswerAreaProps) {
   const id = useId();
   const error = messageAt(decision.problems, "data");
   return (
-    <div data-testid="field-data">
+    <div data-testid="field-data" data-invalid={Boolean(error)}>
       <label htmlFor={id}>{strings.answerJson}</label>
       <JsonInput id={id} value={draft.json} disabled={disabled} onChange={(json) => change({ json })} />
       {error && <div role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
@@ -35,7 +35,7 @@ function MessageBox({ draft, change, decision, disabled }: AnswerAreaProps) {
   const id = useId();
   const error = messageAt(decision.problems, "message");
   return (
-    <div data-testid="field-message">
+    <div data-testid="field-message" data-invalid={Boolean(error)}>
       <label htmlFor={id}>{strings.yourAnswer}</label>
       <Input.TextArea
         id={id} value={draft.message} disabled={disabled} autoSize={{ minRows: 3, maxRows: 12 }}

@@ -65,12 +65,15 @@ export function localProblems(request: Request, draft: Draft, decision: Decision
   if (decision === "reject") return [];
   const fields = missing(fieldsOf(request), draft.values);
   if (decision === "respond" && !draft.message.trim() && !request.form) fields.push("message");
-  if (answersJson(request) && draft.json === undefined) fields.push("data");
-  if (decision === "edit" && editableOf(request)) {
-    const broken = Object.keys(draft.edited).filter((name) => draft.edited[name] === undefined);
-    fields.push(...broken.map((name) => editKey(request, name)));
-  }
-  return fields.map((field) => ({ field, message: strings.requiredField }));
+  const problems = fields.map((field) => ({ field, message: strings.requiredField }));
+  if (answersJson(request) && draft.json === undefined) problems.push({ field: "data", message: strings.notSendable });
+  return decision === "edit" ? [...problems, ...brokenEdits(request, draft, strings)] : problems;
+}
+
+function brokenEdits(request: Request, draft: Draft, strings: Strings): FieldProblem[] {
+  return Object.keys(editableOf(request) ?? {})
+    .filter((name) => draft.edited[name] === undefined)
+    .map((name) => ({ field: editKey(request, name), message: strings.notSendable }));
 }
 
 /** Return the message at a field; an error inside a nested value belongs to the field that shows it. */

@@ -2,6 +2,7 @@ import { Form } from "antd";
 import { useId } from "react";
 import type { FormField, Json } from "../api/types";
 import { useStrings } from "../strings";
+import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { Control } from "./controls";
 
@@ -26,7 +27,7 @@ export function Field({ field, value, onChange, error, disabled }: FieldProps) {
   const range = rangeOf(field);
   const help = [field.help ? visible(field.help) : null, range && strings.range(...range)].filter(Boolean).join(" · ");
   return (
-    <div data-testid={`field-${field.name}`} data-type={field.type}>
+    <div data-testid={`field-${field.name}`} data-type={field.type} data-invalid={Boolean(error)}>
       <Form.Item
         htmlFor={id}
         label={<span id={`${id}-label`}>{visible(field.label || field.name)}</span>}
@@ -48,6 +49,7 @@ export function Field({ field, value, onChange, error, disabled }: FieldProps) {
           }}
         />
       </Form.Item>
+      {typeof value === "string" && <HiddenIn text={value} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { Alert } from "antd";
+import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
@@ -67,11 +68,22 @@ interface OpenRequestProps {
   onDecided: (completed: Request) => void;
 }
 
+/** After a refusal the first field that is wrong gets the focus. */
+function useFocusOnRefusal(refusals: number) {
+  const area = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (refusals === 0) return;
+    area.current?.querySelector<HTMLElement>('[data-invalid="true"] :is(input, textarea, button)')?.focus();
+  }, [refusals]);
+  return area;
+}
+
 /** A request that can be decided here, or could be until it ended elsewhere: then it stays, with what was typed. */
 export function OpenRequest({ request, onDecided }: OpenRequestProps) {
   const [draft, change] = useDraft(request);
   const decision = useDecision(request, draft, onDecided);
   const dead = decision.sending === null && (request.status !== "pending" || decision.winner !== null);
+  const area = useFocusOnRefusal(decision.refusals);
   const busy = dead || decision.sending !== null;
   const part = { request, draft, change, decision, dead };
   const edit = (edited: Draft["edited"], changed: string) => {
@@ -81,12 +93,12 @@ export function OpenRequest({ request, onDecided }: OpenRequestProps) {
   const { edited, mode } = draft;
   const editing = mode === "editing" ? { edited, onChange: edit, problems: decision.problems, disabled: busy } : undefined;
   return (
-    <>
+    <div ref={area} className="open">
       <Facts request={request} editing={editing} />
       <AgentWords request={request} />
       <AnswerArea {...part} disabled={busy} />
       <div aria-live="polite"><Said {...part} /></div>
       <Bar {...part} />
-    </>
+    </div>
   );
 }

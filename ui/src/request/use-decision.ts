@@ -10,6 +10,7 @@ export interface DecisionState {
   sending: Decision | null;
   decided: boolean;
   problems: FieldProblem[];
+  refusals: number;
   mended: (key: string) => void;
   error: Error | null;
   winner: Winner | null;
@@ -21,15 +22,24 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
   const respond = useRespond(request);
   const [problems, setProblems] = useState<FieldProblem[]>([]);
 
+  const [refusals, setRefusals] = useState(0);
+  const refuse = (found: FieldProblem[]) => {
+    setProblems(found);
+    setRefusals((old) => old + 1);
+  };
+
   const decide = (decision: Decision) => {
     // A second click must not send a second, different answer while the first is on its way.
     if (respond.isPending) return;
     const local = localProblems(request, draft, decision, strings);
-    setProblems(local);
-    if (local.length > 0) return respond.reset();
+    if (local.length > 0) {
+      respond.reset();
+      return refuse(local);
+    }
+    setProblems([]);
     respond.mutate(answerFor(request, draft, decision), {
       onSuccess: onDecided,
-      onError: (error) => isStatus(error, 422) && setProblems(error.errors),
+      onError: (error) => isStatus(error, 422) && refuse(error.errors),
     });
   };
   const { error } = respond;
@@ -38,6 +48,7 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
     sending: respond.isPending ? respond.variables.decision : null,
     decided: respond.isSuccess,
     problems,
+    refusals,
     mended: (key) => setProblems((old) => old.filter(({ field }) => field !== key && !field.startsWith(`${key}.`))),
     error: isStatus(error, 422) && error.errors.length > 0 ? null : error,
     winner: isStatus(error, 409) ? (error.winner ?? null) : null,

@@ -2,7 +2,7 @@ import { Button, Input, InputNumber, Switch } from "antd";
 import { useId, useState } from "react";
 import type { Json } from "../api/types";
 import { useStrings } from "../strings";
-import { JsonValue } from "../widgets/agent-text";
+import { HiddenIn, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { JsonInput } from "./json-input";
 import { same } from "./values";
@@ -51,9 +51,10 @@ export function ValueEditor({ name, before, value, onChange, disabled, error }: 
     setResets(resets + 1);
   };
   return (
-    <div className="value-editor" data-testid={`arg-${name}`}>
+    <div className="value-editor" data-testid={`arg-${name}`} data-invalid={Boolean(error)}>
       <label htmlFor={id} className="for-readers">{visible(name)}</label>
       <Editor key={resets} id={id} before={before} value={value} onChange={onChange} disabled={disabled} />
+      {typeof value === "string" && <HiddenIn text={value} />}
       {!same(before, value) && (
         <div className="change" data-testid={`change-${name}`}>
           <del><JsonValue value={before} /></del>

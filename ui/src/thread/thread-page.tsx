@@ -1,6 +1,6 @@
-import { Alert, Card, Tag } from "antd";
+import { Alert, Card } from "antd";
 import { useThread } from "../api/threads";
-import type { Thread, ThreadStatus } from "../api/types";
+import type { Thread } from "../api/types";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
@@ -10,16 +10,8 @@ import { visible } from "../widgets/visible";
 import { ThreadItem } from "./items";
 import { RawEvents } from "./raw-events";
 import type { Item } from "./reduce";
+import { ThreadStatusTag } from "./status-tag";
 import { useStream } from "./use-stream";
-
-const colours: Record<ThreadStatus, string> = {
-  idle: "default", running: "processing", interrupted: "warning", done: "success", error: "error",
-};
-
-export function ThreadStatusTag({ status }: { status: ThreadStatus }) {
-  const strings = useStrings();
-  return <Tag color={colours[status]} data-testid="thread-status" data-status={status}>{strings.threadStatuses[status]}</Tag>;
-}
 
 /** Pending requests that the stream has not shown (yet): an answerable question must never be out of reach. */
 function unshown(thread: Thread | undefined, items: Item[]): string[] {
@@ -44,7 +36,7 @@ function Outcome({ thread }: { thread: Thread }) {
 }
 
 /** One thread, live: what the agent says and does, its questions in place, and how it ended. */
-export function ThreadPage({ id }: { id: string }) {
+export default function ThreadPage({ id }: { id: string }) {
   const strings = useStrings();
   const stream = useStream(id);
   const { data: thread, error, refetch } = useThread(id, stream.phase === "running");

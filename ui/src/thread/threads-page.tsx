@@ -6,7 +6,7 @@ import { Link, threadPagePath } from "../widgets/router";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { StartAgent } from "./start-agent";
-import { ThreadStatusTag } from "./thread-page";
+import { ThreadStatusTag } from "./status-tag";
 
 function ThreadList() {
   const strings = useStrings();
@@ -32,7 +32,7 @@ function ThreadList() {
   );
 }
 
-export function ThreadsPage() {
+export default function ThreadsPage() {
   const strings = useStrings();
   return (
     <main className="column">

@@ -1,0 +1,77 @@
+import { QueryClient } from "@tanstack/react-query";
+import { act, render, screen, waitFor } from "@testing-library/react";
+import { beforeEach, expect, test, vi } from "vitest";
+import { App } from "../app";
+import ThreadPage from "../thread/thread-page";
+import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
+import { keep } from "./requests";
+import { takeToken } from "./session";
+
+beforeEach(() => {
+  FakeEventSource.all = [];
+  vi.stubGlobal("EventSource", FakeEventSource);
+  window.history.replaceState(null, "", "/");
+});
+
+const numbers = () => Array.from(document.querySelectorAll("[data-number]"), (one) => Number(one.getAttribute("data-number")));
+
+test("a stream that was refused is opened again after the last number, and shows each event once", async () => {
+  serve(() => [200, { id: "t", agent: "a", status: "running", pending: [] }]);
+  show(<ThreadPage id="t" />);
+  const first = FakeEventSource.last;
+  expect(first.url).toBe("/v1/threads/t/stream?after=0");
+  const delta = (text: string) => ({ type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: text });
+  act(() => {
+    first.send("message", { type: "TEXT_MESSAGE_START", messageId: "m" }, "1");
+    first.send("message", delta("Hel"), "2");
+  });
+  await waitFor(() => expect(numbers()).toEqual([1, 2]));
+  act(() => first.refuse());
+  await waitFor(() => expect(FakeEventSource.all).toHaveLength(2), { timeout: 5_000 });
+  expect(FakeEventSource.last.url).toBe("/v1/threads/t/stream?after=2");
+  act(() => {
+    FakeEventSource.last.send("message", delta("Hel"), "2");
+    FakeEventSource.last.send("message", delta("lo"), "3");
+  });
+  await waitFor(() => expect(numbers()).toEqual([1, 2, 3]));
+  expect(screen.getByTestId("message").textContent).toBe("Hello");
+});
+
+test("an older version of a request never replaces a newer one", () => {
+  const client = new QueryClient();
+  const done = completed(aRequest({}));
+  keep(client, done);
+  keep(client, aRequest({}));
+  expect(client.getQueryData(["request", "r1"])).toBe(done);
+});
+
+test("the token leaves the address bar before anything else happens", () => {
+  window.history.replaceState(null, "", "/r/r1#token=s3cret");
+  expect(takeToken()).toBe(true);
+  expect(window.location.href).not.toContain("s3cret");
+  expect(window.location.pathname).toBe("/r/r1");
+});
+
+test("a link signs in once, and the feed moves requests in and out of the list", async () => {
+  window.history.replaceState(null, "", "/#token=s3cret");
+  takeToken();
+  const sent = serve((path, { method }) => {
+    if (path === "/v1/session") return method === "POST" ? [204, null] : [200, { name: "ann", role: "person", tenant: "t", groups: [] }];
+    return path === "/v1/info" ? [200, { scripted: true, model: null, version: "0" }] : [200, { items: [], next: null }];
+  });
+  render(<App />);
+  expect(await screen.findByTestId("scripted")).toBeTruthy();
+  expect(await screen.findByTestId("empty")).toBeTruthy();
+  expect(sent).toEqual([{ method: "POST", path: "/v1/session", body: { token: "s3cret" } }]);
+  const request = aRequest({});
+  act(() => FakeEventSource.last.send("request.created", { type: "request.created", position: 1, request }, "1"));
+  expect((await screen.findByTestId("request-row")).textContent).toContain("Refund order 1182?");
+  act(() => FakeEventSource.last.send("request.completed", { type: "request.completed", position: 2, request: completed(request) }, "2"));
+  await waitFor(() => expect(screen.queryByTestId("request-row")).toBeNull());
+});
+
+test("without a session the page asks for the link, calmly", async () => {
+  serve(() => [401, { title: "no session" }]);
+  render(<App />);
+  expect(await screen.findByTestId("sign-in")).toBeTruthy();
+});

@@ -1,0 +1,162 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { keep } from "../api/requests";
+import type { Request } from "../api/types";
+import { aRequest, completed, serve, show, type Reply } from "../testing/fake-server";
+import { RequestDetail } from "./request-detail";
+
+const refund = aRequest({
+  action: { name: "refund", args: { order: 1182, amount: 4000, note: "sorry", now: false, lines: [{ sku: "A" }] } },
+});
+const note = { fields: [{ name: "note", type: "text" as const, label: "Note" }] };
+
+function open(request: Request, answer: Reply = [200, completed(request)]) {
+  const sent = serve((_path, { method }) => (method === "GET" ? [200, request] : answer));
+  const client = show(<RequestDetail id={request.id} />);
+  return { sent, client, user: userEvent.setup() };
+}
+
+const button = (name: string) => screen.findByTestId<HTMLButtonElement>(name);
+
+test("the real arguments are shown with their types, one row each", async () => {
+  open(refund);
+  expect((await screen.findByTestId("fact-amount")).textContent).toBe("4000");
+  expect(screen.getByTestId("fact-note").textContent).toBe('"sorry"');
+  expect(screen.getByTestId("fact-lines").textContent).toContain('"sku": "A"');
+});
+
+test("an agent's description is text: no HTML, no link, no image", async () => {
+  open(aRequest({ description: "<img src=x onerror=alert(1)> ![x](http://evil/x.png) [a](http://evil)" }));
+  const words = await screen.findByTestId("agent-words");
+  expect(words.querySelectorAll("img, a")).toHaveLength(0);
+  expect(words.textContent).toContain("<img src=x onerror=alert(1)>");
+});
+
+test("the server's field errors stand at their fields and the typed text stays", async () => {
+  const errors = [{ field: "note", message: "too short" }, { field: "", message: "odd as a whole" }];
+  const { user } = open(aRequest({ kind: "form", form: note }), [422, { title: "invalid", errors }]);
+  await user.type(await screen.findByLabelText("Note"), "hm");
+  await user.click(await button("decide-approve"));
+  const field = within(screen.getByTestId("field-note"));
+  expect((await field.findByTestId("field-error")).textContent).toBe("too short");
+  expect(screen.getByTestId("problems").textContent).toContain("odd as a whole");
+  expect(screen.getByLabelText("Note")).toHaveProperty("value", "hm");
+  expect((await button("decide-approve")).disabled).toBe(false);
+});
+
+test("a lost race kills the buttons in place, names the winner, and keeps the typed text", async () => {
+  const winner = { decision: "approve", responder: "bob", at: "2026-01-02T10:04:00Z" };
+  const { user } = open(aRequest({ kind: "form", form: note }), [409, { title: "final", code: "final", winner }]);
+  await user.type(await screen.findByLabelText("Note"), "mine");
+  await user.click(await button("decide-approve"));
+  expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
+  const buttons = screen.getAllByTestId<HTMLButtonElement>(/^decide-/);
+  expect(buttons.map(({ disabled }) => disabled)).toEqual([true, true, true]);
+  expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
+});
+
+test("a digest mismatch tells to read again and does not pretend that the request ended", async () => {
+  const { user } = open(refund, [409, { title: "conflict", code: "digest_mismatch" }]);
+  await user.click(await button("decide-approve"));
+  expect((await screen.findByTestId("error")).textContent).toContain("changed since you saw it");
+  expect((await button("decide-approve")).disabled).toBe(false);
+});
+
+test("a request that ends elsewhere while it is open dies in place", async () => {
+  const request = aRequest({ kind: "form", form: note });
+  const { user, client } = open(request);
+  await user.type(await screen.findByLabelText("Note"), "mine");
+  act(() => keep(client, completed(request, "bob")));
+  expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
+  expect((await button("decide-approve")).disabled).toBe(true);
+  expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
+});
+
+test("nothing counts as decided before the server agreed, and two clicks send one answer", async () => {
+  let agree: (reply: [number, unknown]) => void = () => undefined;
+  const { user, sent } = open(refund, new Promise<[number, unknown]>((resolve) => { agree = resolve; }));
+  await user.click(await button("decide-approve"));
+  await user.click(await button("decide-approve"));
+  expect((await button("decide-approve")).textContent).toContain("Sending");
+  expect((await button("decide-reject")).disabled).toBe(true);
+  expect(screen.queryByTestId("record")).toBeNull();
+  act(() => agree([200, completed(refund)]));
+  expect((await screen.findByTestId("record")).textContent).toContain("approved by ann");
+  expect(sent).toHaveLength(1);
+});
+
+test("an edit sends all arguments with their types and shows before and after", async () => {
+  const { user, sent } = open(refund);
+  await user.click(await button("decide-edit"));
+  expect((await button("confirm-edit")).disabled).toBe(true);
+  const amount = screen.getByLabelText("amount");
+  await user.clear(amount);
+  await user.type(amount, "3500");
+  await user.click(screen.getByLabelText("now"));
+  expect(screen.getByTestId("change-amount").textContent).toContain("4000→3500");
+  await user.click(await button("confirm-edit"));
+  await waitFor(() => expect(sent).toHaveLength(1));
+  expect(sent[0]?.body).toEqual({
+    decision: "edit", digest: "sha256:abc", args: { order: 1182, amount: 3500, note: "sorry", now: true, lines: [{ sku: "A" }] },
+  });
+});
+
+test("a nested argument that is no JSON is explained and not sent; reset brings it back", async () => {
+  const { user, sent } = open(refund);
+  await user.click(await button("decide-edit"));
+  await user.clear(screen.getByLabelText("lines"));
+  await user.type(screen.getByLabelText("lines"), "[[1,");
+  expect(screen.getAllByTestId("json-error").map((one) => one.textContent).join("")).toContain("no valid JSON");
+  await user.click(await button("confirm-edit"));
+  expect(sent).toEqual([]);
+  await user.click(within(screen.getByTestId("change-lines")).getByText("reset"));
+  expect(screen.getByLabelText("lines")).toHaveProperty("value", JSON.stringify([{ sku: "A" }], null, 2));
+});
+
+test("the server's errors about edited arguments stand at their editors", async () => {
+  const { user } = open(refund, [422, { errors: [{ field: "args.lines.0.sku", message: "unknown" }] }]);
+  await user.click(await button("decide-edit"));
+  await user.type(screen.getByLabelText("note"), "!");
+  await user.click(await button("confirm-edit"));
+  expect((await within(screen.getByTestId("arg-lines")).findByTestId("field-error")).textContent).toBe("unknown");
+});
+
+test("rejecting asks for a reason and sends it word for word", async () => {
+  const { user, sent } = open(refund);
+  await user.click(await button("decide-reject"));
+  await user.type(screen.getByTestId("reject-reason"), "not late");
+  await user.click(await button("confirm-reject"));
+  await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "reject", digest: "sha256:abc", message: "not late" }));
+});
+
+test("a question is answered with words, and not with none", async () => {
+  const { user, sent } = open(aRequest({ kind: "question", allowed: ["respond", "reject"] }));
+  await user.click(await button("decide-respond"));
+  expect(sent).toEqual([]);
+  await user.type(screen.getByLabelText("Your answer"), "1182");
+  await user.click(await button("decide-respond"));
+  await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "respond", digest: "sha256:abc", message: "1182" }));
+});
+
+test("the finish of a task can be changed into another task", async () => {
+  const { user, sent } = open(aRequest({ kind: "finish", context: { task: "haiku", summary: "done" } }));
+  await user.click(await button("decide-edit"));
+  await user.type(screen.getByLabelText("task"), " two");
+  await user.click(await button("confirm-edit"));
+  await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "edit", digest: "sha256:abc", data: { task: "haiku two" } }));
+});
+
+test("a bare schema is answered with JSON", async () => {
+  const { user, sent } = open(aRequest({ kind: "form", schema: { type: "object" } }));
+  const editor = await screen.findByLabelText("Answer (JSON)");
+  await user.clear(editor);
+  await user.type(editor, '{{"a": 1}');
+  await user.click(await button("decide-approve"));
+  await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "approve", digest: "sha256:abc", data: { a: 1 } }));
+});
+
+test("buttons carry the labels of the request", async () => {
+  open(aRequest({ actions: { approve: { label: "Pay\u202E it", style: "primary" } } }));
+  expect((await button("decide-approve")).textContent).toBe("Pay\\u{202e} it");
+});

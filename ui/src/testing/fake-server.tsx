@@ -1,0 +1,82 @@
+import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
+import { render } from "@testing-library/react";
+import { App as AntApp, ConfigProvider } from "antd";
+import type { ReactNode } from "react";
+import { vi } from "vitest";
+import type { Json, Request } from "../api/types";
+import { createClient } from "../app";
+
+export interface Sent {
+  method: string;
+  path: string;
+  body: Json;
+}
+
+export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
+
+/** Answer the page's calls; return the list of the writes that it sends. */
+export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
+  const sent: Sent[] = [];
+  vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
+    const call = { method: init.method ?? "GET", path, body: JSON.parse(String(init.body ?? "null")) as Json };
+    if (call.method !== "GET") sent.push(call);
+    const [status, body] = await answer(path, call);
+    return new Response(status === 204 ? null : JSON.stringify(body), { status });
+  });
+  return sent;
+}
+
+export function show(page: ReactNode): QueryClient {
+  const client = createClient();
+  render(
+    <QueryClientProvider client={client}>
+      <ConfigProvider theme={{ token: { motion: false } }}><AntApp>{page}</AntApp></ConfigProvider>
+    </QueryClientProvider>,
+  );
+  return client;
+}
+
+export function aRequest(changes: Partial<Request>): Request {
+  return {
+    id: "r1", version: 1, kind: "approval", title: "Refund order 1182?", allowed: ["approve", "edit", "reject"],
+    status: "pending", created_at: "2026-01-02T10:00:00Z", digest: "sha256:abc", ...changes,
+  };
+}
+
+export function completed(request: Request, responder = "ann"): Request {
+  return {
+    ...request, version: request.version + 1, status: "completed",
+    response: { decision: "approve", responder, at: new Date().toISOString() },
+  };
+}
+
+/** A browser's EventSource whose other end the test holds. */
+export class FakeEventSource extends EventTarget {
+  static readonly CLOSED = 2;
+  static all: FakeEventSource[] = [];
+  readyState = 1;
+
+  constructor(readonly url: string) {
+    super();
+    FakeEventSource.all.push(this);
+  }
+
+  static get last(): FakeEventSource {
+    const source = FakeEventSource.all.at(-1);
+    if (!source) throw new Error("nothing listens");
+    return source;
+  }
+
+  send(name: string, data: unknown, lastEventId: string): void {
+    this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(data), lastEventId }));
+  }
+
+  refuse(): void {
+    this.readyState = FakeEventSource.CLOSED;
+    this.dispatchEvent(new Event("error"));
+  }
+
+  close(): void {
+    this.readyState = FakeEventSource.CLOSED;
+  }
+}
