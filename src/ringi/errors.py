@@ -70,6 +70,16 @@ class ConflictError(RingiError):
     def __init__(self, what: str = "the record changed meanwhile: read it again and retry") -> None:
         super().__init__(what)
 
+    @classmethod
+    def too_often(cls, kind: str, id: str) -> ConflictError:
+        """Return the error of a change that lost every race."""
+        return cls(f"{kind} {id!r} changes too often: try again")
+
+    @classmethod
+    def moved(cls, cursor: str, old: str) -> ConflictError:
+        """Return the error of a follower that was overtaken by another."""
+        return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")
+
 
 class FinalError(ConflictError):
     """The request has ended; `winner` says how, who and when."""
@@ -134,6 +144,11 @@ class UnavailableError(RingiError):
     def __init__(self, why: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after
         super().__init__(f"the store is unavailable ({why}): retry in {retry_after:g} s")
+
+    @classmethod
+    def no_turn(cls, seconds: float) -> UnavailableError:
+        """Return the error of work that was never begun."""
+        return cls(f"no turn in {seconds:g} s")
 
 
 class WaitTimeoutError(RingiError):

@@ -28,15 +28,25 @@ OLDEST = (3, 35, 0)
 class Task(Generic[T]):
     """Some work, and the future of its result."""
 
-    __slots__ = ("error", "future", "result", "work")
+    __slots__ = ("_taken", "error", "future", "needs_turn", "result", "work")
 
-    def __init__(self, work: Work[T], future: asyncio.Future[T]) -> None:
-        self.work, self.future = work, future
+    def __init__(self, work: Work[T], future: asyncio.Future[T], needs_turn: bool) -> None:
+        self.work, self.future, self.needs_turn = work, future, needs_turn
         self.result: T | None = None
         self.error: BaseException | None = None
+        self._taken = threading.Lock()
+
+    def take(self) -> bool:
+        """Return True to the first who asks: the thread that does it, or the caller who gives up.
+
+        Without it a write could still happen after its caller was told that nothing was written.
+        """
+        return self._taken.acquire(blocking=False)
 
     def run(self, connection: sqlite3.Connection) -> None:
-        """Do the work; an error is kept for the one who asked."""
+        """Do the work unless its caller gave up; an error is kept for the one who asked."""
+        if not self.take():
+            return
         try:
             self.result = self.work(connection)
         except Exception as error:
@@ -52,6 +62,12 @@ class Task(Generic[T]):
             self.future.set_result(self.result)  # type: ignore[arg-type]
 
 
+def settle_all(batch: Sequence[Task[Any]]) -> None:
+    """Hand over all results, on the loop's own thread."""
+    for task in batch:
+        task.settle()
+
+
 def as_ours(error: Exception) -> Exception:
     """Return SQLite's own failures as `UnavailableError`; the rest as it is."""
     return UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
@@ -60,22 +76,26 @@ def as_ours(error: Exception) -> Exception:
 class Lane:
     """A thread with one connection that takes tasks in batches."""
 
-    def __init__(self, name: str, open: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, name: str, connection: sqlite3.Connection) -> None:
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Task[Any] | None] = SimpleQueue()
-        self._open = open
+        self._connection = connection
         self._thread = threading.Thread(target=self._run, name=f"ringi-{name}", daemon=True)
         self._thread.start()
 
-    async def do(self, work: Work[T]) -> T:
+    async def do(self, work: Work[T], *, needs_turn: bool = True) -> T:
         """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
-        task: Task[T] = Task(work, self._loop.create_future())
+        task: Task[T] = Task(work, self._loop.create_future(), needs_turn)
         self._queue.put(task)
         try:
-            async with asyncio.timeout(BUSY_SECONDS):
-                return await task.future
-        except TimeoutError:
-            raise UnavailableError(f"no turn to write in {BUSY_SECONDS:g} s") from None
+            await asyncio.wait([task.future], timeout=BUSY_SECONDS)
+        except asyncio.CancelledError:
+            task.take()
+            task.future.cancel()
+            raise
+        if not task.future.done() and task.take():
+            raise UnavailableError.no_turn(BUSY_SECONDS)
+        return await task.future
 
     async def close(self) -> None:
         """Finish what was queued, then end the thread."""
@@ -83,11 +103,13 @@ class Lane:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        connection = self._open()
         while batch := self._next_batch():
-            self._do(connection, [task for task in batch if not task.future.cancelled()])
+            try:
+                self._do(self._connection, batch)
+            except Exception as error:
+                refuse(batch, error)
             self._settle(batch)
-        connection.close()
+        self._connection.close()
 
     def _next_batch(self) -> list[Task[Any]]:
         first = self._queue.get()
@@ -109,20 +131,21 @@ class Lane:
 
     def _settle(self, batch: Sequence[Task[Any]]) -> None:
         try:
-            self._loop.call_soon_threadsafe(lambda: [task.settle() for task in batch])
+            self._loop.call_soon_threadsafe(settle_all, batch)
         except RuntimeError:  # The loop is closed: nobody waits for the results any more.
             return
 
 
 class WriterLane(Lane):
-    """Groups what waits into one transaction, so that many callers share one fsync."""
+    """The one writing thread of a process: many changes, one flush."""
 
-    def __init__(self, open: Callable[[], sqlite3.Connection], turnstile: Turnstile) -> None:
+    def __init__(self, connection: sqlite3.Connection, turnstile: Turnstile) -> None:
         self._turnstile = turnstile
-        super().__init__("writer", open)
+        super().__init__("writer", connection)
 
     def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
-        rest = list(batch)
+        super()._do(connection, [task for task in batch if not task.needs_turn])
+        rest = [task for task in batch if task.needs_turn]
         while rest:
             with self._turnstile:
                 rest = rest[self._commit_some(connection, rest) :]
@@ -135,23 +158,27 @@ class WriterLane(Lane):
                 self._in_savepoint(connection, batch[done])
                 done += 1
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            return self._refuse(connection, batch, error)
+        except (sqlite3.Error, UnavailableError) as error:
+            refuse(batch, error)
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return len(batch)
         return done
 
     def _in_savepoint(self, connection: sqlite3.Connection, task: Task[Any]) -> None:
         connection.execute("SAVEPOINT task")
         task.run(connection)
+        if task.error and not connection.in_transaction:  # A full disk undoes the whole batch.
+            raise task.error
         if task.error:
             connection.execute("ROLLBACK TO task")
         connection.execute("RELEASE task")
 
-    def _refuse(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]], error: sqlite3.Error) -> int:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        for task in batch:
-            task.error = UnavailableError(str(error))
-        return len(batch)
+
+def refuse(batch: Sequence[Task[Any]], error: Exception) -> None:
+    """Let nobody in the batch believe that anything was written."""
+    for task in batch:
+        task.error = UnavailableError(str(error)) if not isinstance(error, UnavailableError) else error
 
 
 class Database:
@@ -159,15 +186,20 @@ class Database:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
+        self.has_checkpoints = False
 
     async def __aenter__(self) -> Self:
         if sqlite3.sqlite_version_info < OLDEST:
             raise SettingError("sqlite", sqlite3.sqlite_version, "Ringi needs SQLite 3.35 or newer")
         self._prepare_folder()
         self._turnstile = Turnstile(self.path)
-        self._writer = WriterLane(self._connect, self._turnstile)
-        self._reader = Lane("reader", self._connect)
-        await asyncio.to_thread(self._migrate)
+        try:
+            writing, reading = await asyncio.to_thread(self._open)
+        except sqlite3.Error as error:
+            self._turnstile.close()
+            raise self._unopened(error) from error
+        self._writer = WriterLane(writing, self._turnstile)
+        self._reader = Lane("reader", reading)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -185,7 +217,8 @@ class Database:
 
     async def data_version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""
-        return await self._writer.do(lambda c: int(c.execute("PRAGMA data_version").fetchone()[0]))
+        sql = "PRAGMA data_version"
+        return await self._writer.do(lambda c: int(c.execute(sql).fetchone()[0]), needs_turn=False)
 
     def _prepare_folder(self) -> None:
         try:
@@ -194,25 +227,40 @@ class Database:
         except OSError as error:
             raise SettingError("url", f"sqlite:///{self.path}", f"cannot write there: {error.strerror}") from error
 
-    def _connect(self) -> sqlite3.Connection:
+    def connect(self) -> sqlite3.Connection:
+        """Return a new connection, set up like the others."""
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
-    def _migrate(self) -> None:
-        connection = self._connect()
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            (done,) = connection.execute("PRAGMA user_version").fetchone()
-            for number, script in migrations()[done:]:
-                for statement in script.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
+    def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+        # Two processes that switch a new file to WAL at once would both fail, whatever their busy timeout.
+        with self._turnstile:
+            writing = self.connect()
+            try:
+                migrate(writing)
+                return writing, self.connect()
+            except BaseException:
+                writing.close()
+                raise
+
+    def _unopened(self, error: sqlite3.Error) -> SettingError | UnavailableError:
+        if isinstance(error, sqlite3.OperationalError):
+            return UnavailableError(str(error))
+        return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date, wholly or not at all."""
+    connection.execute("BEGIN IMMEDIATE")
+    (done,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, script in migrations()[done:]:
+        for statement in script.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {number}")
+    connection.execute("COMMIT")
 
 
 def migrations() -> list[tuple[int, str]]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from types import TracebackType
 
-try:
-    from fcntl import LOCK_EX, LOCK_UN, flock
-except ImportError:  # Windows: SQLite's own busy handler decides, less fairly.
-    LOCK_EX = LOCK_UN = 0
+if sys.platform == "win32":  # SQLite's own busy handler decides, less fairly.
 
-    def flock(fd: int, operation: int) -> None:
-        """Do nothing where the system has no flock."""
+    def lock(fd: int) -> None:
+        """Do nothing."""
+
+    unlock = lock
+else:
+    from fcntl import LOCK_EX, LOCK_UN, flock
+
+    def lock(fd: int) -> None:
+        """Wait until nobody else has the file locked, and lock it."""
+        flock(fd, LOCK_EX)
+
+    def unlock(fd: int) -> None:
+        """Let the next one lock the file."""
+        flock(fd, LOCK_UN)
 
 
 class Turnstile:
@@ -28,12 +38,14 @@ class Turnstile:
         self._turn = os.open(f"{path}-turn", flags, 0o600)
 
     def __enter__(self) -> None:
-        flock(self._next, LOCK_EX)
-        flock(self._turn, LOCK_EX)
-        flock(self._next, LOCK_UN)
+        lock(self._next)
+        lock(self._turn)
+        unlock(self._next)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        flock(self._turn, LOCK_UN)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        unlock(self._turn)
 
     def close(self) -> None:
         """Give the files back."""
