@@ -14,36 +14,44 @@ LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
 
 
 class MemoryJobs(Jobs):
-    """A dictionary in the order of submission, and the lanes that are busy."""
+    """The unfinished jobs in the order of submission, and what each of them waits for."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Job] = {}
-        self._begun: dict[str, Job] = {}
-        self._bell = Wakeup()
+        self._unfinished: dict[str, Job] = {}
+        self._begun: set[str] = set()
+        self._resting: set[str] = set()
+        self._bells: set[Wakeup] = set()
 
     async def submit(self, job: Job) -> None:
-        if job.key not in self._waiting and job.key not in self._begun:
-            self._waiting[job.key] = job
-            self._bell.ring()
+        if job.key not in self._unfinished:
+            self._unfinished[job.key] = job
+            self._ring()
 
     async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
-        tasks: set[asyncio.Task[None]] = set()
+        bell, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
-        stopping.add_done_callback(lambda _: self._bell.ring())
-        while not stop.is_set():
-            while len(tasks) < concurrency and (job := self._claim()):
-                task = asyncio.create_task(self._do(job, handle))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
-            await self._bell.wait(1.0)
-        await asyncio.gather(*tasks, return_exceptions=True)
-        stopping.cancel()
+        stopping.add_done_callback(lambda _: bell.ring())
+        self._bells.add(bell)
+        try:
+            while not stop.is_set():
+                while len(tasks) < concurrency and (job := self._claim()):
+                    task = asyncio.create_task(self._do(job, handle))
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
+                await bell.wait(None)
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            self._bells.discard(bell)
+            for left in (stopping, *tasks):
+                left.cancel()
+            await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
     def _claim(self) -> Job | None:
-        busy = {job.lane for job in self._begun.values()}
-        job = next((job for job in self._waiting.values() if job.lane not in busy), None)
+        busy = {self._unfinished[key].lane for key in self._begun}
+        held = self._begun | self._resting
+        job = next((job for key, job in self._unfinished.items() if key not in held and job.lane not in busy), None)
         if job:
-            self._begun[job.key] = self._waiting.pop(job.key)
+            self._begun.add(job.key)
         return job
 
     async def _do(self, job: Job, handle: Handler) -> None:
@@ -51,13 +59,25 @@ class MemoryJobs(Jobs):
             await handle(job)
         except Exception:
             log.exception("job %s failed on try %s", job.key, job.tries + 1)
-            again = job.model_copy(update={"tries": job.tries + 1})
-            wait = LATER[min(job.tries, len(LATER) - 1)]
-            asyncio.get_running_loop().call_later(wait, self._again, again)
+            self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])
+        except asyncio.CancelledError:
+            self._put_off(job, 0)
+            raise
+        else:
+            del self._unfinished[job.key]
         finally:
-            self._begun.pop(job.key, None)
-            self._bell.ring()
+            self._begun.discard(job.key)
+            self._ring()
 
-    def _again(self, job: Job) -> None:
-        self._waiting.setdefault(job.key, job)
-        self._bell.ring()
+    def _put_off(self, job: Job, wait: float) -> None:
+        self._unfinished[job.key] = job.model_copy(update={"tries": job.tries + 1})
+        self._resting.add(job.key)
+        asyncio.get_running_loop().call_later(wait, self._wake, job.key)
+
+    def _wake(self, key: str) -> None:
+        self._resting.discard(key)
+        self._ring()
+
+    def _ring(self) -> None:
+        for bell in self._bells:
+            bell.ring()

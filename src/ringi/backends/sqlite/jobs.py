@@ -8,8 +8,11 @@ import logging
 import sqlite3
 import time
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 from ringi.backends.sqlite.database import Database
+from ringi.errors import UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
 from ringi.notifier import Notifier
@@ -21,12 +24,14 @@ CLAIM_SECONDS = 6.0
 LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
-CLAIM = """
-UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN (
-  SELECT key FROM jobs j WHERE run_at <= :now AND (claimed_until IS NULL OR claimed_until <= :now)
-  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND b.claimed_until > :now)
-  ORDER BY run_at, rowid LIMIT 1
-) RETURNING key, kind, lane, payload, tries
+FREE = """
+SELECT key FROM jobs j WHERE run_at <= :now AND (claimed_until IS NULL OR claimed_until <= :now)
+AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND b.claimed_until > :now)
+ORDER BY run_at, rowid LIMIT 1
+"""
+CLAIM = f"""
+UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN ({FREE})
+RETURNING key, kind, lane, payload, tries
 """
 
 
@@ -40,35 +45,46 @@ class SqliteJobs(Jobs):
     async def submit(self, job: Job) -> None:
         row = (job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us())
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
-        await self._database.write(lambda c: c.execute(sql, row) and None)
+        await self._execute(sql, row)
         await self._notifier.publish(TOPIC)
 
     async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
-        begun: set[asyncio.Task[None]] = set()
+        begun = set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
-        async with self._notifier.subscribe(TOPIC) as wakeup:
-            stopping.add_done_callback(lambda _: wakeup.ring())
-            while not stop.is_set():
-                while len(begun) < concurrency and (job := await self._claim()):
-                    task = asyncio.create_task(self._do(job, handle))
-                    begun.add(task)
-                    task.add_done_callback(begun.discard)
-                    task.add_done_callback(lambda _: wakeup.ring())
-                await wakeup.wait(self._notifier.recheck_after)
-        await asyncio.gather(*begun, return_exceptions=True)
-        stopping.cancel()
+        try:
+            async with self._notifier.subscribe(TOPIC) as wakeup:
+                stopping.add_done_callback(lambda _: wakeup.ring())
+                while not stop.is_set():
+                    while len(begun) < concurrency and (job := await self._claim()):
+                        task = asyncio.create_task(self._do(job, handle))
+                        begun.add(task)
+                        task.add_done_callback(begun.discard)
+                        task.add_done_callback(lambda _: wakeup.ring())
+                    await wakeup.wait(self._notifier.recheck_after)
+            await asyncio.gather(*begun, return_exceptions=True)
+        finally:
+            for left in (stopping, *begun):
+                left.cancel()
+            await asyncio.gather(stopping, *begun, return_exceptions=True)
 
     async def _claim(self) -> Job | None:
-        now = now_us()
-        if not await self._database.read(lambda c: c.execute("SELECT 1 FROM jobs LIMIT 1").fetchone()):
+        try:
+            row = await self._claimed_row()
+        except UnavailableError as error:  # A worker that ends here would leave its jobs to nobody.
+            log.warning("cannot look for jobs, trying again: %s", error)
             return None
-        values = {"me": self._me, "now": now, "until": now + int(CLAIM_SECONDS * 1e6)}
-        row = await self._database.write(lambda c: c.execute(CLAIM, values).fetchone())
         if not row:
             return None
         failpoint("job.after_claim")
         key, kind, lane, payload, tries = row
         return Job(key=key, kind=kind, lane=lane, payload=json.loads(payload), tries=tries - 1)
+
+    async def _claimed_row(self) -> Any:
+        now = now_us()
+        if not await self._database.read(lambda c: c.execute(FREE, {"now": now}).fetchone()):
+            return None
+        values = {"me": self._me, "now": now, "until": now + int(CLAIM_SECONDS * 1e6)}
+        return await self._database.write(lambda c: c.execute(CLAIM, values).fetchone())
 
     async def _do(self, job: Job, handle: Handler) -> None:
         renewing = asyncio.create_task(self._renew(job))
@@ -96,6 +112,12 @@ class SqliteJobs(Jobs):
         await self._mine(sql, now_us() + int(wait * 1e6), job.key, self._me)
 
     async def _mine(self, sql: str, *values: object) -> None:
+        try:
+            await self._execute(sql, values)
+        except UnavailableError as error:
+            log.warning("a job keeps its claim until that ends: %s", error)
+
+    async def _execute(self, sql: str, values: Sequence[object]) -> None:
         def change(connection: sqlite3.Connection) -> None:
             connection.execute(sql, values)
 
