@@ -74,6 +74,9 @@ class Feed:
         except RingiError as error:
             self.failures += 1
             log.warning("the feed cannot be read, trying again: %s", error)
+        except Exception:  # A reader that ends here would leave everybody who waits asleep for ever.
+            self.failures += 1
+            log.exception("the feed cannot be read, trying again")
         return position
 
     def _tell(self, events: Sequence[Event]) -> None:

@@ -60,8 +60,6 @@ class Inbox:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits = limits or Limits()
         self.feed = Feed(store, notifier)
-        self.lost_notifications = 0
-        """How many wake-ups could not be published; those runs woke by polling."""
 
     def of(self, tenant: str) -> Inbox:
         """Return the same inbox for another tenant."""
@@ -249,13 +247,11 @@ class Inbox:
             for topic in topics:
                 await self.notifier.publish(topic)
         except Exception:
-            self.lost_notifications += 1
+            self.notifier.lost += 1
             log.exception("nobody was told of request %s, its run will wake by polling", request.id)
 
 
-async def change(
-    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]]
-) -> tuple[R, R]:
+async def change(store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]]) -> tuple[R, R]:
     """Save the next version that `step` computes and return (before, after).
 
     When somebody else was faster, `step` is computed again on what they left. Returning the
@@ -272,4 +268,4 @@ async def change(
         except ConflictError:
             continue
         return before, after
-    raise ConflictError(f"{kind.record} {key.id!r} changes too often: try again")
+    raise ConflictError.too_often(kind.record, key.id)

@@ -69,9 +69,12 @@ class Notifier(ABC):
 
     recheck_after: float
     """Seconds for which silence may be trusted; after them the store must be read."""
+    lost: int
+    """How many publications failed; who waits for them wakes by polling. Shown in the metrics."""
 
     def __init__(self, recheck_after: float) -> None:
         self.recheck_after = recheck_after
+        self.lost = 0
         self._bells: dict[str, set[Wakeup]] = defaultdict(set)
 
     @abstractmethod
@@ -87,9 +90,9 @@ class Notifier(ABC):
         for wakeup in self._bells.get(topic, ()):
             wakeup.ring()
 
-    def ring_all(self, prefix: str = "") -> None:
-        """Wake the listeners of every topic that begins so: something changed, nobody knows what."""
-        for topic in [topic for topic in self._bells if topic.startswith(prefix)]:
+    def ring_all(self, but: tuple[str, ...] = ()) -> None:
+        """Wake the listeners of every topic but those that begin so: something changed, nobody knows what."""
+        for topic in [topic for topic in self._bells if not topic.startswith(but)]:
             self.ring(topic)
 
     async def __aenter__(self) -> Self:
