@@ -31,8 +31,9 @@ class Action(Frozen):
     args: dict[str, Any] = {}
     args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
-    def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
-        super().__init__(name=name, args={} if args is None else args, **rest)
+    def __init__(self, name: str = "", args: dict[str, Any] | None = None, **rest: Any) -> None:
+        # Without a default a JSON body that lacks the name is a TypeError instead of a field's error.
+        super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
 
 
 class Button(Frozen):
@@ -84,7 +85,9 @@ class Ask(Frozen):
     def checked(self, *, max_fields: int) -> Self:
         """Return itself, or raise `InvalidError` where it breaks a rule."""
         size = len(self.form.fields) if self.form else 0
-        too_long = wrong_if(size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps")
+        too_long = wrong_if(
+            size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
+        )
         errors = [error for error in (too_long, *self._contradictions()) if error]
         if errors:
             raise InvalidError(errors)
@@ -100,7 +103,9 @@ class Ask(Frozen):
         return [
             wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
             wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
-            wrong_if(self.fallback is not None and gated, "fallback", "nothing may run unasked: remove it or the action"),
+            wrong_if(
+                self.fallback is not None and gated, "fallback", "nothing may run unasked: remove it or the action"
+            ),
             wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
             wrong_if(bool(times), times[0] if times else "", "give a time zone, such as Z"),
             wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
@@ -125,6 +130,7 @@ class Ask(Frozen):
 
 
 def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
+    """Return the error if the condition holds."""
     return FieldError(field, message) if wrong else None
 
 
@@ -163,12 +169,14 @@ def parsed(model: type[F], body: object) -> F:
     try:
         return model.model_validate(body, strict=False)
     except ValidationError as error:
-        raise InvalidError([_readable(model, e) for e in error.errors(include_url=False, include_input=False)]) from error
+        raise InvalidError(
+            [_readable(model, e) for e in error.errors(include_url=False, include_input=False)]
+        ) from error
 
 
 def _readable(model: type[Frozen], error: Any) -> FieldError:
     field = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
         return FieldError(field, f"no such field; known are {known}")
     return FieldError(field, error["msg"])

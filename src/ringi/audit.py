@@ -81,6 +81,7 @@ def _fits(record: Record, chain: Chain | None) -> list[Finding]:
         return [Finding(record.record, record.key, "", "the record has no events")]
     if record.head != chain.head:
         return [Finding(record.record, record.key, "", "its last events are missing")]
-    stored = record.model_dump(mode="json", by_alias=False)
-    differing = [name for name, value in chain.state.items() if name not in record.unchained and stored.get(name) != value]
+    stored = record.model_dump(mode="json")
+    names = (chain.state.keys() | stored.keys()) - record.unchained
+    differing = sorted(name for name in names if stored.get(name) != chain.state.get(name))
     return [Finding(record.record, record.key, "", f"{name} is not what its events say") for name in differing]

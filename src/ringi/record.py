@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Self
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -67,7 +69,7 @@ class Event(Frozen):
                 "id": self.record_id,
                 "version": self.version,
                 "type": self.type,
-                "at": jsonable(self.at),
+                "at": microseconds(self.at),
                 "payload": self.payload_digest,
                 "previous": self.previous,
             }
@@ -160,21 +162,25 @@ class Query(Frozen):
 
 
 def cursor_of(record: Record) -> str:
-    """Return the cursor with which the page after this record begins."""
-    return f"{microseconds(record.created_at)}:{record.id}"
+    """Return the cursor with which the page after this record begins: its place in the order of lists."""
+    return f"{microseconds(record.created_at)}:{quote(record.tenant, safe='')}:{record.id}"
 
 
 def microseconds(at: datetime) -> int:
     """Return the time as whole microseconds since 1970: sorts where texts do not."""
-    return int(at.timestamp()) * 1_000_000 + at.microsecond
+    return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def parsed_cursor(cursor: str) -> tuple[int, str]:
-    """Return a page's cursor as the (microseconds, id) it stands for, or raise `InvalidError`."""
-    at, _, id = cursor.partition(":")
-    if not at.lstrip("-").isdigit() or len(at) > 18:
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CURSOR = re.compile(r"(-?[0-9]{1,17}):([^:]*):(.*)", re.DOTALL | re.ASCII)
+
+
+def parsed_cursor(cursor: str) -> tuple[int, str, str]:
+    """Return a page's cursor as the (microseconds, id, tenant) it stands for, or raise `InvalidError`."""
+    parts = CURSOR.fullmatch(cursor)
+    if not parts:
         raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
-    return int(at), id
+    return int(parts[1]), parts[3], unquote(parts[2])
 
 
 def parsed_number(position: Position) -> int:

@@ -91,7 +91,12 @@ class Request(Record):
     ) -> tuple[Self, Event]:
         """Return the new request and its event."""
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
-        fields |= {"id": id, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed, "expires_at": _deadline(ask, now)}
+        fields |= {
+            "id": id,
+            "kind": ask.resolved_kind,
+            "allowed": ask.resolved_allowed,
+            "expires_at": _deadline(ask, now),
+        }
         request = cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
         )
@@ -108,6 +113,14 @@ class Request(Record):
         return self.response.winner if self.response else None
 
     @property
+    def granted(self) -> Action | None:
+        """The action as a person approved or edited it; None unless one did: then it must not run."""
+        if not self.action or not self.response or self.response.decision not in ("approve", "edit"):
+            return None
+        args = self.action.args if self.response.args is None else self.response.args
+        return self.action.model_copy(update={"args": args})
+
+    @property
     def is_unacknowledged(self) -> bool:
         """Whether it has ended, something waits to go on, and no run has taken it up."""
         return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
@@ -115,7 +128,7 @@ class Request(Record):
     @property
     def search_text(self) -> str:
         """What a search looks through."""
-        return searchable(self.id, self.title, self.description, self.action and self.action.name)
+        return searchable(self.id, self.title, self.description, self.action.name if self.action else None)
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
         """Whether somebody else holds a claim that still runs."""
@@ -150,7 +163,9 @@ class Request(Record):
             at=now,
             authorised_digest=self.authorised_digest(answer.decision, data, answer.args),
         )
-        return self.changed("completed", by, now, status="completed", response=response, claimed_by=None, claimed_until=None)
+        return self.changed(
+            "completed", by, now, status="completed", response=response, claimed_by=None, claimed_until=None
+        )
 
     def is_repeat(self, answer: Answer, by: str) -> bool:
         """Whether this is the winning answer once more, from the same responder."""
@@ -168,11 +183,13 @@ class Request(Record):
             raise ClaimedError(self.id, str(self.claimed_by))
         return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
 
-    def released(self, by: str, now: datetime) -> tuple[Self, Event]:
+    def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return it free again; only the holder may, and releasing a free one changes nothing."""
         self._refuse_final()
         if self.is_claimed_against(by, now):
             raise ClaimedError(self.id, str(self.claimed_by))
+        if not self.claimed_by:
+            return self, None
         return self.changed("released", by, now, claimed_by=None, claimed_until=None)
 
     def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
@@ -199,7 +216,9 @@ class Request(Record):
         """Return it marked for an operator, still answerable if it was."""
         return self.changed("attention", SYSTEM, now, attention=why)
 
-    def authorised_digest(self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None) -> str | None:
+    def authorised_digest(
+        self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
+    ) -> str | None:
         """Return the digest of exactly what this decision lets happen; None when nothing may."""
         if decision == "reject":
             return None
@@ -225,11 +244,18 @@ class Request(Record):
 
     def _checked(self, answer: Answer) -> dict[str, Any] | None:
         if answer.decision not in self.allowed:
-            raise InvalidError.of("decision", f"{answer.decision!r} is not allowed here; choose {', '.join(self.allowed)}")
+            raise InvalidError.of(
+                "decision", f"{answer.decision!r} is not allowed here; choose {', '.join(self.allowed)}"
+            )
         errors = [error for error in self._misfits(answer) if error]
         if errors:
             raise InvalidError(errors)
-        if answer.decision == "edit" and answer.args is not None and self.action and self.action.args_schema is not None:
+        if (
+            answer.decision == "edit"
+            and answer.args is not None
+            and self.action
+            and self.action.args_schema is not None
+        ):
             forms.check_instance(self.action.args_schema, answer.args, field="args")
         return self._checked_data(answer)
 
@@ -237,8 +263,16 @@ class Request(Record):
         edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
         says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
         return [
-            wrong_if(answer.args is not None and not (edits and self.action), "args", "only decision edit on an action takes arguments"),
-            wrong_if(edits and self.action and not has_form and answer.args is None, "args", "send the whole edited arguments"),
+            wrong_if(
+                answer.args is not None and not (edits and self.action),
+                "args",
+                "only decision edit on an action takes arguments",
+            ),
+            wrong_if(
+                edits and self.action and not has_form and answer.args is None,
+                "args",
+                "send the whole edited arguments",
+            ),
             wrong_if(edits and not self.action and not answer.data, "data", "send the edited data"),
             wrong_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
             wrong_if(says_nothing, "message", "say something"),

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ringi.errors import ConflictError, NotFoundError
-from ringi.record import START, Event, Key, Position, Query, Record, microseconds, parsed_cursor, parsed_number, searchable
+from ringi.record import (
+    START,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    microseconds,
+    parsed_cursor,
+    parsed_number,
+    searchable,
+)
 from ringi.request import Request
 from ringi.store import R, Store
 from ringi.thread import Thread
@@ -42,8 +53,8 @@ class MemoryStore(Store):
         cursor = parsed_cursor(query.before) if query.before else None
         matching = [r for r in self._records.values() if isinstance(r, kind) and matches(r, query)]
         if cursor:
-            matching = [r for r in matching if (microseconds(r.created_at), r.id) < cursor]
-        return sorted(matching, key=lambda r: (microseconds(r.created_at), r.id), reverse=True)[: query.limit]
+            matching = [r for r in matching if place_of(r) < cursor]
+        return sorted(matching, key=place_of, reverse=True)[: query.limit]
 
     async def count(self, kind: type[R], query: Query) -> int:
         return len(await self.find(kind, query))
@@ -62,8 +73,13 @@ class MemoryStore(Store):
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         if self._cursors.get(name, START) != old:
-            raise ConflictError(f"the cursor {name!r} no longer stands at {old!r}: read it again")
+            raise ConflictError.moved(name, old)
         self._cursors[name] = new
+
+
+def place_of(record: Record) -> tuple[int, str, str]:
+    """Return what records are sorted by."""
+    return microseconds(record.created_at), record.id, record.tenant
 
 
 def matches(record: Record, query: Query) -> bool:

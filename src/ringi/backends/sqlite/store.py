@@ -10,7 +10,18 @@ from typing import Any
 
 from ringi.backends.sqlite.database import Database
 from ringi.errors import ConflictError, NotFoundError
-from ringi.record import START, Event, Key, Position, Query, Record, microseconds, parsed_cursor, parsed_number, searchable
+from ringi.record import (
+    START,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    microseconds,
+    parsed_cursor,
+    parsed_number,
+    searchable,
+)
 from ringi.request import Request
 from ringi.store import R, Store
 from ringi.thread import Thread
@@ -48,7 +59,8 @@ class SqliteStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         where, values = conditions(query)
-        sql = f"SELECT body FROM {TABLES[kind.record]} WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ?"
+        order = "created_at DESC, id DESC, tenant DESC"
+        sql = f"SELECT body FROM {TABLES[kind.record]} WHERE {where} ORDER BY {order} LIMIT ?"
         bodies = await self._database.read(lambda c: c.execute(sql, [*values, query.limit]).fetchall())
         return [kind.model_validate_json(body) for (body,) in bodies]
 
@@ -79,9 +91,11 @@ class SqliteStore(Store):
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         def move(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO cursors VALUES (?, ?)", [name, START])
-            moved = connection.execute("UPDATE cursors SET position = ? WHERE name = ? AND position = ?", [new, name, old])
+            moved = connection.execute(
+                "UPDATE cursors SET position = ? WHERE name = ? AND position = ?", [new, name, old]
+            )
             if not moved.rowcount:
-                raise ConflictError(f"the cursor {name!r} no longer stands at {old!r}: read it again")
+                raise ConflictError.moved(name, old)
 
         await self._database.write(move)
 
@@ -116,7 +130,7 @@ def columns_of(record: Record) -> Columns:
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
-    raise TypeError(f"no table for {type(record).__name__}")
+    raise TypeError(type(record))
 
 
 def request_columns(request: Request) -> Columns:
@@ -152,7 +166,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
         ("instr(search, ?) > 0", [searchable(query.text)] if query.text else []),
         ("status = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?", expired),
         ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
-        ("(created_at, id) < (?, ?)", list(parsed_cursor(query.before)) if query.before else []),
+        ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),
         viewer_condition(query),
     ]
 
@@ -191,6 +205,13 @@ def event_of(row: Sequence[Any]) -> Event:
     position, tenant, record, record_id, version, type, at, payload, *chain = row
     fields = dict(zip(("payload_digest", "previous", "hash"), chain, strict=True))
     return Event(
-        position=str(position), tenant=tenant, record=record, record_id=record_id, version=version, type=type,
-        at=datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000), payload=json.loads(payload), **fields,
+        position=str(position),
+        tenant=tenant,
+        record=record,
+        record_id=record_id,
+        version=version,
+        type=type,
+        at=datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000),
+        payload=json.loads(payload),
+        **fields,
     )

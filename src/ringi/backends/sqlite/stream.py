@@ -32,7 +32,8 @@ class SqliteStream(Stream):
         return await self._database.write(save)
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        sql = "SELECT event, origin, number FROM stream_items WHERE tenant = ? AND id = ? AND number > ? ORDER BY number LIMIT ?"
+        where = "tenant = ? AND id = ? AND number > ?"
+        sql = f"SELECT event, origin, number FROM stream_items WHERE {where} ORDER BY number LIMIT ?"
         rows = await self._database.read(lambda c: c.execute(sql, [*key, after, limit]).fetchall())
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
