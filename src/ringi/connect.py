@@ -51,7 +51,7 @@ class PollingNotifier(MemoryNotifier):
     """Tells nobody: every wake-up comes from reading the store again."""
 
     async def publish(self, topic: str) -> None:
-        return None
+        """Do nothing."""
 
 
 def home() -> Path:
@@ -65,7 +65,9 @@ def resolved_url(url: str | None) -> str:
 
 
 @asynccontextmanager
-async def open_backend(url: str | None = None, *, notify: Notify = "auto", poll_interval: float = 0.5) -> AsyncIterator[Backend]:
+async def open_backend(
+    url: str | None = None, *, notify: Notify = "auto", poll_interval: float = 0.5
+) -> AsyncIterator[Backend]:
     """Open the parts behind a URL and close them at the end of the block."""
     url = resolved_url(url)
     if not poll_interval > 0:
@@ -84,17 +86,14 @@ async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     store = MemoryStore()
     await stack.enter_async_context(notifier)
 
-    def savers(key: Key, fence: int) -> Any:
-        from ringi.backends.memory.checkpoints import fenced_memory_saver
-
-        return fenced_memory_saver(store, key, fence)
-
-    return Backend(url, store, notifier, MemoryStream(), MemoryJobs(), savers)
+    return Backend(url, store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
 
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     database = await stack.enter_async_context(Database(_sqlite_path(url)))
-    notifier: Notifier = PollingNotifier(poll_interval) if notify == "polling" else SqliteNotifier(database, poll_interval)
+    notifier: Notifier = (
+        PollingNotifier(poll_interval) if notify == "polling" else SqliteNotifier(database, poll_interval)
+    )
     await stack.enter_async_context(notifier)
 
     def savers(key: Key, fence: int) -> Any:
@@ -103,6 +102,22 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
         return FencedSqliteSaver(database, key, fence)
 
     return Backend(url, SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+
+
+def memory_savers(store: Store) -> Savers:
+    """Return the savers of one process: they all write to one `InMemorySaver`."""
+    inner: list[Any] = []
+
+    def savers(key: Key, fence: int) -> Any:
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        from ringi.backends.memory.checkpoints import FencedMemorySaver
+
+        if not inner:
+            inner.append(InMemorySaver())
+        return FencedMemorySaver(inner[0], store, key, fence)
+
+    return savers
 
 
 def _sqlite_path(url: str) -> Path:
@@ -132,9 +147,11 @@ async def open(
     While it is open it also ends what nobody answers in time. `notify="polling"` looks only
     every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not.
     """
-    async with open_backend(url, notify=notify, poll_interval=poll_interval) as backend:
-        async with inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox:
-            yield inbox
+    async with (
+        open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
+        inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox,
+    ):
+        yield inbox
 
 
 @asynccontextmanager
