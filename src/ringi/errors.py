@@ -15,6 +15,7 @@ RingiError
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorisedError      what is about to run is not what a person authorised
+├── AskedAgainError         an agent took an answer and asks the very same again
 ├── MissingExtraError       an optional dependency is not installed
 └── SettingError            a setting or URL has no meaning here
 """
@@ -165,6 +166,13 @@ class NotAuthorisedError(RingiError):
     def __init__(self, id: str, why: str) -> None:
         self.id = id
         super().__init__(f"request {id!r} does not authorise this: {why}")
+
+
+class AskedAgainError(RingiError):
+    """The agent was handed an answer and still asks: its interrupts are not in a stable order."""
+
+    def __init__(self, interrupts: Sequence[str]) -> None:
+        super().__init__(f"answered interrupts {', '.join(interrupts)} are asked again: ask once per node")
 
 
 class MissingExtraError(RingiError):

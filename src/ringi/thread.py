@@ -78,6 +78,8 @@ class Thread(Record):
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one worker under a higher fence, running."""
+        if self.status not in ("running", "interrupted"):
+            raise ThreadBusyError(self.id, self.status)
         if self.is_leased(now):
             raise ThreadBusyError(self.id, f"held by another worker until {self.lease_until}")
         held = {"owner": owner, "fence": self.fence + 1, "status": "running", "tries": self.tries + 1}

@@ -22,7 +22,8 @@ class MemoryStream(Stream):
             raise FenceError(key.id, fence)
         self._fences[key] = fence
         known = self._items[key]
-        known.extend(item._replace(number=len(known) + n) for n, item in enumerate(items, 1))
+        first = len(known) + 1
+        known.extend(item._replace(number=n) for n, item in enumerate(items, first))
         return len(known)
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:

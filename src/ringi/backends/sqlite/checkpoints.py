@@ -1,0 +1,78 @@
+"""LangGraph checkpoints in the same SQLite file, in the same group commits."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ringi.backends.fenced_saver import FencedSaver, Work
+from ringi.backends.sqlite.database import Database
+from ringi.errors import FenceError
+from ringi.failpoint import failpoint
+from ringi.record import Key
+
+T = TypeVar("T")
+
+
+class BatchedSaver(SqliteSaver):
+    """LangGraph's own saver inside a transaction that somebody else commits."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.is_setup = True
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Yield a cursor and leave the commit to the group."""
+        with closing(self.conn.cursor()) as cursor:
+            yield cursor
+
+
+class FencedSqliteSaver(FencedSaver):
+    """Fence and checkpoint are one transaction, on the file's one writer."""
+
+    def __init__(self, database: Database, key: Key, fence: int) -> None:
+        super().__init__()
+        self._database, self._key, self._fence = database, key, fence
+
+    async def _read(self, work: Work[T]) -> T:
+        await prepare(self._database)
+        return await self._database.read(lambda connection: work(BatchedSaver(connection)))
+
+    async def _write(self, work: Work[T]) -> T:
+        await prepare(self._database)
+
+        def fenced(connection: sqlite3.Connection) -> T:
+            self._refuse_old(connection)
+            result = work(BatchedSaver(connection))
+            failpoint("saver.between_fence_and_commit")
+            return result
+
+        return await self._database.write(fenced)
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """Return LangGraph's own next version for this saver."""
+        return SqliteSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
+
+    def _refuse_old(self, connection: sqlite3.Connection) -> None:
+        sql = "SELECT fence FROM threads WHERE tenant = ? AND id = ?"
+        row = connection.execute(sql, self._key).fetchone()
+        if not row or row[0] != self._fence:
+            raise FenceError(self._key.id, self._fence)
+
+
+async def prepare(database: Database) -> None:
+    """Make LangGraph's tables, once; its set-up script commits, so it never runs in a group."""
+    if not database.has_checkpoints:
+        await asyncio.to_thread(_make_tables, database)
+        database.has_checkpoints = True
+
+
+def _make_tables(database: Database) -> None:
+    with closing(database.connect()) as connection:
+        SqliteSaver(connection).setup()

@@ -1,0 +1,30 @@
+"""What the demo says when no real model is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage
+
+from ringi.testing.scripted_model import ScriptedModel
+
+DELAY = 0.04
+"""Seconds between words, so that one sees the stream."""
+
+
+def say(messages: Sequence[BaseMessage]) -> str:
+    """Return the answer to the last message: a function of it and nothing else."""
+    asked = messages[-1].text
+    if asked.startswith("Explain why"):
+        subject = asked.removeprefix("Explain why ").rstrip(".")
+        return f"I looked at the parcel's history: it came nine days late and the customer wrote twice. So {subject}, I think."
+    if asked.startswith("Tell the customer"):
+        return f"All settled. The result is: {asked.partition(': ')[2].rstrip('.')}. I have written to the customer."
+    if asked.startswith("Thank"):
+        return "Thank you, I will remember that."
+    return "Hello! I would like to know you a little better, so that I can make better suggestions."
+
+
+def scripted_model() -> ScriptedModel:
+    """Return the demo's model."""
+    return ScriptedModel(script=say, delay=DELAY)

@@ -1,0 +1,57 @@
+"""Ask a person from inside a LangGraph node or task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from langgraph.types import interrupt
+from pydantic import AfterValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
+from ringi.canonical import jsonable
+from ringi.form import Form
+from ringi.request import Request
+from ringi.threads.advance import QUESTION_CHANGED
+from ringi.threads.langgraph import ENVELOPE
+
+
+def ask(
+    title: str,
+    *,
+    kind: Kind | None = None,
+    description: str | None = None,
+    action: Action | None = None,
+    form: Form | None = None,
+    schema: dict[str, Any] | None = None,
+    allowed: Sequence[Decision] | None = None,
+    actions: dict[Decision, Button] | None = None,
+    context: dict[str, Any] | None = None,
+    assignee: str | None = None,
+    candidate_groups: Sequence[str] = (),
+    priority: Priority | None = None,
+    expires_in: float | None = None,
+    fallback: dict[str, Any] | None = None,
+) -> Request:
+    """Stop the run until the question has ended, and return the request: decided or not.
+
+    Ask once per node, with nothing before it that must not happen twice: the node begins anew
+    after the answer. `request.granted` is the call that a person approved, as they left it, and
+    None whenever nobody did.
+    """
+    given = {name: value for name, value in locals().items() if value is not None}
+    question = parsed(Ask, given)
+    shown = digest_of(question)
+
+    def same_question(answer: dict[str, Any]) -> dict[str, Any]:
+        # Without it an answer could land on another question, when the node took another branch meanwhile.
+        if answer.get(ENVELOPE, {}).get("digest") != shown:
+            raise PydanticCustomError(QUESTION_CHANGED, "this answers another question")
+        return answer
+
+    wanted = form.json_schema() if form else (schema or {})
+    checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema(wanted)]
+    body = {name: value for name, value in jsonable(question).items() if value is not None}
+    answer = interrupt({ENVELOPE: body}, response_schema=checked)
+    return Request.model_validate(answer[ENVELOPE])

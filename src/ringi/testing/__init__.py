@@ -1,0 +1,1 @@
+"""What users test their own agents and backends with."""

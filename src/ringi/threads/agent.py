@@ -1,0 +1,55 @@
+"""An agent that Ringi runs: a LangGraph graph or workflow, and how it meets the outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringi import form as forms
+from ringi.errors import SettingError
+
+State = Mapping[str, Any]
+ANY_OBJECT: dict[str, Any] = {"type": "object"}
+
+
+def as_it_is(input: dict[str, Any]) -> Any:
+    """Return the input of a run as the graph's own input."""
+    return input
+
+
+def nothing(state: State) -> dict[str, Any]:
+    """Show nothing of the state."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A name, a graph compiled without a checkpointer, and what is shown of it."""
+
+    name: str
+    graph: Any
+    """A LangGraph `CompiledStateGraph`, or an `@entrypoint` workflow."""
+    title: str = ""
+    description: str = ""
+    input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
+    """JSON Schema of a run's input."""
+    prepare: Callable[[dict[str, Any]], Any] = as_it_is
+    """From a run's input to the graph's input."""
+    values: Callable[[State], dict[str, Any]] = nothing
+    """From the graph's state to the JSON that people may see."""
+
+    def check_input(self, input: dict[str, Any]) -> None:
+        """Raise `InvalidError` with a field of `input` unless the schema allows it."""
+        forms.check_instance(self.input_schema, input, field="input")
+
+
+def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+    """Return the agents by name; two of one name are a `SettingError`."""
+    named: dict[str, Agent] = {}
+    for agent in agents:
+        if agent.name in named:
+            raise SettingError("agents", agent.name, "give each agent its own name")
+        forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
+        named[agent.name] = agent
+    return named

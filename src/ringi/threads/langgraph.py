@@ -1,0 +1,190 @@
+"""One run of a LangGraph graph: where it stands, what it asks, and how it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langgraph.types import Command, StateSnapshot
+
+from ringi.ask import Ask
+from ringi.canonical import canonical, jsonable
+from ringi.record import Key
+from ringi.request import Request
+from ringi.threads.agent import Agent
+from ringi.threads.emitter import Emitter
+
+ENVELOPE = "ringi"
+"""The key under which a question of ours, and its answer, travel through an interrupt."""
+RUN = "ringi_run"
+MODES = ["messages", "custom", "debug"]
+
+
+class Question(NamedTuple):
+    """An interrupt that waits for a person."""
+
+    interrupt_id: str
+    node: str
+    ask: Ask
+    is_ours: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a graph stands between two stretches."""
+
+    values: Any
+    questions: tuple[Question, ...] = ()
+    has_begun: bool = False
+    has_more: bool = False
+
+
+def checkpoint_thread(key: Key) -> str:
+    """Return the checkpointer's thread id: a hash, so that equal names of two tenants never meet."""
+    return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()
+
+
+class GraphRun:
+    """A graph with the checkpointer of one lease."""
+
+    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str) -> None:
+        self.agent = agent
+        self._graph = agent.graph.copy({"checkpointer": saver})
+        self._run_id = run_id
+        self._config: Any = {"configurable": {"thread_id": checkpoint_thread(key)}, "metadata": {RUN: run_id}}
+
+    async def place(self) -> Place:
+        """Return where the graph stands, from its newest checkpoint."""
+        snapshot: StateSnapshot = await self._graph.aget_state(self._config)
+        open_ids = {interrupt.id for interrupt in snapshot.interrupts}
+        questions = tuple(
+            question_of(interrupt.id, task.name, interrupt.value)
+            for task in snapshot.tasks
+            for interrupt in task.interrupts
+            if interrupt.id in open_ids
+        )
+        has_begun = (snapshot.metadata or {}).get(RUN) == self._run_id
+        return Place(snapshot.values, questions, has_begun, bool(snapshot.next))
+
+    def has_node(self, name: str) -> bool:
+        """Whether the deployed graph still has this node."""
+        return name in self._graph.nodes
+
+    def shown(self, place: Place) -> dict[str, Any]:
+        """Return what the agent shows of its state, as JSON."""
+        return dict(jsonable(self.agent.values(place.values or {})))
+
+    async def go(self, input: Any, emitter: Emitter) -> None:
+        """Run until the graph ends or asks, telling the emitter what it says."""
+        translation = Translation(emitter)
+        async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
+            translation.take(mode, part)
+        translation.end()
+
+
+def question_of(interrupt_id: str, node: str, value: Any) -> Question:
+    """Return an interrupt's value as something that people can be asked."""
+    if isinstance(value, dict) and isinstance(value.get(ENVELOPE), dict):
+        return Question(interrupt_id, node, Ask.parse(value[ENVELOPE]), True)
+    text = value if isinstance(value, str) else canonical(jsonable(value)).decode()
+    ask = Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
+    return Question(interrupt_id, node, ask, False)
+
+
+def resume_value(question: Question, request: Request) -> Any:
+    """Return what the graph's `interrupt` call returns for an ended request."""
+    if question.is_ours:
+        return {ENVELOPE: request.model_dump(mode="json")}
+    response = request.response
+    if response and response.decision == "respond":
+        return response.message
+    decided = {"decision": response.decision, "message": response.message} if response else {"decision": None}
+    return {"status": request.status, **decided}
+
+
+def resume_with(answers: dict[str, Any]) -> Command[Any]:
+    """Return the keyed resume of these interrupts: a bare one may answer a later question."""
+    return Command(resume=answers)
+
+
+@dataclass
+class Message:
+    """A message of the agent while it arrives."""
+
+    id: str
+    task: str
+    whole: AIMessageChunk | None = None
+
+
+@dataclass
+class Translation:
+    """From LangGraph's stream to the emitter's words, with names that a second try repeats."""
+
+    emitter: Emitter
+    step: int = 0
+    messages: dict[str, Message] = field(default_factory=dict)
+    ordinals: Counter[str] = field(default_factory=Counter)
+
+    def take(self, mode: str, part: Any) -> None:
+        """Tell the emitter of one part."""
+        if mode == "debug":
+            self._debug(part)
+        elif mode == "custom":
+            self._custom(part)
+        else:
+            self._message(*part)
+
+    def end(self) -> None:
+        """Close what is still open."""
+        for message in list(self.messages.values()):
+            self._close(message)
+
+    def _debug(self, part: dict[str, Any]) -> None:
+        self.step = part["step"]
+        if part["type"] == "task_result":
+            for message in [m for m in self.messages.values() if m.task == part["payload"]["id"]]:
+                self._close(message)
+
+    def _custom(self, value: Any) -> None:
+        plain = jsonable(value)
+        name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
+        place = f"{self.step}:{hashlib.sha256(canonical(plain)).hexdigest()[:16]}"
+        self.ordinals[place] += 1
+        self.emitter.custom(f"{place}:{self.ordinals[place]}", str(name), plain)
+
+    def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
+        if isinstance(message, ToolMessage):
+            return self.emitter.tool_result(message.tool_call_id, str(message.content))
+        if not isinstance(message, AIMessage):
+            return None
+        known = self._known(message, str(metadata.get("langgraph_checkpoint_ns", "")))
+        self.emitter.text(known.id, message.text)
+        chunk = message if isinstance(message, AIMessageChunk) else None
+        if chunk is None:
+            self._tool_calls(message)
+        elif known.whole is None:
+            known.whole = chunk
+        else:
+            known.whole = known.whole + chunk
+
+    def _known(self, message: AIMessage, place: str) -> Message:
+        key = message.id or place
+        if key not in self.messages:
+            self.ordinals[place] += 1
+            id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
+            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2])
+        return self.messages[key]
+
+    def _close(self, message: Message) -> None:
+        self.emitter.end_text(message.id)
+        if message.whole is not None:
+            self._tool_calls(message.whole)
+            message.whole = None
+        message.task = ""
+
+    def _tool_calls(self, message: AIMessage) -> None:
+        for call in message.tool_calls:
+            self.emitter.tool_call(str(call["id"]), call["name"], canonical(jsonable(call["args"])).decode())

@@ -1,0 +1,94 @@
+"""Holding a thread: one worker at a time, and the newest one wins."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from ringi.errors import FenceError, NotFoundError, UnavailableError
+from ringi.inbox import Clock, change
+from ringi.record import Event, Key
+from ringi.store import Store
+from ringi.thread import Thread
+
+log = logging.getLogger(__name__)
+LEASE_SECONDS = 6.0
+"""How long a dead worker's thread stays with it."""
+
+
+class Lease:
+    """The right to write to one thread, renewed while the block lasts."""
+
+    def __init__(self, store: Store, clock: Clock, thread: Thread) -> None:
+        self._store, self._clock = store, clock
+        self.thread = thread
+
+    @property
+    def key(self) -> Key:
+        """The thread's key."""
+        return self.thread.key
+
+    @property
+    def fence(self) -> int:
+        """What every write to the thread carries."""
+        return self.thread.fence
+
+    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
+        """Save the next version of the thread, or raise `FenceError` when another worker holds it."""
+        _, self.thread = await change(self._store, Thread, self.key, step)
+        return self.thread
+
+    async def renew(self) -> None:
+        """Hold the thread for another lease."""
+        length = timedelta(seconds=LEASE_SECONDS)
+        await change(self._store, Thread, self.key, lambda thread: thread.renewed(self.fence, self._clock(), length))
+
+
+@asynccontextmanager
+async def leased(store: Store, clock: Clock, key: Key, owner: str) -> AsyncIterator[Lease]:
+    """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
+
+    Raises `ThreadBusyError` while another worker holds it.
+    """
+    length = timedelta(seconds=LEASE_SECONDS)
+    _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+    lease, holder = Lease(store, clock, thread), asyncio.current_task()
+    renewing = asyncio.create_task(_keep(lease))
+    lost: list[FenceError] = []
+
+    def stop(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and holder:
+            lost.append(FenceError(key.id, thread.fence))
+            holder.cancel()
+
+    renewing.add_done_callback(stop)
+    try:
+        yield lease
+    except asyncio.CancelledError:
+        if lost and holder:
+            holder.uncancel()
+            raise lost[0] from None
+        raise
+    finally:
+        renewing.remove_done_callback(stop)
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+
+async def _keep(lease: Lease) -> None:
+    """Return when the lease is lost."""
+    good_until = time.monotonic() + LEASE_SECONDS
+    while time.monotonic() < good_until:
+        await asyncio.sleep(LEASE_SECONDS / 3)
+        try:
+            began = time.monotonic()
+            await lease.renew()
+            good_until = began + LEASE_SECONDS
+        except UnavailableError as error:
+            log.warning("cannot renew the lease of thread %s: %s", lease.key.id, error)
+        except (FenceError, NotFoundError):
+            return

@@ -1,0 +1,77 @@
+"""What a thread's stream already says of its newest run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringi.record import Key
+from ringi.stream import Stream, StreamItem
+
+PAGE = 500
+
+
+@dataclass
+class Ledger:
+    """The messages, single events and stretches of one run, as far as they were stored."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    origins: set[str] = field(default_factory=set)
+    stretch: str | None = None
+    """The AG-UI run that has begun and not ended."""
+    stretches: int = 0
+
+    def add(self, item: StreamItem) -> None:
+        """Take one stored item into account."""
+        if item.origin:
+            self.origins.add(item.origin)
+        handler = HANDLERS.get(item.event["type"])
+        if handler:
+            handler(self, item.event)
+
+    def _start_run(self, event: dict[str, Any]) -> None:
+        self.stretch = event["runId"]
+        self.stretches += 1
+
+    def _end_run(self, event: dict[str, Any]) -> None:
+        self.stretch = None
+
+    def _start_text(self, event: dict[str, Any]) -> None:
+        self.open.add(event["messageId"])
+
+    def _add_text(self, event: dict[str, Any]) -> None:
+        self.texts[event["messageId"]] = self.texts.get(event["messageId"], "") + event["delta"]
+
+    def _end_text(self, event: dict[str, Any]) -> None:
+        self.open.discard(event["messageId"])
+        self.ended.add(event["messageId"])
+
+
+HANDLERS = {
+    "RUN_STARTED": Ledger._start_run,
+    "RUN_FINISHED": Ledger._end_run,
+    "RUN_ERROR": Ledger._end_run,
+    "TEXT_MESSAGE_START": Ledger._start_text,
+    "TEXT_MESSAGE_CONTENT": Ledger._add_text,
+    "TEXT_MESSAGE_END": Ledger._end_text,
+}
+
+
+async def read_ledger(stream: Stream, key: Key, run_id: str) -> Ledger:
+    """Return what the stream says of a run: an empty ledger for a run that it does not know."""
+    ledger, after = Ledger(), 0
+    while items := await stream.read(key, after, PAGE):
+        for item in items:
+            if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], run_id):
+                ledger = Ledger()
+            else:
+                ledger.add(item)
+        after = items[-1].number
+    return ledger
+
+
+def belongs(stretch: str, run_id: str) -> bool:
+    """Whether an AG-UI run is the run itself or what followed one of its pauses."""
+    return stretch == run_id or stretch.startswith(f"{run_id}.")

@@ -1,0 +1,126 @@
+"""Runs agents on threads: starts them, parks them on questions, and lets them go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from ringi.connect import Backend
+from ringi.errors import ConflictError, FenceError, NotFoundError, ThreadBusyError
+from ringi.inbox import Inbox, change
+from ringi.jobs import Job
+from ringi.record import Event, Key, Query
+from ringi.request import Request
+from ringi.thread import Run, Thread
+from ringi.threads.advance import acknowledge_rest, advance
+from ringi.threads.agent import Agent
+from ringi.threads.emitter import Emitter
+from ringi.threads.lease import leased
+from ringi.threads.reconciler import Reconciler, start_job
+
+log = logging.getLogger(__name__)
+CONCURRENCY = 256
+"""How many threads one process runs at once: they wait for models, not for the processor."""
+PAGE = 200
+
+
+class Runner:
+    """The agents of a process, and the work on their threads."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
+        self.backend, self.inbox, self.agents = backend, inbox, agents
+        self._owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
+
+    async def start(self, tenant: str, thread_id: str, agent: str, input: dict[str, Any], *, by: str) -> Thread:
+        """Begin a run and return its thread at once; a worker takes it up.
+
+        Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input,
+        `ThreadBusyError` while the thread runs or waits for a person.
+        """
+        if agent not in self.agents:
+            raise NotFoundError("agent", agent)
+        self.agents[agent].check_input(input)
+        thread = await self._begin(Key(tenant, thread_id), agent, Run(id=uuid.uuid4().hex, input=input), by)
+        await self.backend.jobs.submit(start_job(thread))
+        return thread
+
+    async def get(self, tenant: str, id: str) -> Thread:
+        """Return a thread, or raise `NotFoundError`."""
+        return await self.backend.store.get(Thread, tenant, id)
+
+    async def find(self, tenant: str, limit: int, before: str | None = None) -> list[Thread]:
+        """Return a tenant's threads, newest first."""
+        return await self.backend.store.find(Thread, Query(tenant=tenant, limit=limit, before=before))
+
+    async def pending(self, thread: Thread) -> list[Request]:
+        """Return the open requests of a thread."""
+        query = Query(tenant=thread.tenant, thread_id=thread.id, statuses=("pending",), limit=PAGE)
+        return await self.backend.store.find(Request, query)
+
+    async def cancel(self, tenant: str, id: str, *, by: str) -> Thread:
+        """Stop a thread's run and withdraw its requests; cancelling an idle thread changes nothing."""
+
+        def stop(thread: Thread) -> tuple[Thread, Event | None]:
+            is_live = thread.status in ("running", "interrupted")
+            return thread.cancelled(by, self.inbox.clock()) if is_live else (thread, None)
+
+        before, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
+        if before is not thread:
+            await self._withdraw(thread, by)
+        return thread
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Run threads until `stop` is set; what this process leaves undone the next one finds."""
+        reconciler = Reconciler(self.backend, self.inbox.clock)
+        reconciling = asyncio.create_task(reconciler.run())
+        try:
+            await self.backend.jobs.work(self._handle, concurrency=CONCURRENCY, stop=stop)
+        finally:
+            reconciling.cancel()
+            await asyncio.gather(reconciling, return_exceptions=True)
+
+    async def _begin(self, key: Key, agent: str, run: Run, by: str) -> Thread:
+        now = self.inbox.clock()
+        thread, event = Thread.begun(key.id, agent, run, by=by, now=now, tenant=key.tenant)
+        try:
+            await self.backend.store.put(thread, event)
+        except ConflictError:
+            restart = lambda thread: thread.started(agent, run, by=by, now=self.inbox.clock())  # noqa: E731
+            _, thread = await change(self.backend.store, Thread, key, restart)
+        return thread
+
+    async def _withdraw(self, thread: Thread, by: str) -> None:
+        inbox = self.inbox.of(thread.tenant)
+        for request in await self.pending(thread):
+            try:
+                await inbox.cancel(request.id, by, "the thread was cancelled")
+            except ConflictError:
+                log.info("request %s ended before its thread was cancelled", request.id)
+        if thread.run_id:
+            emitter = Emitter(self.backend.stream, self.backend.notifier, thread.key, thread.run_id, thread.fence)
+            await emitter.take_over()
+            await emitter.cancel()
+
+    async def _handle(self, job: Job) -> None:
+        key = Key(job.payload["tenant"], job.payload["thread"])
+        inbox = self.inbox.of(key.tenant)
+        if not await self._has_work(key, inbox):
+            return
+        try:
+            async with leased(self.backend.store, self.inbox.clock, key, self._owner) as lease:
+                await advance(self.backend, inbox, self.agents, lease)
+        except (FenceError, ThreadBusyError) as error:
+            # Not a failure: whoever holds the thread does the work, or the reconciler asks again.
+            log.info("left alone: %s", error)
+
+    async def _has_work(self, key: Key, inbox: Inbox) -> bool:
+        thread = await self.backend.store.get(Thread, *key)
+        if thread.status in ("running", "interrupted"):
+            query = Query(tenant=key.tenant, thread_id=key.id, unacknowledged=True, limit=1)
+            return thread.status == "running" or await self.backend.store.count(Request, query) > 0
+        await acknowledge_rest(self.backend, inbox, thread)
+        return False
