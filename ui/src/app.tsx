@@ -30,7 +30,11 @@ export function createClient(): QueryClient {
 }
 
 // The default colours miss the contrast of 4.5:1 as text.
-const lightColours = { colorPrimary: "#0958d9", colorLink: "#0958d9", colorWarning: "#ad6800", colorError: "#cf1322", colorSuccess: "#237804" };
+const lightColours = {
+  colorPrimary: "#0958d9", colorLink: "#0958d9", colorError: "#cf1322",
+  colorWarning: "#ad6800", colorWarningBg: "#fffbe6", colorWarningBorder: "#ffe58f",
+  colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
+};
 const darkColours = { colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorError: "#ff7875" };
 
 function Look({ children }: { children: ReactNode }) {

@@ -36,7 +36,8 @@ export function DecideButton(props: DecideButtonProps) {
       title={title}
       loading={mine}
       disabled={disabled || (sending !== null && !mine)}
-      onClick={onClick}
+      // The next request may open under the pointer: the second half of a double-click must not decide it.
+      onClick={(event) => event.detail < 2 && onClick()}
     >
       {mine ? strings.sending : text}
     </Button>

@@ -1,4 +1,4 @@
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { keep } from "../api/requests";
@@ -84,6 +84,13 @@ test("nothing counts as decided before the server agreed, and two clicks send on
   act(() => agree([200, completed(refund)]));
   expect((await screen.findByTestId("record")).textContent).toContain("approved by ann");
   expect(sent).toHaveLength(1);
+});
+
+test("the second half of a double-click, which may meet the next request, decides nothing", async () => {
+  const { sent } = open(refund);
+  fireEvent.click(await button("decide-approve"), { detail: 2 });
+  expect((await button("decide-approve")).textContent).toBe("Approve");
+  expect(sent).toEqual([]);
 });
 
 test("an edit sends all arguments with their types and shows before and after", async () => {

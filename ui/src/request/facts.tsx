@@ -17,7 +17,7 @@ export interface Editing {
 
 const longest = 72;
 
-function signature(name: string, args: JsonObject): string {
+export function signature(name: string, args: JsonObject): string {
   const whole = Object.entries(args).map(([key, value]) => `${visible(key)}=${visibleJson(value)}`).join(", ");
   return `${visible(name)}(${whole.length > longest || whole.includes("\n") ? "…" : whole})`;
 }
@@ -48,7 +48,7 @@ function ActionFacts({ request, editing }: FactsProps) {
   const { name, args } = request.action;
   const rows = Object.entries(args).map(([key, value]) => row(request, key, value, editing));
   return (
-    <Card size="small" title={strings.whatWillHappen} data-testid="facts">
+    <Card size="small" title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked} data-testid="facts">
       <code className="signature" data-testid="signature">{signature(name, args)}</code>
       {rows.length > 0
         ? <Descriptions bordered size="small" column={1} items={rows} className="facts" />

@@ -28,7 +28,7 @@ export function Heading({ request, focus, threadLink }: HeadingProps) {
   const strings = useStrings();
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (focus) title.current?.focus({ preventScroll: true });
+    if (focus) title.current?.focus();
   }, [focus]);
   const { priority } = request;
   return (

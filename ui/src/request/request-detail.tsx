@@ -6,7 +6,7 @@ import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { AgentWords } from "./agent-words";
-import { Facts } from "./facts";
+import { Facts, signature } from "./facts";
 import { Heading } from "./heading";
 import { OpenRequest } from "./open-request";
 import { Record } from "./record";
@@ -14,6 +14,17 @@ import { Record } from "./record";
 interface PlaceProps {
   onDecided?: (completed: Request) => void;
   inThread?: boolean;
+}
+
+/** In a thread's column an answered question takes a line; what was asked can be unfolded. */
+function FoldedFacts({ request }: { request: Request }) {
+  if (!request.action) return null;
+  return (
+    <details className="compact">
+      <summary><code>{signature(request.action.name, request.action.args)}</code></summary>
+      <Facts request={request} />
+    </details>
+  );
 }
 
 function Panel({ request, onDecided, inThread = false }: PlaceProps & { request: Request }) {
@@ -30,7 +41,7 @@ function Panel({ request, onDecided, inThread = false }: PlaceProps & { request:
       {request.attention && <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />}
       {open ? <OpenRequest request={request} onDecided={decided} /> : (
         <>
-          <Facts request={request} />
+          {inThread ? <FoldedFacts request={request} /> : <Facts request={request} />}
           {!inThread && <AgentWords request={request} />}
           <Record request={request} />
         </>
