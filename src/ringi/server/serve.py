@@ -1,0 +1,116 @@
+"""One process that is the whole of Ringi: store, sweeper, worker and page."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ringi.connect import home, inbox_on, open_backend
+from ringi.errors import SettingError
+from ringi.record import DEFAULT_TENANT
+from ringi.server.app import create_app
+from ringi.server.auth import Keys
+from ringi.server.platform import Platform, ServerSettings
+from ringi.threads.agent import Agent, by_name
+from ringi.threads.runner import Runner
+
+log = logging.getLogger(__name__)
+GRACE_SECONDS = 5
+"""How long requests and runs may go on after the signal to stop."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+async def serve(
+    agents: Iterable[Agent],
+    *,
+    url: str | None,
+    host: str,
+    port: int,
+    settings: ServerSettings,
+    announce: Callable[[str, str], None],
+) -> None:
+    """Serve until a signal; `announce(address, token)` is called once the port is open."""
+    if settings.no_auth and host not in LOOPBACK:
+        raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
+    with listening(host, port) as listener:
+        address = f"http://{'localhost' if host == '::1' else host}:{listener.getsockname()[1]}"
+        keys = Keys.load(home())
+        tokens = write_tokens(address, keys)
+        async with running(agents, url) as (platform_parts, worker):
+            app = create_app(Platform(**platform_parts, keys=keys, settings=settings))
+            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS, lifespan="off")
+            server = uvicorn.Server(config)
+            worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
+            announce(address, tokens["person"])
+            await server.serve(sockets=[listener])
+
+
+@asynccontextmanager
+async def running(agents: Iterable[Agent], url: str | None) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
+    """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds."""
+    stop = asyncio.Event()
+    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+        runner = Runner(backend, inbox, by_name(agents))
+        worker = asyncio.create_task(runner.work(stop))
+        try:
+            yield {"backend": backend, "inbox": inbox, "runner": runner}, worker
+        finally:
+            stop.set()
+            await _end(worker)
+
+
+async def _end(worker: asyncio.Task[None]) -> None:
+    await asyncio.wait([worker], timeout=GRACE_SECONDS)
+    worker.cancel()
+    (result,) = await asyncio.gather(worker, return_exceptions=True)
+    if isinstance(result, Exception):
+        raise result
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there, or raise `SettingError`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise SettingError("port", port, f"{error.strerror}: choose another with --port") from error
+    return listener
+
+
+def write_tokens(address: str, keys: Keys) -> dict[str, str]:
+    """Write a token per role for the people and programs of this machine, and return them."""
+    names = {"agent": "agent", "person": person_name(), "admin": "admin"}
+    tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
+    write_private(home() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
+    return tokens
+
+
+def person_name() -> str:
+    """Return the name of whoever sits at this machine."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # A container without an account for its user id.
+        return "person"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    draft.replace(path)

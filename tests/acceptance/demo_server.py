@@ -1,0 +1,113 @@
+"""A `ringi demo` of the test's own: a real process that can be killed and started again on the same port."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+START_SECONDS = 60
+ENTRY = "from ringi.cli import main; main()"
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class DemoServer:
+    """A demo in a folder; killing and starting it again keeps the folder and the port."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder, self.port = folder, free_port()
+        self.arguments = arguments or ("demo",)
+        self.link = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The tokens that the server wrote for this machine."""
+        tokens: dict[str, str] = json.loads((self.folder / "tokens.json").read_text())
+        return tokens
+
+    def start(self, *, failpoint: str = "") -> Self:
+        """Start it and return once it serves."""
+        environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": ""}
+        environment.pop("RINGI_URL", None)
+        command = [sys.executable, "-c", ENTRY, *self.arguments, "--port", str(self.port), "--json"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=(self.folder / "log").open("ab"), env=environment, cwd=self.folder
+        )
+        self.link = json.loads(self._first_line())["link"]
+        return self
+
+    def kill(self) -> None:
+        """Kill it like a power cut."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """Ask it to stop and return its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def wait_for_death(self, seconds: float = 30) -> None:
+        """Return once it has died of a fail-point."""
+        assert self._process
+        self._process.wait(seconds)
+
+    def client(self, role: str = "person") -> httpx.Client:
+        """Return a client with the token of a role."""
+        return httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {self.tokens[role]}"}, timeout=30)
+
+    def run(self, thread: str, agent: str, input: dict[str, Any]) -> None:
+        """Start an agent."""
+        with self.client("agent") as client:
+            client.post(f"/v1/threads/{thread}/runs", json={"agent": agent, "input": input}).raise_for_status()
+
+    def thread(self, id: str) -> dict[str, Any]:
+        """Return a thread as people see it."""
+        with self.client() as client:
+            found: dict[str, Any] = client.get(f"/v1/threads/{id}").raise_for_status().json()
+            return found
+
+    def until(self, thread: str, *statuses: str, seconds: float = 30) -> dict[str, Any]:
+        """Return the thread once it has one of the statuses; fail after a while."""
+        ends_at = time.monotonic() + seconds
+        while (found := self.thread(thread))["status"] not in statuses:
+            assert time.monotonic() < ends_at, f"{thread} is still {found['status']}: {found}"
+            select.select([], [], [], 0.05)
+        return found
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._process and self._process.poll() is None:
+            self.kill()
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process
+        self._process.send_signal(number)
+        return self._process.wait(20)
+
+    def _first_line(self) -> bytes:
+        assert self._process and self._process.stdout
+        ready, _, _ = select.select([self._process.stdout], [], [], START_SECONDS)
+        line = self._process.stdout.readline() if ready else b""
+        assert line, f"the server said nothing:\n{(self.folder / 'log').read_text()}"
+        return line
