@@ -1,0 +1,23 @@
+"""One suite for each contract; a backend that passes them is one that Ringi can stand on.
+
+Derive a test class, give it the fixture, and run it with pytest-asyncio in auto mode:
+
+    class TestMyStore(StoreConformance):
+        @pytest.fixture
+        async def store(self):
+            async with MyStore("…") as store:  # empty, for this one test
+                yield store
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{name}" for name in ("store", "lists", "events", "notifier", "stream", "jobs"))
+)
+
+from ringi.testing.conformance.jobs import JobsConformance  # noqa: E402
+from ringi.testing.conformance.notifier import NotifierConformance  # noqa: E402
+from ringi.testing.conformance.store import StoreConformance  # noqa: E402
+from ringi.testing.conformance.stream import StreamConformance  # noqa: E402
+
+__all__ = ["JobsConformance", "NotifierConformance", "StoreConformance", "StreamConformance"]

@@ -1,0 +1,153 @@
+"""The promises of `ringi.store.Store` on events: in order, without gaps, each follower at its place."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ringi.errors import ConflictError, InvalidError
+from ringi.record import START, Event
+from ringi.store import Store
+from ringi.testing.clock import NOON
+from ringi.testing.makers import a_request, a_thread, stored
+
+WRITERS, EACH = 8, 15
+
+
+class EventsConformance:
+    """What `events`, `tail` and the cursors of followers promise."""
+
+    async def test_an_event_comes_back_as_it_was_put(self, store: Store) -> None:
+        asked, event = a_request(description="稟議 𠮷", context={"n": [1, 2.5, None]})
+        await store.put(asked, event)
+
+        (read,) = await store.events()
+
+        assert read.model_copy(update={"position": START}) == event
+        assert read.position != START
+        assert read.computed_hash() == event.hash
+
+    async def test_the_events_of_records_come_in_the_order_of_their_writing(self, store: Store) -> None:
+        asked = await stored(store)
+        await stored(store, "request-2")
+        await store.put(*asked.changed("claimed", "ann", NOON, claimed_by="ann"))
+
+        read = [(event.record_id, event.version) for event in await store.events()]
+
+        assert read == [("request-1", 1), ("request-2", 1), ("request-1", 2)]
+
+    async def test_reading_goes_on_after_any_position(self, store: Store) -> None:
+        for n in range(5):
+            await stored(store, f"request-{n}")
+        whole = await store.events()
+
+        for n, event in enumerate(whole):
+            assert await store.events(event.position) == whole[n + 1 :]
+
+    async def test_a_batch_holds_no_more_than_the_limit(self, store: Store) -> None:
+        for n in range(5):
+            await stored(store, f"request-{n}")
+
+        first = await store.events(limit=2)
+        second = await store.events(first[-1].position, 2)
+
+        assert [event.record_id for event in first + second] == [f"request-{n}" for n in range(4)]
+
+    async def test_events_can_be_read_of_one_tenant_and_of_one_record(self, store: Store) -> None:
+        await stored(store, "one", tenant="ours")
+        await stored(store, "one", tenant="theirs")
+        await stored(store, "two", tenant="ours")
+
+        ours = await store.events(tenant="ours")
+
+        assert [(event.tenant, event.record_id) for event in ours] == [("ours", "one"), ("ours", "two")]
+        assert await store.events(tenant="ours", record_id="two") == ours[1:]
+        assert await store.events(ours[1].position, tenant="ours") == []
+
+    async def test_threads_and_requests_share_the_feed(self, store: Store) -> None:
+        await stored(store)
+        await store.put(*a_thread())
+
+        assert [event.type for event in await store.events()] == ["request.created", "thread.started"]
+
+    @pytest.mark.parametrize("position", ["nonsense", "-1", "²", "1;2", "9" * 40])
+    async def test_a_position_that_was_never_given_is_invalid(self, store: Store, position: str) -> None:
+        await stored(store)
+
+        with pytest.raises(InvalidError):
+            await store.events(position)
+
+    async def test_a_reader_beside_busy_writers_skips_none(self, store: Store, other: Store) -> None:
+        async def write(writer: int) -> None:
+            for n in range(EACH):
+                await stored((store, other)[writer % 2], f"request-{writer}-{n}")
+                await asyncio.sleep(0)
+
+        async def read() -> list[Event]:
+            seen: list[Event] = []
+            while len(seen) < WRITERS * EACH:
+                seen += await other.events(seen[-1].position if seen else START, 7)
+                await asyncio.sleep(0)
+            return seen
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            reading = group.create_task(read())
+            for writer in range(WRITERS):
+                group.create_task(write(writer))
+        seen = reading.result()
+
+        assert sorted(event.record_id for event in seen) == sorted(
+            f"request-{writer}-{n}" for writer in range(WRITERS) for n in range(EACH)
+        )
+        assert [event.hash for event in await store.events(limit=1000)] == [event.hash for event in seen]
+
+    async def test_the_tail_of_nothing_is_the_start(self, store: Store) -> None:
+        assert await store.tail() == START
+
+    async def test_after_the_tail_comes_what_is_new(self, store: Store) -> None:
+        await stored(store, "old")
+        tail = await store.tail()
+        await stored(store, "new")
+
+        assert [event.record_id for event in await store.events(tail)] == ["new"]
+
+    async def test_a_new_follower_stands_at_the_start(self, store: Store) -> None:
+        assert await store.cursor("webhooks") == START
+
+    async def test_a_follower_stands_where_it_was_moved(self, store: Store, other: Store) -> None:
+        await stored(store)
+        tail = await store.tail()
+
+        await store.move_cursor("webhooks", START, tail)
+
+        assert await other.cursor("webhooks") == tail
+        assert await store.cursor("notices") == START
+
+    async def test_a_follower_that_was_moved_meanwhile_conflicts(self, store: Store, other: Store) -> None:
+        await stored(store)
+        tail = await store.tail()
+        await other.move_cursor("webhooks", START, tail)
+
+        with pytest.raises(ConflictError):
+            await store.move_cursor("webhooks", START, tail)
+
+        assert await store.cursor("webhooks") == tail
+
+    async def test_of_ten_moves_at_once_one_wins(self, store: Store, other: Store) -> None:
+        for n in range(10):
+            await stored(store, f"request-{n}")
+        positions = [event.position for event in await store.events()]
+
+        async def moves(n: int) -> bool:
+            try:
+                await (store, other)[n % 2].move_cursor("webhooks", START, positions[n])
+            except ConflictError:
+                return False
+            return True
+
+        won = await asyncio.gather(*(moves(n) for n in range(10)))
+
+        assert won.count(True) == 1
+        assert await store.cursor("webhooks") == positions[won.index(True)]

@@ -1,0 +1,293 @@
+"""The promises of `ringi.jobs.Jobs`: at least once, one at a time per lane, whoever dies."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from ringi.jobs import Handler, Job, Jobs
+
+LIMIT = 20.0
+"""Seconds after which a job that nobody did counts as lost."""
+
+
+def job(key: str, lane: str | None = None) -> Job:
+    """Return a job; alone in its lane unless the lane is given."""
+    return Job(key=key, kind="test", lane=lane or key, payload={"of": key})
+
+
+class NotYetError(Exception):
+    """What a handler raises that fails."""
+
+
+class Doing:
+    """A handler that notes what it was given, and opens `done` when that was as much as expected."""
+
+    def __init__(self, expected: int = 1) -> None:
+        self.seen: list[Job] = []
+        self.expected, self.done = expected, asyncio.Event()
+
+    async def __call__(self, job: Job) -> None:
+        self.seen.append(job)
+        if len(self.seen) >= self.expected:
+            self.done.set()
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the jobs, in the order of their doing."""
+        return [job.key for job in self.seen]
+
+
+@asynccontextmanager
+async def working(jobs: Jobs, handle: Handler, concurrency: int = 4) -> AsyncIterator[None]:
+    """Keep a worker at work during the block, then let it end in good order."""
+    stop = asyncio.Event()
+    worker = asyncio.create_task(jobs.work(handle, concurrency=concurrency, stop=stop))
+    try:
+        async with asyncio.timeout(LIMIT):
+            yield
+            stop.set()
+            await worker
+    finally:
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+
+
+class JobsConformance:
+    """Every promise of jobs. `jobs` has none; `other` may be a second worker's on the same data."""
+
+    @pytest.fixture
+    def jobs(self) -> Jobs:
+        """Override: jobs, none of them submitted yet."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def other(self, jobs: Jobs) -> Jobs:
+        """Override when two processes can share the data: another instance on the data of `jobs`."""
+        return jobs
+
+    async def test_a_job_submitted_before_is_done(self, jobs: Jobs, other: Jobs) -> None:
+        await other.submit(job("a"))
+        doing = Doing()
+
+        async with working(jobs, doing):
+            await doing.done.wait()
+
+        assert doing.seen == [job("a")]
+
+    async def test_a_job_submitted_meanwhile_is_done(self, jobs: Jobs, other: Jobs) -> None:
+        doing = Doing()
+
+        async with working(jobs, doing):
+            await other.submit(job("a"))
+            await doing.done.wait()
+
+        assert doing.keys == ["a"]
+
+    async def test_at_most_one_unfinished_job_has_a_key(self, jobs: Jobs, other: Jobs) -> None:
+        for _ in range(3):
+            await jobs.submit(job("a"))
+            await other.submit(job("a"))
+        await jobs.submit(job("last"))
+        doing = Doing(expected=2)
+
+        async with working(jobs, doing, concurrency=1):
+            await doing.done.wait()
+
+        assert doing.keys == ["a", "last"]
+
+    async def test_a_key_is_taken_while_its_job_is_being_done(self, jobs: Jobs) -> None:
+        begun, go_on, doing = asyncio.Event(), asyncio.Event(), Doing(expected=2)
+
+        async def handle(job: Job) -> None:
+            begun.set()
+            await go_on.wait()
+            await doing(job)
+
+        async with working(jobs, handle, concurrency=1):
+            await jobs.submit(job("a"))
+            await begun.wait()
+            await jobs.submit(job("a"))
+            await jobs.submit(job("last"))
+            go_on.set()
+            await doing.done.wait()
+
+        assert doing.keys == ["a", "last"]
+
+    async def test_a_key_is_taken_while_its_job_waits_to_be_tried_again(self, jobs: Jobs) -> None:
+        tries: list[int] = []
+        begun, done = asyncio.Event(), asyncio.Event()
+
+        async def handle(given: Job) -> None:
+            tries.append(given.tries)
+            begun.set()
+            if not given.tries:
+                raise NotYetError
+            done.set()
+
+        async with working(jobs, handle):
+            await jobs.submit(job("a"))
+            await begun.wait()
+            await jobs.submit(job("a"))
+            await done.wait()
+
+        assert tries == [0, 1]
+
+    async def test_a_key_is_free_again_when_its_job_is_done(self, jobs: Jobs) -> None:
+        doing = Doing(expected=2)
+
+        async with working(jobs, doing):
+            await jobs.submit(job("a"))
+            while not doing.done.is_set():
+                await jobs.submit(job("a"))
+                await asyncio.sleep(0)
+
+        assert doing.keys[:2] == ["a", "a"]
+
+    async def test_jobs_of_one_lane_run_one_after_another(self, jobs: Jobs, other: Jobs) -> None:
+        running, most, doing = 0, 0, Doing(expected=6)
+
+        async def handle(job: Job) -> None:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.01)
+            running -= 1
+            await doing(job)
+
+        async with working(jobs, handle), working(other, handle):
+            for n in range(6):
+                await jobs.submit(job(f"job-{n}", "lane"))
+            await doing.done.wait()
+
+        assert most == 1
+        assert sorted(doing.keys) == [f"job-{n}" for n in range(6)]
+
+    async def test_jobs_of_different_lanes_run_at_once(self, jobs: Jobs) -> None:
+        both = asyncio.Barrier(2)
+
+        async def handle(_: Job) -> None:
+            await both.wait()
+            met.set()
+
+        met = asyncio.Event()
+        async with working(jobs, handle):
+            await jobs.submit(job("a"))
+            await jobs.submit(job("b"))
+            await met.wait()
+
+        assert met.is_set()
+
+    async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
+        running, most, doing = 0, 0, Doing(expected=6)
+
+        async def handle(job: Job) -> None:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.01)
+            running -= 1
+            await doing(job)
+
+        for n in range(6):
+            await jobs.submit(job(f"job-{n}"))
+        async with working(jobs, handle, concurrency=2):
+            await doing.done.wait()
+
+        assert most == 2
+
+    async def test_a_job_that_raises_is_tried_again_and_told_how_often(self, jobs: Jobs) -> None:
+        tries: list[tuple[int, float]] = []
+        done = asyncio.Event()
+
+        async def handle(given: Job) -> None:
+            tries.append((given.tries, asyncio.get_running_loop().time()))
+            if len(tries) < 3:
+                raise NotYetError
+            done.set()
+
+        await jobs.submit(job("a"))
+        async with working(jobs, handle):
+            await done.wait()
+
+        (first, began), (second, again), (third, ended) = tries
+        assert (first, second, third) == (0, 1, 2)
+        assert ended - again > again - began
+
+    async def test_a_job_that_raises_does_not_hold_up_the_others(self, jobs: Jobs) -> None:
+        doing = Doing(expected=3)
+
+        async def handle(given: Job) -> None:
+            if given.key == "broken":
+                raise NotYetError
+            await doing(given)
+
+        async with working(jobs, handle, concurrency=1):
+            for key in ("broken", "a", "b", "c"):
+                await jobs.submit(job(key))
+            await doing.done.wait()
+
+        assert doing.keys == ["a", "b", "c"]
+
+    async def test_two_workers_share_the_jobs_and_do_each_once(self, jobs: Jobs, other: Jobs) -> None:
+        doing = Doing(expected=20)
+        shares: dict[str, int] = {"one": 0, "two": 0}
+        both_at_work = asyncio.Barrier(2)
+
+        def worker(name: str) -> Handler:
+            async def handle(given: Job) -> None:
+                shares[name] += 1
+                if shares[name] == 1:
+                    await both_at_work.wait()
+                await doing(given)
+
+            return handle
+
+        for n in range(20):
+            await jobs.submit(job(f"job-{n:02}"))
+        async with working(jobs, worker("one"), 1), working(other, worker("two"), 1):
+            await doing.done.wait()
+
+        assert sorted(doing.keys) == [f"job-{n:02}" for n in range(20)]
+        assert all(shares.values())
+
+    async def test_stopping_waits_for_the_job_that_was_begun(self, jobs: Jobs) -> None:
+        stop, begun, go_on, doing = asyncio.Event(), asyncio.Event(), asyncio.Event(), Doing()
+
+        async def handle(given: Job) -> None:
+            begun.set()
+            await go_on.wait()
+            await doing(given)
+
+        worker = asyncio.create_task(jobs.work(handle, concurrency=1, stop=stop))
+        await jobs.submit(job("a"))
+        async with asyncio.timeout(LIMIT):
+            await begun.wait()
+            stop.set()
+            go_on.set()
+            await worker
+
+        assert doing.keys == ["a"]
+
+    async def test_the_job_of_a_worker_that_was_cancelled_goes_to_another(self, jobs: Jobs, other: Jobs) -> None:
+        begun, doing = asyncio.Event(), Doing()
+
+        async def hang(_: Job) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        worker = asyncio.create_task(jobs.work(hang, concurrency=1, stop=asyncio.Event()))
+        await jobs.submit(job("a"))
+        async with asyncio.timeout(LIMIT):
+            await begun.wait()
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+
+        async with working(other, doing):
+            await doing.done.wait()
+
+        assert [(given.key, given.tries) for given in doing.seen] == [("a", 1)]

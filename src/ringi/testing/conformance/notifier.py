@@ -1,0 +1,106 @@
+"""The promises of `ringi.notifier.Notifier`: a hint reaches whoever listens, and is kept until they wait."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ringi.notifier import Notifier, Wakeup
+
+LIMIT = 5.0
+"""Seconds after which a hint that was published counts as lost."""
+
+
+async def silent(wakeup: Wakeup) -> bool:
+    """Return whether nobody has rung, without waiting for somebody who might."""
+    return not await wakeup.wait(0)
+
+
+class NotifierConformance:
+    """Every promise of a notifier. `other` may be a second one, as in another process."""
+
+    @pytest.fixture
+    def notifier(self) -> Notifier:
+        """Override: an open notifier."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def other(self, notifier: Notifier) -> Notifier:
+        """Override when processes can tell each other: another open notifier on the same server."""
+        return notifier
+
+    async def test_publishing_wakes_the_listener(self, notifier: Notifier, other: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup:
+            await other.publish("topic")
+
+            assert await wakeup.wait(LIMIT)
+
+    async def test_publishing_wakes_one_who_waits_already(self, notifier: Notifier, other: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup:
+            waiting = asyncio.create_task(wakeup.wait(LIMIT))
+            await other.publish("topic")
+
+            assert await waiting
+
+    async def test_a_ring_before_the_wait_is_kept(self, notifier: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup, notifier.subscribe("topic") as witness:
+            await notifier.publish("topic")
+            await witness.wait(LIMIT)
+
+            assert await wakeup.wait(LIMIT)
+
+    async def test_a_ring_wakes_once(self, notifier: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup:
+            wakeup.ring()
+            wakeup.ring()
+
+            assert await wakeup.wait(LIMIT)
+            assert await silent(wakeup)
+
+    async def test_every_listener_wakes(self, notifier: Notifier, other: Notifier) -> None:
+        async with (
+            notifier.subscribe("topic") as first,
+            notifier.subscribe("topic") as second,
+            other.subscribe("topic") as third,
+        ):
+            await notifier.publish("topic")
+
+            assert await asyncio.gather(*(wakeup.wait(LIMIT) for wakeup in (first, second, third))) == [True] * 3
+
+    async def test_other_topics_do_not_wake(self, notifier: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup, notifier.subscribe("another") as bystander:
+            await bystander.wait(0)
+            await notifier.publish("topic")
+            assert await wakeup.wait(LIMIT)
+
+            assert await silent(bystander)
+
+    async def test_one_who_left_is_rung_no_more(self, notifier: Notifier) -> None:
+        async with notifier.subscribe("topic") as left:
+            pass
+        async with notifier.subscribe("topic") as witness:
+            await notifier.publish("topic")
+            assert await witness.wait(LIMIT)
+
+        assert await silent(left)
+
+    async def test_publishing_to_nobody_is_no_error(self, notifier: Notifier) -> None:
+        await notifier.publish("nobody")
+
+    async def test_a_topic_may_hold_any_text(self, notifier: Notifier, other: Notifier) -> None:
+        topic = "stream/a b:c/稟議'\"; --" + "x" * 200
+        async with notifier.subscribe(topic) as wakeup:
+            await other.publish(topic)
+
+            assert await wakeup.wait(LIMIT)
+
+    async def test_silence_ends_with_the_timeout(self, notifier: Notifier) -> None:
+        async with notifier.subscribe("topic") as wakeup:
+            await wakeup.wait(0)
+
+            assert not await wakeup.wait(0.01)
+
+    async def test_silence_may_be_trusted_for_a_while_only(self, notifier: Notifier) -> None:
+        assert 0 < notifier.recheck_after < float("inf")

@@ -1,0 +1,169 @@
+"""The promises of `ringi.store.Store`: one version after the other, with its event, or nothing."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ringi.errors import ConflictError, NotFoundError
+from ringi.record import Event, Key, Record
+from ringi.request import Request
+from ringi.store import Store
+from ringi.testing.clock import NOON
+from ringi.testing.conformance.events import EventsConformance
+from ringi.testing.conformance.lists import ListsConformance
+from ringi.testing.makers import a_request, a_thread, approval, stored
+from ringi.thread import Thread
+
+
+async def attempt(store: Store, record: Record, event: Event | None) -> bool:
+    """Put a record and return whether that was allowed."""
+    try:
+        await store.put(record, event)
+    except ConflictError:
+        return False
+    return True
+
+
+class RecordsConformance:
+    """What `put`, `get` and `get_many` promise."""
+
+    async def test_a_record_comes_back_as_it_was_put(self, store: Store) -> None:
+        asked, event = a_request(description="Zwölf Zeichen, 稟議", context={"n": [1, 2.5, None, {"ok": True}]})
+
+        await store.put(asked, event)
+
+        assert await store.get(Request, "tenant-1", "request-1") == asked
+
+    async def test_a_thread_comes_back_as_it_was_put(self, store: Store) -> None:
+        thread, event = a_thread()
+
+        await store.put(thread, event)
+
+        assert await store.get(Thread, "tenant-1", "thread-1") == thread
+
+    async def test_the_other_instance_reads_what_was_put(self, store: Store, other: Store) -> None:
+        asked = await stored(store)
+
+        assert await other.get(Request, "tenant-1", "request-1") == asked
+
+    async def test_an_unknown_id_is_not_found(self, store: Store) -> None:
+        with pytest.raises(NotFoundError, match="request-1"):
+            await store.get(Request, "tenant-1", "request-1")
+
+    async def test_an_id_belongs_to_its_kind(self, store: Store) -> None:
+        await stored(store, "same")
+
+        with pytest.raises(NotFoundError):
+            await store.get(Thread, "tenant-1", "same")
+
+    async def test_the_next_version_replaces_the_one_before(self, store: Store) -> None:
+        asked = await stored(store)
+        claimed, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
+
+        await store.put(claimed, event)
+
+        assert await store.get(Request, "tenant-1", "request-1") == claimed
+
+    async def test_a_change_without_an_event_is_kept(self, store: Store) -> None:
+        asked = await stored(store)
+
+        await store.put(asked.model_copy(update={"version": 2}), None)
+
+        assert (await store.get(Request, "tenant-1", "request-1")).version == 2
+        assert len(await store.events()) == 1
+
+    async def test_a_second_first_version_conflicts(self, store: Store) -> None:
+        await stored(store)
+
+        with pytest.raises(ConflictError):
+            await stored(store, title="Another")
+
+    @pytest.mark.parametrize("version", [2, 4])
+    async def test_any_version_but_the_next_conflicts(self, store: Store, version: int) -> None:
+        asked = await stored(store)
+        second, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
+        await store.put(second, event)
+
+        with pytest.raises(ConflictError):
+            await store.put(second.model_copy(update={"version": version}), event)
+
+    async def test_a_later_version_of_nothing_conflicts(self, store: Store) -> None:
+        asked, event = a_request()
+
+        with pytest.raises(ConflictError):
+            await store.put(asked.model_copy(update={"version": 2}), event)
+
+    async def test_a_conflict_leaves_neither_a_change_nor_an_event(self, store: Store) -> None:
+        asked = await stored(store)
+        late, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
+
+        assert not await attempt(store, late.model_copy(update={"version": 3}), event)
+
+        assert await store.get(Request, "tenant-1", "request-1") == asked
+        assert len(await store.events()) == 1
+
+    async def test_of_ten_writers_at_once_one_wins(self, store: Store, other: Store) -> None:
+        asked = await stored(store)
+        names = [f"person-{n}" for n in range(10)]
+        rivals = [asked.completed(approval(asked), by=name, channel="test", now=NOON) for name in names]
+
+        won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
+
+        winner = rivals[won.index(True)]
+        assert won.count(True) == 1
+        assert await store.get(Request, "tenant-1", "request-1") == winner[0]
+        assert [event.hash for event in await store.events()] == [asked.head, winner[1].hash]
+
+    async def test_of_ten_first_versions_at_once_one_wins(self, store: Store, other: Store) -> None:
+        rivals = [a_request(title=f"Question {n}") for n in range(10)]
+
+        won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
+
+        assert won.count(True) == 1
+        assert await other.get(Request, "tenant-1", "request-1") == rivals[won.index(True)][0]
+
+    async def test_equal_ids_of_two_tenants_never_meet(self, store: Store) -> None:
+        ours = await stored(store, tenant="ours", title="Ours")
+        theirs = await stored(store, tenant="theirs", title="Theirs")
+        changed, event = ours.changed("claimed", "ann", NOON, claimed_by="ann")
+
+        await store.put(changed, event)
+
+        assert await store.get(Request, "theirs", "request-1") == theirs
+        with pytest.raises(NotFoundError):
+            await store.get(Request, "nobody", "request-1")
+
+    async def test_tenant_and_id_do_not_run_into_each_other(self, store: Store) -> None:
+        await stored(store, "b:c", tenant="a")
+
+        with pytest.raises(NotFoundError):
+            await store.get(Request, "a:b", "c")
+
+    async def test_many_are_read_at_once_and_the_missing_left_out(self, store: Store) -> None:
+        ours = await stored(store, "one", tenant="ours")
+        theirs = await stored(store, "one", tenant="theirs")
+        await stored(store, "two", tenant="theirs")
+
+        found = await store.get_many(Request, [Key("ours", "one"), Key("theirs", "one"), Key("ours", "two")])
+
+        assert sorted(found, key=lambda request: request.tenant) == [ours, theirs]
+
+    async def test_of_no_keys_nothing_is_read(self, store: Store) -> None:
+        assert await store.get_many(Request, []) == []
+
+
+class StoreConformance(RecordsConformance, ListsConformance, EventsConformance):
+    """Every promise of a store. `store` is an empty one; `other` may be a second one on the same data."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        """Override: an empty store."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def other(self, store: Store) -> Store:
+        """Override when two processes can share the data: another instance on the data of `store`."""
+        return store

@@ -1,0 +1,117 @@
+"""The promises of `ringi.stream.Stream`: one numbering, for ever, and no late printing."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ringi.errors import FenceError
+from ringi.record import Key
+from ringi.stream import Stream, StreamItem
+
+KEY = Key("tenant-1", "thread-1")
+
+
+def items(*texts: str, origin: str | None = None) -> list[StreamItem]:
+    """Return one item for each text."""
+    return [StreamItem({"text": text}, origin) for text in texts]
+
+
+async def read(stream: Stream, key: Key = KEY, after: int = 0, limit: int = 500) -> list[tuple[int, str]]:
+    """Return the numbers and texts in a stream."""
+    return [(item.number, item.event["text"]) for item in await stream.read(key, after, limit)]
+
+
+class StreamConformance:
+    """Every promise of a stream. `stream` is an empty one; `other` may be a second on the same data."""
+
+    @pytest.fixture
+    def stream(self) -> Stream:
+        """Override: an empty stream."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def other(self, stream: Stream) -> Stream:
+        """Override when two processes can share the data: another instance on the data of `stream`."""
+        return stream
+
+    async def test_items_are_numbered_from_one_without_a_gap(self, stream: Stream) -> None:
+        assert await stream.append(KEY, items("a", "b"), fence=1) == 2
+        assert await stream.append(KEY, items("c"), fence=1) == 3
+
+        assert await read(stream) == [(1, "a"), (2, "b"), (3, "c")]
+
+    async def test_an_item_comes_back_as_it_was_added(self, stream: Stream) -> None:
+        event = {"type": "CUSTOM", "value": {"text": "稟議 𠮷\u0000", "n": [1, 2.5, None, True]}}
+
+        await stream.append(KEY, [StreamItem(event, "node:7"), StreamItem({})], fence=1)
+
+        assert await stream.read(KEY) == [StreamItem(event, "node:7", 1), StreamItem({}, None, 2)]
+
+    async def test_the_numbering_goes_on_under_a_higher_fence(self, stream: Stream, other: Stream) -> None:
+        await stream.append(KEY, items("a"), fence=1)
+
+        assert await other.append(KEY, items("b"), fence=7) == 2
+        assert await read(stream) == [(1, "a"), (2, "b")]
+
+    async def test_an_old_fence_is_refused_and_prints_nothing(self, stream: Stream, other: Stream) -> None:
+        await other.append(KEY, items("new"), fence=2)
+
+        with pytest.raises(FenceError, match="thread-1"):
+            await stream.append(KEY, items("old"), fence=1)
+
+        assert await read(stream) == [(1, "new")]
+
+    async def test_an_old_fence_is_refused_also_after_an_empty_append(self, stream: Stream, other: Stream) -> None:
+        await stream.append(KEY, items("a"), fence=1)
+        assert await other.append(KEY, [], fence=2) == 1
+
+        with pytest.raises(FenceError):
+            await stream.append(KEY, items("b"), fence=1)
+
+        assert await read(stream) == [(1, "a")]
+
+    async def test_an_empty_append_of_an_old_fence_is_refused_too(self, stream: Stream) -> None:
+        assert await stream.append(KEY, [], fence=2) == 0
+
+        with pytest.raises(FenceError):
+            await stream.append(KEY, [], fence=1)
+
+    async def test_the_fence_of_one_stream_is_not_that_of_another(self, stream: Stream) -> None:
+        await stream.append(KEY, items("a"), fence=9)
+
+        assert await stream.append(Key("tenant-1", "thread-2"), items("b"), fence=1) == 1
+
+    async def test_reading_goes_on_after_any_number(self, stream: Stream) -> None:
+        await stream.append(KEY, items("a", "b", "c", "d"), fence=1)
+
+        assert await read(stream, after=1, limit=2) == [(2, "b"), (3, "c")]
+        assert await read(stream, after=4) == []
+
+    async def test_an_unknown_stream_is_empty(self, stream: Stream) -> None:
+        assert await stream.read(KEY) == []
+
+    async def test_equal_names_of_two_tenants_never_meet(self, stream: Stream) -> None:
+        theirs = Key("tenant-2", "thread-1")
+        await stream.append(KEY, items("ours"), fence=1)
+        await stream.append(theirs, items("theirs"), fence=1)
+
+        assert await read(stream) == [(1, "ours")]
+        assert await read(stream, theirs) == [(1, "theirs")]
+
+    async def test_tenant_and_name_do_not_run_into_each_other(self, stream: Stream) -> None:
+        await stream.append(Key("a", "b:c"), items("ours"), fence=1)
+
+        assert await stream.read(Key("a:b", "c")) == []
+
+    async def test_appends_at_once_get_different_numbers_and_stay_whole(self, stream: Stream, other: Stream) -> None:
+        both = (stream, other)
+        await asyncio.gather(*(both[n % 2].append(KEY, items(f"{n}a", f"{n}b"), fence=1) for n in range(20)))
+
+        seen = await read(stream)
+
+        assert [number for number, _ in seen] == list(range(1, 41))
+        pairs = [(seen[n][1], seen[n + 1][1]) for n in range(0, 40, 2)]
+        assert sorted(pairs) == sorted((f"{n}a", f"{n}b") for n in range(20))

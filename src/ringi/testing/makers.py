@@ -1,0 +1,48 @@
+"""Small records, made as the inbox and the runner make them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ringi.ask import Action, Answer, Ask, Continuation, Decision
+from ringi.record import Event
+from ringi.request import Request
+from ringi.store import Store
+from ringi.testing.clock import NOON
+from ringi.thread import Run, Thread
+
+CONTINUATION = Continuation(runner="test", target="agent", key="thread-1")
+
+
+def a_request(
+    id: str = "request-1",
+    *,
+    tenant: str = "tenant-1",
+    at: datetime = NOON,
+    by: str | None = None,
+    parked: bool = False,
+    **ask: Any,
+) -> tuple[Request, Event]:
+    """Return a new request and its event; it gates the action `refund` unless the ask says otherwise."""
+    content = {"title": "Refund order 1182?", "action": Action("refund", {"amount": 40}), **ask}
+    return Request.asked(
+        Ask(id=id, **content), id=id, now=at, by=by, tenant=tenant, continuation=CONTINUATION if parked else None
+    )
+
+
+def a_thread(id: str = "thread-1", *, tenant: str = "tenant-1", at: datetime = NOON) -> tuple[Thread, Event]:
+    """Return a new thread, whose first run waits for a worker, and its event."""
+    return Thread.begun(id, "agent", Run(id="run-1", input={}), by="ann", now=at, tenant=tenant)
+
+
+def approval(request: Request, decision: Decision = "approve", **rest: Any) -> Answer:
+    """Return an answer to this very request."""
+    return Answer(decision=decision, digest=request.digest, **rest)
+
+
+async def stored(store: Store, id: str = "request-1", **made: Any) -> Request:
+    """Put a new request into the store and return it; takes what `a_request` takes."""
+    request, event = a_request(id, **made)
+    await store.put(request, event)
+    return request

@@ -1,0 +1,68 @@
+"""SQLite keeps every contract: within one instance, and between two on one file."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.jobs import SqliteJobs
+from ringi.backends.sqlite.notifier import SqliteNotifier
+from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import SqliteStream
+from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
+
+POLL = 0.2
+
+
+@pytest.fixture
+async def bell(database: Database) -> AsyncIterator[SqliteNotifier]:
+    async with SqliteNotifier(database, POLL) as bell:
+        yield bell
+
+
+@pytest.fixture
+async def second_bell(second_database: Database) -> AsyncIterator[SqliteNotifier]:
+    async with SqliteNotifier(second_database, POLL) as bell:
+        yield bell
+
+
+class TestSqliteStore(StoreConformance):
+    @pytest.fixture
+    def store(self, database: Database) -> SqliteStore:
+        return SqliteStore(database)
+
+
+class TestTwoSqliteStores(TestSqliteStore):
+    @pytest.fixture
+    def other(self, second_database: Database) -> SqliteStore:
+        return SqliteStore(second_database)
+
+
+class TestSqliteNotifier(NotifierConformance):
+    @pytest.fixture
+    def notifier(self, bell: SqliteNotifier) -> SqliteNotifier:
+        return bell
+
+
+class TestSqliteStream(StreamConformance):
+    @pytest.fixture
+    def stream(self, database: Database) -> SqliteStream:
+        return SqliteStream(database)
+
+
+class TestTwoSqliteStreams(TestSqliteStream):
+    @pytest.fixture
+    def other(self, second_database: Database) -> SqliteStream:
+        return SqliteStream(second_database)
+
+
+class TestSqliteJobs(JobsConformance):
+    @pytest.fixture
+    def jobs(self, database: Database, bell: SqliteNotifier) -> SqliteJobs:
+        return SqliteJobs(database, bell)
+
+
+class TestTwoSqliteJobs(TestSqliteJobs):
+    @pytest.fixture
+    def other(self, second_database: Database, second_bell: SqliteNotifier) -> SqliteJobs:
+        return SqliteJobs(second_database, second_bell)
