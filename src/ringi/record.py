@@ -69,7 +69,7 @@ class Event(Frozen):
                 "id": self.record_id,
                 "version": self.version,
                 "type": self.type,
-                "at": microseconds(self.at),
+                "at": jsonable(self.at.astimezone(UTC)),
                 "payload": self.payload_digest,
                 "previous": self.previous,
             }
@@ -172,7 +172,7 @@ def microseconds(at: datetime) -> int:
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CURSOR = re.compile(r"(-?[0-9]{1,17}):([^:]*):(.*)", re.DOTALL | re.ASCII)
+CURSOR = re.compile(r"(-?[0-9]{1,18}):([^:]*):(.*)", re.DOTALL | re.ASCII)
 
 
 def parsed_cursor(cursor: str) -> tuple[int, str, str]:

@@ -88,7 +88,7 @@ class Request(Record):
         by: str | None,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
-    ) -> tuple[Self, Event]:
+    ) -> tuple[Request, Event]:
         """Return the new request and its event."""
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
         fields |= {

@@ -38,6 +38,7 @@ class MemoryJobs(Jobs):
                     task = asyncio.create_task(self._do(job, handle))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
+                    task.add_done_callback(lambda _: self._ring())
                 await bell.wait(None)
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:
@@ -67,7 +68,6 @@ class MemoryJobs(Jobs):
             del self._unfinished[job.key]
         finally:
             self._begun.discard(job.key)
-            self._ring()
 
     def _put_off(self, job: Job, wait: float) -> None:
         self._unfinished[job.key] = job.model_copy(update={"tries": job.tries + 1})

@@ -32,16 +32,16 @@ class SqliteNotifier(Notifier):
         self.ring(topic)
 
     async def __aenter__(self) -> Self:
-        self._watch = asyncio.create_task(self._watch_file())
+        self._watch = asyncio.create_task(self._watch_file(await self._database.data_version()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._watch.cancel()
         await asyncio.gather(self._watch, return_exceptions=True)
 
-    async def _watch_file(self) -> None:
-        seen = -1
+    async def _watch_file(self, seen: int) -> None:
         while True:
+            await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
             try:
                 now = await self._database.data_version()
             except UnavailableError as error:
@@ -50,4 +50,3 @@ class SqliteNotifier(Notifier):
             if now != seen:
                 seen = now
                 self.ring_all(but=RECORDS)
-            await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
