@@ -32,6 +32,8 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._reading: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
+        self.position: Position | None = None
+        """Up to where the listeners were told; None before the first follower."""
         self.failures = 0
         """How often the store could not be read; shown in the metrics."""
 
@@ -58,7 +60,8 @@ class Feed:
     async def _begin(self) -> None:
         async with self._beginning:
             if self._reading is None:
-                self._reading = asyncio.create_task(self._read(await self._store.tail()))
+                self.position = await self._store.tail()
+                self._reading = asyncio.create_task(self._read(self.position))
 
     async def _read(self, position: Position) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
@@ -69,7 +72,7 @@ class Feed:
     async def _catch_up(self, position: Position) -> Position:
         try:
             while events := await self._store.events(position, BATCH):
-                position = events[-1].position
+                position = self.position = events[-1].position
                 self._tell(events)
         except RingiError as error:
             self.failures += 1
