@@ -1,0 +1,84 @@
+"""The server as one ASGI app."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute
+from starlette.types import Receive, Scope, Send
+
+from ringi.errors import RingiError
+from ringi.server import problems
+from ringi.server.auth import Door
+from ringi.server.event_hub import EventHub
+from ringi.server.events import EventRoutes
+from ringi.server.guard import Guard
+from ringi.server.health import HealthRoutes
+from ringi.server.openapi import described
+from ringi.server.pages import PageRoutes
+from ringi.server.platform import Platform
+from ringi.server.requests import RequestRoutes
+from ringi.server.session import SessionRoutes
+from ringi.server.sse import Streams
+from ringi.server.thread_hub import ThreadHub
+from ringi.server.threads import ThreadRoutes
+
+
+class App:
+    """Requests, threads, events and the page over HTTP; `close` it before its platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        backend, settings = platform.backend, platform.settings
+        self._streams = Streams(settings)
+        self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
+        self._threads = ThreadHub(backend.stream, backend.notifier)
+        door = Door(platform.keys, settings)
+        events = EventRoutes(platform, door, self._streams, self._events)
+        threads = ThreadRoutes(platform, door, self._streams, self._threads)
+        requests = RequestRoutes(platform, door, self._streams)
+        session, health = SessionRoutes(door, settings), HealthRoutes(platform, self._streams)
+        self.api = bare_api()
+        for group in (requests, events, threads, session, health):
+            self.api.include_router(group.router())
+        self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]
+        self._guard = Guard(self.api, settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        await self._guard(scope, receive, send)
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """All that it answers to."""
+        return self.api.routes
+
+    async def close(self) -> None:
+        """End all streams and long polls, at once and with a `closing` event, and let no new ones in."""
+        self._streams.close()
+        await self._threads.close()
+        await self._events.close()
+
+
+def create_app(platform: Platform) -> App:
+    """Return the server for open parts; it opens nothing and closes nothing of theirs."""
+    return App(platform)
+
+
+def bare_api() -> FastAPI:
+    """Return an API without routes that answers every error with a problem document."""
+    api = FastAPI(title="Ringi", version=version("ringi"), docs_url=None, redoc_url=None, redirect_slashes=False)
+    api.add_exception_handler(RingiError, problems.on_error)
+    api.add_exception_handler(HTTPException, problems.on_http_error)
+    api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
+    api.add_exception_handler(Exception, problems.on_error)
+    api.openapi = lambda: api.openapi_schema or remembered(api)  # type: ignore[method-assign]
+    return api
+
+
+def remembered(api: FastAPI) -> dict[str, object]:
+    """Return the description, made once."""
+    api.openapi_schema = described(api)
+    return api.openapi_schema

@@ -1,0 +1,190 @@
+"""Who calls: signed tokens, and the page's cookie."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import jwt
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from ringi.errors import SettingError
+from ringi.record import DEFAULT_TENANT, Viewer
+from ringi.server.platform import ServerSettings
+from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
+
+Role = Literal["agent", "person", "admin"]
+COOKIE = "ringi_session"
+ALGORITHM = "HS256"
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+SHORTEST_SECRET = 32
+REMEMBERED = 4_096
+"""Tokens whose signature need not be computed again."""
+
+
+class Principal(NamedTuple):
+    """Who calls, as their token says."""
+
+    tenant: str
+    role: Role
+    name: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def viewer(self) -> Viewer:
+        """The caller as a person to whom requests are open, or not."""
+        return Viewer(name=self.name, groups=self.groups)
+
+
+LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
+"""Everybody, on a server without tokens."""
+
+
+class Known(NamedTuple):
+    """A token that was read before."""
+
+    principal: Principal
+    expires_at: float | None
+
+
+class Keys:
+    """Makes tokens and reads them."""
+
+    def __init__(self, secret: str) -> None:
+        if len(secret.encode()) < SHORTEST_SECRET:
+            raise SettingError("RINGI_SECRET", "…", f"give at least {SHORTEST_SECRET} bytes, `openssl rand -hex 32`")
+        self._secret = secret
+        self._known: OrderedDict[str, Known] = OrderedDict()
+
+    @classmethod
+    def load(cls, home: Path) -> Keys:
+        """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, made once."""
+        return cls(os.environ.get("RINGI_SECRET") or kept_secret(home / "secret"))
+
+    def mint(
+        self,
+        *,
+        role: str,
+        name: str,
+        tenant: str = DEFAULT_TENANT,
+        groups: tuple[str, ...] = (),
+        expires_in: float | None = None,
+    ) -> str:
+        """Return a new token."""
+        if role not in get_args(Role):
+            raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
+        if not 0 < len(name) <= 200 or name == "system":
+            raise SettingError("name", name, "give 1 to 200 characters, and not 'system': that is nobody")
+        now = int(time.time())
+        claims: dict[str, Any] = {"tenant": tenant, "role": role, "sub": name, "groups": list(groups), "iat": now}
+        if expires_in is not None:
+            claims["exp"] = int(now + expires_in)
+        return jwt.encode(claims, self._secret, ALGORITHM)
+
+    def read(self, token: str) -> Principal:
+        """Return whose token this is, or raise `UnauthenticatedError`."""
+        return self.known(token).principal
+
+    def known(self, token: str) -> Known:
+        """Return what a token says, its end included, or raise `UnauthenticatedError`."""
+        known = self._known.get(token) or self._verified(token)
+        if known.expires_at is not None and known.expires_at <= time.time():
+            self._known.pop(token, None)
+            raise UnauthenticatedError.expired()
+        self._known[token] = known
+        self._known.move_to_end(token)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return known
+
+    def _verified(self, token: str) -> Known:
+        options: Any = {"require": ["sub", "tenant", "role"], "verify_exp": False, "verify_iat": False}
+        try:
+            claims = jwt.decode(token, self._secret, [ALGORITHM], options=options)
+        except (jwt.InvalidTokenError, UnicodeError, ValueError) as error:
+            raise UnauthenticatedError.unknown() from error
+        if claims["role"] not in get_args(Role):
+            raise UnauthenticatedError.unknown()
+        groups = tuple(str(group) for group in claims.get("groups") or ())
+        expires_at = float(claims["exp"]) if "exp" in claims else None
+        return Known(Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups), expires_at)
+
+
+def kept_secret(path: Path) -> str:
+    """Return the secret in a file; several processes that make it at once get the same."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+class Door:
+    """Tells who calls, or refuses."""
+
+    def __init__(self, keys: Keys, settings: ServerSettings) -> None:
+        self.keys, self._is_open = keys, settings.no_auth
+
+    def caller(self, scope: Scope) -> Principal:
+        """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
+        return self.entry(scope).principal
+
+    def entry(self, scope: Scope) -> Known:
+        """Return who calls and until when they may, or raise."""
+        headers = Headers(scope=scope)
+        if self._is_open:
+            self.refuse_foreign(scope, headers, is_origin_needed=False)
+            return Known(LOCAL, None)
+        if token := bearer_token(headers):
+            return self.keys.known(token)
+        if not (token := cookie_token(headers)):
+            raise UnauthenticatedError
+        known = self.keys.known(token)
+        self.refuse_foreign(scope, headers, is_origin_needed=True)
+        return known
+
+    def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
+        """Raise `ForeignOriginError` when the page of another site writes."""
+        if scope["method"] in READS:
+            return
+        own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
+        if origins != [own] and (origins or is_origin_needed):
+            raise ForeignOriginError(", ".join(origins) or None, own)
+
+
+def bearer_token(headers: Headers) -> str | None:
+    """Return the token of the Authorization header, if there is one."""
+    given = headers.getlist("authorization")
+    if not given:
+        return None
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise UnauthenticatedError.no_bearer()
+    return token.strip()
+
+
+def cookie_token(headers: Headers) -> str | None:
+    """Return the token of the page's cookie, if there is exactly one."""
+    pairs = (pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";"))
+    found = [value for name, _, value in pairs if name == COOKIE]
+    if len(found) > 1:
+        raise MalformedError.cookies(COOKIE, len(found))
+    return found[0] if found else None
+
+
+def channel_of(scope: Scope) -> str:
+    """Return by which way a caller came: `page` or `http`."""
+    headers = Headers(scope=scope)
+    return "page" if "authorization" not in headers and cookie_token(headers) else "http"

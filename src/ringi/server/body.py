@@ -1,0 +1,75 @@
+"""The body of a write: strict JSON, or a refusal that says why."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+
+from ringi.server.refusals import MalformedError
+
+
+async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
+    """Return the call's JSON; an empty body is an empty object."""
+    raw = await http.body()
+    return parsed_json(raw, max_depth=max_depth) if raw else {}
+
+
+def parsed_json(raw: bytes, *, max_depth: int) -> Any:
+    """Return strict JSON: no duplicate names, no NaN, no endless depth, only text that can be written again."""
+    try:
+        value = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
+        )
+    except RecursionError:
+        raise MalformedError.too_deep(max_depth) from None
+    except ValueError as error:
+        raise MalformedError.not_json(error) from error
+    if raw.count(b"[") + raw.count(b"{") > max_depth:
+        _refuse_depth(value, max_depth)
+    if b"\\u" in raw:
+        _refuse_halves(value)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MalformedError.twice(twice)
+    return members
+
+
+def _refuse_constant(text: str) -> Any:
+    raise MalformedError.no_number(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise MalformedError.no_number(text)
+    return number
+
+
+def _refuse_depth(value: Any, max_depth: int) -> None:
+    level = [value]
+    for _ in range(max_depth + 1):
+        level = [child for each in level for child in _children(each)]
+    if level:
+        raise MalformedError.too_deep(max_depth)
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _refuse_halves(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise MalformedError.half_character() from None

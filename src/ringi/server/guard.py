@@ -1,0 +1,134 @@
+"""The outermost layer: what no call gets past, and what no reply leaves without."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ringi.errors import RingiError
+from ringi.server.platform import ServerSettings
+from ringi.server.problems import response_of
+from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
+
+log = logging.getLogger(__name__)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HEAD = "ringi.head"
+"""In the scope of a GET whose body nobody wants."""
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+NO_STORE = (b"cache-control", b"no-store")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+SECURITY = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class Guard:
+    """Checks host, body and media type before the app sees a call; nothing but a problem leaves on failure."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app, self._max_body = app, settings.max_body
+        self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = Reply(send, is_head=scope["method"] == "HEAD")
+        try:
+            receive = self._checked(scope, receive)
+            if reply.is_head:
+                scope = {**scope, "method": "GET", HEAD: True}
+            await self._app(scope, receive, reply)
+        except Exception as error:
+            if not isinstance(error, RingiError):
+                log.exception("%s %s failed", scope["method"], scope["path"])
+            if not reply.is_started:
+                await response_of(error)(scope, receive, reply)
+
+    def _checked(self, scope: Scope, receive: Receive) -> Receive:
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        if scope["method"] not in WRITES:
+            return receive
+        check_media_type(headers)
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length[:20]) > self._max_body:
+            raise TooLargeError(self._max_body)
+        return Metered(receive, self._max_body)
+
+    def _check_host(self, headers: Headers) -> None:
+        given = headers.getlist("host")
+        if len(given) != 1:
+            raise MalformedError.hosts(len(given))
+        name = host_name(given[0])
+        if name not in self._hosts:
+            raise HostError(given[0])
+
+
+def host_name(host: str) -> str:
+    """Return a Host header without its port."""
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdigit() else host.lower()
+
+
+def check_media_type(headers: Headers) -> None:
+    """Raise `MediaTypeError` for a body that is not JSON; a form of another site cannot send JSON."""
+    given = headers.get("content-type")
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if given is None and not has_body:
+        return
+    if (given or "").partition(";")[0].strip().lower() != "application/json":
+        raise MediaTypeError(given or "")
+
+
+class Metered:
+    """A body that stops at the limit, whatever length it announced."""
+
+    __slots__ = ("_left", "_limit", "_receive")
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._left, self._limit = receive, limit, limit
+
+    async def __call__(self) -> Message:
+        """Return the next part, or raise `TooLargeError`."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise TooLargeError(self._limit)
+        return message
+
+
+class Reply:
+    """A reply with the headers that all replies have, and without a body for HEAD."""
+
+    __slots__ = ("_send", "is_head", "is_started")
+
+    def __init__(self, send: Send, *, is_head: bool) -> None:
+        self._send, self.is_head, self.is_started = send, is_head, False
+
+    async def __call__(self, message: Message) -> None:
+        """Send one part."""
+        if message["type"] == "http.response.start":
+            self.is_started = True
+            message = {**message, "headers": with_security(message)}
+        elif self.is_head:
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+def with_security(start: Message) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a reply with those that all replies have."""
+    headers = list(start.get("headers", ()))
+    is_cached = any(name == NO_STORE[0] for name, _ in headers) or start["status"] == HTTPStatus.NOT_MODIFIED
+    return headers + SECURITY + ([] if is_cached else [NO_STORE])

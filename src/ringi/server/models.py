@@ -1,0 +1,228 @@
+"""The JSON that goes in and out, as models: the inputs are parsed with them, the outputs are documented by them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from ringi import request
+from ringi.ask import Answer, Ask, Decision, Id, Name
+from ringi.record import Frozen
+from ringi.server.auth import Role
+from ringi.server.shapes import PRIVATE
+from ringi.thread import ThreadStatus
+
+
+class Cancel(Frozen):
+    """Why a request is withdrawn."""
+
+    reason: str | None = Field(default=None, max_length=20_000)
+
+
+class Reassign(Frozen):
+    """Who shall answer instead."""
+
+    assignee: Name | None = None
+    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+
+
+class BulkItem(Answer):
+    """One answer of several."""
+
+    id: Id
+
+
+class BulkAnswer(Frozen):
+    """Several answers, each decided or refused on its own."""
+
+    items: list[BulkItem]
+
+
+class NewRun(Frozen):
+    """What a run begins with."""
+
+    agent: Name
+    input: dict[str, Any] = {}
+
+
+class SignIn(Frozen):
+    """The token to exchange for a cookie."""
+
+    token: str
+
+
+def _public_request() -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        name: (field.annotation, field) for name, field in request.Request.model_fields.items() if name not in PRIVATE
+    }
+    return create_model("Request", __doc__="One question and where it stands.", **fields)
+
+
+Request = _public_request()
+
+
+class RequestPage(BaseModel):
+    """Requests, newest first."""
+
+    items: list[Request]  # type: ignore[valid-type]
+    next: str | None
+
+
+class Winner(BaseModel):
+    """The answer that came first."""
+
+    decision: Decision
+    responder: str
+    at: datetime
+
+
+class FieldProblem(BaseModel):
+    """One thing wrong with one field."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """Why a call was refused (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[FieldProblem] | None = None
+    winner: Winner | None = None
+
+
+class BulkOutcome(BaseModel):
+    """What became of one answer: its status, with the request or the problem."""
+
+    id: str | None
+    status: int
+    request: Request | None = None  # type: ignore[valid-type]
+    problem: Problem | None = None
+
+
+class BulkResult(BaseModel):
+    """What became of each answer, in the order given."""
+
+    items: list[BulkOutcome]
+    next: None
+
+
+class Agent(BaseModel):
+    """An agent that can be run."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class AgentPage(BaseModel):
+    """The agents."""
+
+    items: list[Agent]
+    next: None
+
+
+class RunStarted(BaseModel):
+    """A run that goes on in the background."""
+
+    thread_id: str
+    run_id: str
+
+
+class ThreadSummary(BaseModel):
+    """A conversation with an agent."""
+
+    id: str
+    agent: str
+    status: ThreadStatus
+    run_id: str | None
+    values: dict[str, Any]
+    error: str | None
+    attention: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Thread(ThreadSummary):
+    """A conversation with an agent, and what it waits for."""
+
+    pending: list[Request]  # type: ignore[valid-type]
+
+
+class ThreadPage(BaseModel):
+    """Threads, newest first."""
+
+    items: list[ThreadSummary]
+    next: str | None
+
+
+class AuditEvent(BaseModel):
+    """One change of one record, chained to the one before."""
+
+    id: str
+    record: str
+    record_id: str
+    version: int
+    type: str
+    at: datetime
+    payload_digest: str
+    previous: str
+    hash: str
+    position: str
+    actor: str
+    changed: dict[str, Any]
+
+
+class AuditPage(BaseModel):
+    """What happened, oldest first; `next` is the `after` of the page that follows."""
+
+    items: list[AuditEvent]
+    next: str | None
+
+
+class FeedEvent(BaseModel):
+    """The data of one server-sent event of the feed."""
+
+    type: str
+    position: str
+    at: datetime
+    actor: str
+    request: Request  # type: ignore[valid-type]
+
+
+class Session(BaseModel):
+    """Who is signed in."""
+
+    name: str
+    role: Role
+    tenant: str
+    groups: list[str]
+
+
+class Info(BaseModel):
+    """What runs here."""
+
+    scripted: bool
+    model: str | None
+    version: str
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: Literal["ok", "ready"]
+    store: str | None = None
+
+
+INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, SignIn)
+OUTPUTS: tuple[type[BaseModel], ...] = (
+    Request, RequestPage, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, AuditPage, FeedEvent, Session,
+    Info, Health,
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""The description of the API: replies leave as ready bytes, so their shapes are said here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from ringi.server import models
+
+REF = "#/components/schemas/{model}"
+STREAMS = {
+    "/v1/events": ("Follow everything that the caller may see", "FeedEvent", "requests"),
+    "/v1/requests/{id}/events": ("Follow one request: its history, then live", "FeedEvent", "requests"),
+    "/v1/threads/{id}/stream": ("Follow a thread's output as AG-UI events", None, "threads"),
+}
+
+
+def documented(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
+    """Return what a route says of itself: the model of its reply, its statuses, the model of its body."""
+    content = {"content": {"application/json": {"schema": reference(model)}}} if model else {}
+    replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
+    told: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
+    if body:
+        schema = {"application/json": {"schema": reference(body)}}
+        told["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
+    return told
+
+
+def problem() -> dict[str, Any]:
+    """Return the description of every refusal."""
+    return {
+        "description": "Refused",
+        "content": {"application/problem+json": {"schema": reference("Problem")}},
+    }
+
+
+def reference(model: str) -> dict[str, str]:
+    """Return a pointer to a model of the description."""
+    return {"$ref": REF.format(model=model)}
+
+
+def described(api: FastAPI) -> dict[str, Any]:
+    """Return the whole description."""
+    document = get_openapi(title="Ringi", version=api.version, routes=api.routes, description=api.description)
+    modes: Any = [(model, "validation") for model in models.INPUTS] + [
+        (model, "serialization") for model in models.OUTPUTS
+    ]
+    _, schemas = models_json_schema(modes, ref_template=REF)
+    document.setdefault("components", {})["schemas"] = schemas["$defs"]
+    document["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+        "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
+    }
+    document["security"] = [{"token": []}, {"page": []}]
+    document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
+    return document
+
+
+def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:
+    """Return the description of one stream of events."""
+    text = {"type": "string"}
+    named = [{"name": "id", "in": "path", "required": True, "schema": text}] if "{id}" in path else []
+    places = [
+        {"name": "Last-Event-ID", "in": "header", "required": False, "schema": text},
+        {"name": "after", "in": "query", "required": False, "schema": text},
+    ]
+    schema = {"x-event-data": reference(model)} if model else {}
+    return {
+        "summary": summary,
+        "tags": [tag],
+        "parameters": named + places,
+        "responses": {
+            "200": {"description": "Server-sent events", "content": {"text/event-stream": {"schema": text | schema}}},
+            "default": problem(),
+        },
+    }

@@ -1,0 +1,55 @@
+"""The page: one HTML file for all its addresses, and the files it loads."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HttpRequest
+from starlette.responses import FileResponse
+from starlette.responses import Response as HttpResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from ringi.server.platform import ServerSettings
+
+ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}")
+FOR_EVER = "public, max-age=31536000, immutable"
+REMEDY = "the page is not built: run `make demo`, or `python3 hatch_build.py --build`, and reload"
+
+
+class PageRoutes:
+    """The built page."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._static = settings.static
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        pages = [Route(path, self.page, methods=["GET"]) for path in ADDRESSES]
+        assets = Mount("/assets", Assets(directory=self._static / "assets", check_dir=False))
+        return [*pages, assets, Route("/{name}.svg", self.picture, methods=["GET"])]
+
+    async def page(self, http: HttpRequest) -> HttpResponse:
+        """Return the page."""
+        index = self._static / "index.html"
+        if not index.is_file():
+            raise HTTPException(503, REMEDY)
+        return FileResponse(index, headers={"cache-control": "no-cache"})
+
+    async def picture(self, http: HttpRequest) -> HttpResponse:
+        """Return a picture from beside the page."""
+        name = http.path_params["name"]
+        file = self._static / f"{name}.svg"
+        if file.parent != self._static or not file.is_file():
+            raise HTTPException(404, "no such file")
+        return FileResponse(file, headers={"cache-control": "no-cache"})
+
+
+class Assets(StaticFiles):
+    """Files whose names change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> HttpResponse:
+        """Return a file that a browser may keep for ever."""
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = FOR_EVER
+        return response

@@ -1,0 +1,135 @@
+"""What a caller may see and do. What they may not see is, for them, not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ringi.errors import NotFoundError
+from ringi.inbox import Inbox
+from ringi.record import START, Event, Key, Position, Query, Record
+from ringi.request import Request
+from ringi.server.auth import Principal
+from ringi.server.refusals import AgentDecidesError, NotTheirsError
+from ringi.store import R, Store
+from ringi.thread import Thread
+
+Check = Callable[[Principal, Request], None]
+
+
+def may_read(who: Principal, request: Request) -> bool:
+    """Whether the caller may know of this request."""
+    if request.tenant != who.tenant:
+        return False
+    if who.role == "admin" or request.asked_by == who.name:
+        return True
+    return who.role == "person" and is_theirs_to_answer(who, request)
+
+
+def is_theirs_to_answer(who: Principal, request: Request) -> bool:
+    """Whether a person may answer this request, or has answered it."""
+    return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
+
+
+def readable(who: Principal, request: Request) -> None:
+    """Raise `NotFoundError` unless the caller may know of this request."""
+    if not may_read(who, request):
+        raise NotFoundError("request", request.id)
+
+
+def answerable(who: Principal, request: Request) -> None:
+    """Raise unless the caller may answer this request or pass it on."""
+    readable(who, request)
+    if who.role != "admin" and not is_theirs_to_answer(who, request):
+        raise NotTheirsError.to_answer(request.id)
+
+
+def cancellable(who: Principal, request: Request) -> None:
+    """Raise unless the caller may withdraw this request."""
+    readable(who, request)
+    if who.role != "admin" and request.asked_by != who.name:
+        raise NotTheirsError.to_cancel("request", request.id)
+
+
+def refuse_agents(who: Principal) -> None:
+    """Raise `AgentDecidesError` for an agent: what a person decides, a person decides."""
+    if who.role == "agent":
+        raise AgentDecidesError
+
+
+def visible(who: Principal) -> Query:
+    """Return the query for what the caller finds in a list."""
+    if who.role == "admin":
+        return Query(tenant=who.tenant)
+    if who.role == "agent":
+        return Query(tenant=who.tenant, asked_by=who.name)
+    return Query(tenant=who.tenant, viewer=who.viewer)
+
+
+def may_read_thread(who: Principal, thread: Thread) -> bool:
+    """Whether the caller may know of this thread: persons know all of their tenant."""
+    return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.name)
+
+
+def readable_thread(who: Principal, thread: Thread) -> Thread:
+    """Return the thread, or raise `NotFoundError` unless the caller may know of it."""
+    if not may_read_thread(who, thread):
+        raise NotFoundError("thread", thread.id)
+    return thread
+
+
+def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
+    """Return the inbox of the caller's tenant, in which `check` is asked about each request.
+
+    A change is refused by the very version that it would have replaced.
+    """
+    own = inbox.of(who.tenant)
+    own.store = Checked(own.store, who, check)
+    return own
+
+
+class Checked(Store):
+    """A store whose `get` asks first whether the caller may."""
+
+    def __init__(self, store: Store, who: Principal, check: Check) -> None:
+        self._store, self._who, self._check = store, who, check
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        """Return the record, or raise what the check raises."""
+        record = await self._store.get(kind, tenant, id)
+        if isinstance(record, Request):
+            self._check(self._who, record)
+        return record
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        """Save as the store does."""
+        await self._store.put(record, event)
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        """Return as the store does, unchecked."""
+        return await self._store.get_many(kind, keys)
+
+    async def find(self, kind: type[R], query: Query) -> list[R]:
+        """Return as the store does, unchecked."""
+        return await self._store.find(kind, query)
+
+    async def count(self, kind: type[R], query: Query) -> int:
+        """Count as the store does."""
+        return await self._store.count(kind, query)
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        """Return as the store does, unchecked."""
+        return await self._store.events(after, limit, tenant=tenant, record_id=record_id)
+
+    async def tail(self) -> Position:
+        """Return the store's tail."""
+        return await self._store.tail()
+
+    async def cursor(self, name: str) -> Position:
+        """Return the store's cursor."""
+        return await self._store.cursor(name)
+
+    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
+        """Move the store's cursor."""
+        await self._store.move_cursor(name, old, new)

@@ -1,0 +1,55 @@
+"""What a server stands on, and what it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringi.connect import Backend
+    from ringi.inbox import Inbox
+    from ringi.server.auth import Keys
+    from ringi.threads.runner import Runner
+
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What a server allows; every limit has a name."""
+
+    hosts: tuple[str, ...] = ()
+    """Names under which it may be called, besides those of the loopback."""
+    no_auth: bool = False
+    """Every caller is the admin `local`; for a server that only this machine can reach."""
+    scripted: bool = False
+    """Whether the agents' model is a script; the page says so."""
+    model: str | None = None
+    static: Path = STATIC
+    max_body: int = 256 * 1024
+    max_depth: int = 64
+    """How deep the JSON of a body may nest."""
+    max_list: int = 200
+    max_bulk: int = 100
+    max_wait: float = 25.0
+    max_open_requests: int = 1_000
+    """Pending requests of one asker."""
+    asks_per_minute: int = 600
+    """Of one asker, in one process."""
+    streams_per_caller: int = 100
+    streams_per_process: int = 10_000
+    stream_buffer: int = 1024 * 1024
+    """Bytes that wait for one slow reader before it is let go; it resumes where it stopped."""
+    keep_alive_seconds: float = 15.0
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The open parts that a server serves; who opened them closes them."""
+
+    backend: Backend
+    inbox: Inbox
+    runner: Runner | None
+    keys: Keys
+    settings: ServerSettings

@@ -1,0 +1,104 @@
+"""Every refusal as a problem document (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+import math
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi import errors
+from ringi.errors import FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
+from ringi.server.refusals import RefusalError, UnauthenticatedError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
+    (errors.FinalError, 409, "final"),
+    (errors.DigestMismatchError, 409, "digest_mismatch"),
+    (errors.ClaimedError, 409, "claimed"),
+    (errors.DifferentAskError, 409, "different"),
+    (errors.ThreadBusyError, 409, "busy"),
+    (errors.ConflictError, 409, "conflict"),
+    (errors.FenceError, 409, "conflict"),
+    (errors.InvalidError, 422, "invalid"),
+    (errors.NotFoundError, 404, "not_found"),
+    (errors.ForbiddenError, 403, "forbidden"),
+    (errors.NotAuthorisedError, 403, "not_authorised"),
+    (errors.LimitError, 429, "limit"),
+    (errors.UnavailableError, 503, "unavailable"),
+    (errors.MissingExtraError, 501, "missing_extra"),
+)
+INTERNAL = (500, "internal")
+
+
+def status_of(error: Exception) -> tuple[int, str]:
+    """Return the status and the code that an error has over HTTP."""
+    if isinstance(error, RefusalError):
+        return error.status, error.code
+    return next(((status, code) for kind, status, code in KNOWN if isinstance(error, kind)), INTERNAL)
+
+
+def document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    """Return a problem document."""
+    title = HTTPStatus(status).phrase
+    return {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **more}
+
+
+def document_of(error: Exception) -> dict[str, Any]:
+    """Return what a caller may know of an error; of an unforeseen one, nothing."""
+    status, code = status_of(error)
+    if (status, code) == INTERNAL:
+        return document(500, code, "something failed here; it was logged, retrying may help")
+    more: dict[str, Any] = {}
+    if isinstance(error, InvalidError):
+        more["errors"] = field_errors(error.errors)
+    if isinstance(error, FinalError) and error.winner:
+        more["winner"] = error.winner
+    return document(status, code, str(error), **more)
+
+
+def field_errors(found: tuple[FieldError, ...] | list[FieldError]) -> list[dict[str, str]]:
+    """Return field errors as JSON."""
+    return [{"field": error.field, "message": error.message} for error in found]
+
+
+def response_of(error: Exception) -> HttpResponse:
+    """Return the response that an error deserves."""
+    headers = {}
+    if isinstance(error, LimitError | UnavailableError):
+        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
+    if isinstance(error, UnauthenticatedError):
+        headers["www-authenticate"] = "Bearer"
+    return _response(document_of(error), headers)
+
+
+def _response(body: dict[str, Any], headers: dict[str, str] | None = None) -> HttpResponse:
+    content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    return HttpResponse(content, body["status"], headers, MEDIA_TYPE)
+
+
+async def on_error(http: HttpRequest, error: Exception) -> HttpResponse:
+    """Answer what Ringi raised."""
+    return response_of(error)
+
+
+async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
+    """Answer what the framework raised: an unknown path, a wrong method."""
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).name.lower()
+    detail = f"{http.method} {http.url.path}: {error.detail}"
+    return _response(document(error.status_code, code, detail), dict(error.headers or {}))
+
+
+async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpResponse:
+    """Answer a query or path parameter that the framework refused."""
+    assert isinstance(error, RequestValidationError)
+    found = [FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"]) for each in error.errors()]
+    return response_of(InvalidError(found))

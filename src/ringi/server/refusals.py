@@ -1,0 +1,186 @@
+"""What the server refuses, in words that name the value and the remedy."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ringi.errors import ForbiddenError, LimitError, RingiError, UnavailableError
+
+
+class RefusalError(RingiError):
+    """A call that HTTP itself forbids, before any rule of Ringi is asked."""
+
+    status: ClassVar[int]
+    code: ClassVar[str]
+
+
+class MalformedError(RefusalError):
+    """The call cannot be read."""
+
+    status, code = 400, "malformed"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+
+    @classmethod
+    def not_json(cls, error: ValueError) -> MalformedError:
+        """Return the error of a body that cannot be parsed."""
+        return cls(f"the body is not JSON: {error}")
+
+    @classmethod
+    def too_deep(cls, limit: int) -> MalformedError:
+        """Return the error of a body that nests without end."""
+        return cls(f"the body nests deeper than {limit} levels: send it flatter")
+
+    @classmethod
+    def twice(cls, name: str) -> MalformedError:
+        """Return the error of an object that says two things under one name."""
+        return cls(f"the name {name!r} stands twice in one object of the body: send it once")
+
+    @classmethod
+    def no_number(cls, text: str) -> MalformedError:
+        """Return the error of a number that JSON does not have."""
+        return cls(f"{text[:50]} is no number of JSON: send one, or text, or null")
+
+    @classmethod
+    def half_character(cls) -> MalformedError:
+        """Return the error of text that cannot be written again."""
+        return cls("the body holds half a surrogate pair, which is no text: send whole characters")
+
+    @classmethod
+    def hosts(cls, count: int) -> MalformedError:
+        """Return the error of a call without one clear host."""
+        return cls(f"{count} Host headers: send one")
+
+    @classmethod
+    def cookies(cls, name: str, count: int) -> MalformedError:
+        """Return the error of a call with several sessions."""
+        return cls(f"the cookie {name} was sent {count} times: sign in again")
+
+    @classmethod
+    def place(cls, error: RingiError) -> MalformedError:
+        """Return the error of a stream that shall go on from nowhere."""
+        return cls(f"{error}: send the id of an event of this stream, or none")
+
+
+class UnauthenticatedError(RefusalError):
+    """Nobody knows who calls."""
+
+    status, code = 401, "unauthenticated"
+
+    def __init__(self, why: str = "no token") -> None:
+        super().__init__(f"{why}: send 'Authorization: Bearer <token>', or open the link that `ringi serve` printed")
+
+    @classmethod
+    def expired(cls) -> UnauthenticatedError:
+        """Return the error of a token whose time is over."""
+        return cls("the token has expired")
+
+    @classmethod
+    def unknown(cls) -> UnauthenticatedError:
+        """Return the error of a token that this server did not make."""
+        return cls("the token is not one of this server")
+
+    @classmethod
+    def no_bearer(cls) -> UnauthenticatedError:
+        """Return the error of an Authorization header of another kind."""
+        return cls("the Authorization header holds no bearer token")
+
+
+class ForeignOriginError(RefusalError):
+    """A page of another site tries to write with this person's cookie."""
+
+    status, code = 403, "foreign_origin"
+
+    def __init__(self, origin: str | None, own: str) -> None:
+        super().__init__(f"Origin {origin!r} is not {own!r}: a cookie writes only from the page itself; use a token")
+
+
+class TooLargeError(RefusalError):
+    """The body is over the limit."""
+
+    status, code = 413, "too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the body is over {limit} bytes: send less, or a link to it")
+
+
+class MediaTypeError(RefusalError):
+    """The body is no JSON."""
+
+    status, code = 415, "media_type"
+
+    def __init__(self, given: str) -> None:
+        super().__init__(f"content type {given!r}: send application/json")
+
+
+class HostError(RefusalError):
+    """The call names a host that is not this server."""
+
+    status, code = 421, "host"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"host {host!r} is not served here: call it by a name that it was started with")
+
+
+class StoppingError(UnavailableError):
+    """The server ends."""
+
+    def __init__(self) -> None:
+        super().__init__("the server is stopping")
+
+
+class NotReadyError(UnavailableError):
+    """The store does not answer in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no reply in {seconds:g} s")
+
+
+class AgentDecidesError(ForbiddenError):
+    """An agent tries to decide what a person has to."""
+
+    def __init__(self) -> None:
+        super().__init__("an agent's token cannot decide: ask a person")
+
+
+class NotTheirsError(ForbiddenError):
+    """The caller may see it, but it is somebody else's to act on."""
+
+    @classmethod
+    def to_answer(cls, id: str) -> NotTheirsError:
+        """Return the error of an answer to somebody else's request."""
+        return cls(f"request {id!r} is for somebody else to answer")
+
+    @classmethod
+    def to_cancel(cls, kind: str, id: str) -> NotTheirsError:
+        """Return the error of withdrawing what somebody else began."""
+        return cls(f"only who began {kind} {id!r}, or an admin, may cancel it")
+
+
+class PaceError(LimitError):
+    """Somebody asks too fast."""
+
+    def __init__(self, name: str, count: int, retry_after: float) -> None:
+        super().__init__(f"{name!r} asked {count} times within a minute: slow down", retry_after)
+
+
+class OpenRequestsError(LimitError):
+    """Somebody has asked too much that nobody answered yet."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        super().__init__(f"{name!r} has {limit} open requests: wait for answers, or cancel some", 30)
+
+
+class StreamsError(LimitError):
+    """Too many streams are open."""
+
+    @classmethod
+    def of_caller(cls, name: str, limit: int) -> StreamsError:
+        """Return the error of a caller that has all it may have."""
+        return cls(f"{name!r} has {limit} streams open: close one", 5)
+
+    @classmethod
+    def of_server(cls, limit: int) -> StreamsError:
+        """Return the error of a server that has no stream left."""
+        return cls(f"this server has all its {limit} streams open: try again later", 5)

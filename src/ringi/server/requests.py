@@ -1,0 +1,220 @@
+"""The routes of requests: ask, list, read, decide."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi import record
+from ringi.ask import Answer, Ask, Kind, parsed
+from ringi.errors import InvalidError, LimitError, NotFoundError, RingiError
+from ringi.failpoint import failpoint
+from ringi.inbox import Inbox
+from ringi.record import cursor_of
+from ringi.request import Status
+from ringi.server.auth import Door, Principal, channel_of
+from ringi.server.body import json_body
+from ringi.server.models import BulkItem, Cancel, Reassign
+from ringi.server.openapi import documented
+from ringi.server.permissions import Check, answerable, cancellable, inbox_for, readable, refuse_agents, visible
+from ringi.server.platform import Platform
+from ringi.server.problems import document_of, status_of
+from ringi.server.refusals import OpenRequestsError, PaceError
+from ringi.server.shapes import dumped, page_json, reply, request_json
+from ringi.server.sse import Streams
+
+Cursor = Annotated[str | None, Query(description="`next` of the page before")]
+ASKERS = 10_000
+"""How many askers' paces are remembered."""
+
+
+class RequestRoutes:
+    """Requests over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams) -> None:
+        self._platform, self._door, self._streams = platform, door, streams
+        self._settings = platform.settings
+        self._pace = Pace(platform.settings.asks_per_minute)
+
+    def router(self) -> APIRouter:
+        """Return the routes."""
+        router = APIRouter(prefix="/v1/requests", tags=["requests"])
+        add = router.add_api_route
+        add("", self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
+        add("", self.find, methods=["GET"], **documented("RequestPage"))
+        add("/respond", self.respond_many, methods=["POST"], **documented("BulkResult", body="BulkAnswer"))
+        add("/{id}", self.get, methods=["GET"], **documented("Request"))
+        add("/{id}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
+        add("/{id}/claim", self.claim, methods=["POST"], **documented("Request"))
+        add("/{id}/release", self.release, methods=["POST"], **documented("Request"))
+        add("/{id}/cancel", self.cancel, methods=["POST"], **documented("Request", body="Cancel"))
+        add("/{id}/reassign", self.reassign, methods=["POST"], **documented("Request", body="Reassign"))
+        return router
+
+    async def ask(self, http: HttpRequest) -> HttpResponse:
+        """Ask a person; the same id with the same content again returns the stored request."""
+        who = self._door.caller(http.scope)
+        ask = Ask.parse(await self._body(http))
+        inbox = self._platform.inbox.of(who.tenant)
+        if who.role != "admin":
+            await self._check_limits(inbox, who, ask.id)
+        began = inbox.clock()
+        request = await inbox.submit(ask, by=who.name)
+        return reply(request_json(request), 201 if request.created_at >= began else 200)
+
+    async def find(
+        self,
+        http: HttpRequest,
+        status: Annotated[list[Status] | None, Query()] = None,
+        assignee: str | None = None,
+        kind: Kind | None = None,
+        thread_id: str | None = None,
+        q: Annotated[str | None, Query(max_length=500)] = None,
+        limit: Annotated[int, Query(ge=1)] = 50,
+        cursor: Cursor = None,
+    ) -> HttpResponse:
+        """List what the caller may see, newest first."""
+        who = self._door.caller(http.scope)
+        size = min(limit, self._settings.max_list)
+        wanted = {"assignee": assignee, "kind": kind, "thread_id": thread_id, "text": q, "before": cursor or None}
+        query = visible(who).model_copy(update={**wanted, "statuses": tuple(status or ()), "limit": size + 1})
+        found = await self._platform.inbox.of(who.tenant).find(query)
+        items = found[:size]
+        return reply(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
+
+    async def get(
+        self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
+    ) -> HttpResponse:
+        """Return one; `wait` holds the reply until it has ended, for so many seconds at most."""
+        who = self._door.caller(http.scope)
+        inbox = inbox_for(self._platform.inbox, who)
+        request = await inbox.get(id)
+        if wait and not request.is_final:
+            await self._streams.wait(inbox.wait_final(id, min(wait, self._settings.max_wait)))
+            request = await inbox.get(id)
+        return reply(request_json(request))
+
+    async def respond(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Decide a request; the first answer wins."""
+        who = self._decider(http)
+        answer = Answer.parse(await self._body(http))
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        request = await inbox.answer(id, answer, by=who.name, channel=channel_of(http.scope))
+        response = reply(request_json(request))
+        failpoint("server.before_reply")
+        return response
+
+    async def respond_many(self, http: HttpRequest) -> HttpResponse:
+        """Decide several requests, each on its own."""
+        who = self._decider(http)
+        items = bulk_items(await self._body(http), self._settings.max_bulk)
+        inbox, channel = inbox_for(self._platform.inbox, who, answerable), channel_of(http.scope)
+        results = await asyncio.gather(*(answered(inbox, who, item, channel) for item in items))
+        failpoint("server.before_reply")
+        return reply(page_json(results, None))
+
+    async def claim(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Keep others from answering for a while."""
+        who = self._decider(http)
+        return reply(request_json(await self._inbox(who, answerable).claim(id, who.name)))
+
+    async def release(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Give up a claim."""
+        who = self._decider(http)
+        return reply(request_json(await self._inbox(who, answerable).release(id, who.name)))
+
+    async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Withdraw a request; who asked may, and an admin."""
+        who = self._door.caller(http.scope)
+        reason = parsed(Cancel, await self._body(http)).reason
+        return reply(request_json(await self._inbox(who, cancellable).cancel(id, who.name, reason)))
+
+    async def reassign(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Give a request to somebody else."""
+        who = self._decider(http)
+        to = parsed(Reassign, await self._body(http))
+        if not to.assignee and not to.candidate_groups:
+            raise InvalidError.of("assignee", "name a person or candidate_groups")
+        inbox = self._inbox(who, answerable)
+        request = await inbox.reassign(id, who.name, assignee=to.assignee, groups=to.candidate_groups)
+        return reply(request_json(request))
+
+    def _inbox(self, who: Principal, check: Check = readable) -> Inbox:
+        return inbox_for(self._platform.inbox, who, check)
+
+    def _decider(self, http: HttpRequest) -> Principal:
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        return who
+
+    async def _body(self, http: HttpRequest) -> Any:
+        return await json_body(http, max_depth=self._settings.max_depth)
+
+    async def _check_limits(self, inbox: Inbox, who: Principal, id: str | None) -> None:
+        most = self._settings.max_open_requests
+        try:
+            self._pace.take(who)
+            query = record.Query(asked_by=who.name, statuses=("pending",), limit=most + 1)
+            if await inbox.count(query) >= most:
+                raise OpenRequestsError(who.name, most)
+        except LimitError:
+            if id is None or not await exists(inbox, id):
+                raise
+
+
+async def exists(inbox: Inbox, id: str) -> bool:
+    """Whether a request is there: asking it again opens none, and an agent that replays must not be stopped."""
+    try:
+        await inbox.get(id)
+    except NotFoundError:
+        return False
+    return True
+
+
+def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
+    """Return the answers of a bulk call, each still unchecked."""
+    items = body.get("items") if isinstance(body, dict) else None
+    if not isinstance(items, list) or not 0 < len(items) <= most:
+        raise InvalidError.of("items", f"give a list of 1 to {most} answers, each with id, decision and digest")
+    if set(body) != {"items"}:
+        raise InvalidError.of("", "no field but items is known")
+    return items
+
+
+async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
+    """Decide one request of several and return its result: its status, and the request or the problem."""
+    id = item.get("id") if isinstance(item, dict) else None
+    try:
+        given = parsed(BulkItem, item)
+        answer = Answer.model_validate(given.model_dump(exclude={"id"}))
+        request = await inbox.answer(given.id, answer, by=who.name, channel=channel)
+    except RingiError as error:
+        return dumped({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
+    return dumped({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"
+
+
+class Pace:
+    """Counts what each caller does in a minute, in this process."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = per_minute
+        self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def take(self, who: Principal) -> None:
+        """Count one more, or raise `PaceError`."""
+        key, now = (who.tenant, who.name), time.monotonic()
+        began, count = self._minutes.get(key, (now, 0))
+        if now - began >= 60:
+            began, count = now, 0
+        if count >= self._most:
+            raise PaceError(who.name, count, 60 - (now - began))
+        self._minutes[key] = (began, count + 1)
+        self._minutes.move_to_end(key)
+        if len(self._minutes) > ASKERS:
+            self._minutes.popitem(last=False)

@@ -1,0 +1,121 @@
+"""Everybody who follows a thread's output: one reader for each thread that somebody follows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from ringi.errors import InvalidError, RingiError
+from ringi.notifier import Notifier
+from ringi.record import Key, parsed_number
+from ringi.server.shapes import dumped
+from ringi.server.sse import Connection, encoded
+from ringi.stream import Stream, StreamItem
+from ringi.threads.emitter import stream_topic
+
+log = logging.getLogger(__name__)
+PAGE = 500
+
+
+class ThreadHub:
+    """Hands a thread's output to connections, from exactly where their history ends."""
+
+    def __init__(self, stream: Stream, notifier: Notifier) -> None:
+        self._stream, self._notifier = stream, notifier
+        self._readers: dict[Key, Reader] = {}
+
+    async def check(self, key: Key, id: str | None) -> int:
+        """Return the number that a client's id stands for, or raise `InvalidError`."""
+        number = parsed_number(id or "")
+        if number and not await self._stream.read(key, number - 1, 1):
+            raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
+        return number
+
+    async def feed(self, connection: Connection, key: Key, after: int) -> None:
+        """Send what is past a number, then seat the connection."""
+        while True:
+            items = await self._stream.read(key, after, PAGE)
+            if items:
+                await connection.write(chunk_of(items))
+                after = items[-1].number
+            if connection.is_over or (len(items) < PAGE and self._reader(key, after).seat(connection, after)):
+                return
+
+    def leave(self, connection: Connection, key: Key) -> None:
+        """Take a connection's seat away; who follows last stops the reader."""
+        reader = self._readers.get(key)
+        if reader and reader.is_left_by(connection):
+            reader.stop()
+            del self._readers[key]
+
+    async def close(self) -> None:
+        """Follow no more."""
+        readers, self._readers = self._readers, {}
+        for reader in readers.values():
+            reader.stop()
+        await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
+
+    def _reader(self, key: Key, at: int) -> Reader:
+        reader = self._readers.get(key)
+        if reader is None:
+            reader = self._readers[key] = Reader(self._stream, self._notifier, key, at)
+        return reader
+
+
+class Reader:
+    """Reads one thread's output as it comes, once for all who follow."""
+
+    def __init__(self, stream: Stream, notifier: Notifier, key: Key, at: int) -> None:
+        self._stream, self._notifier, self._key, self._at = stream, notifier, key, at
+        self._seats: dict[Connection, int] = {}
+        self.task = asyncio.create_task(self._run())
+
+    def seat(self, connection: Connection, after: int) -> bool:
+        """Seat a connection that has seen all up to a number, unless the reader is past it."""
+        if after < self._at:
+            return False
+        self._seats[connection] = after
+        return True
+
+    def is_left_by(self, connection: Connection) -> bool:
+        """Take a seat away; whether nobody is left."""
+        self._seats.pop(connection, None)
+        return not self._seats
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.task.cancel()
+
+    async def _run(self) -> None:
+        async with self._notifier.subscribe(stream_topic(self._key)) as wakeup:
+            while True:
+                if not await self._read():
+                    await wakeup.wait(self._notifier.recheck_after)
+
+    async def _read(self) -> bool:
+        try:
+            items = await self._stream.read(self._key, self._at, PAGE)
+        except RingiError as error:
+            log.warning("the output of thread %s cannot be read, trying again: %s", self._key.id, error)
+            return False
+        except Exception:
+            log.exception("the output of thread %s cannot be read, trying again", self._key.id)
+            return False
+        if items:
+            self._hand_out(items)
+        return len(items) == PAGE
+
+    def _hand_out(self, items: Sequence[StreamItem]) -> None:
+        chunk, before = chunk_of(items), self._at
+        self._at = items[-1].number
+        for connection, seen in self._seats.items():
+            if seen <= before:
+                connection.push(chunk)
+            elif seen < self._at:
+                connection.push(chunk_of([item for item in items if item.number > seen]))
+
+
+def chunk_of(items: Sequence[StreamItem]) -> bytes:
+    """Return items of a thread's output as server-sent events."""
+    return b"".join(encoded(dumped(item.event), id=str(item.number)) for item in items)

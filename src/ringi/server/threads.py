@@ -1,0 +1,136 @@
+"""The routes of threads: the agents, their runs, their output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.ask import Id, parsed
+from ringi.errors import NotFoundError
+from ringi.record import Frozen, Key, cursor_of
+from ringi.server.auth import Door, Principal
+from ringi.server.body import json_body
+from ringi.server.models import NewRun
+from ringi.server.openapi import documented
+from ringi.server.permissions import may_read, may_read_thread, readable_thread
+from ringi.server.platform import Platform
+from ringi.server.refusals import NotTheirsError
+from ringi.server.shapes import dumped, page_json, reply, thread_json
+from ringi.server.sse import Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.thread_hub import ThreadHub
+from ringi.thread import Thread
+from ringi.threads.runner import Runner
+
+SCANNED = 1_000
+"""How many threads one call looks through for an agent's own."""
+
+
+class ThreadName(Frozen):
+    """The id that a caller gives a thread."""
+
+    thread_id: Id
+
+
+class ThreadRoutes:
+    """Threads over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: ThreadHub) -> None:
+        self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+        self._settings = platform.settings
+
+    def router(self) -> APIRouter:
+        """Return the routes."""
+        router = APIRouter(prefix="/v1", tags=["threads"])
+        add = router.add_api_route
+        add("/agents", self.agents, methods=["GET"], **documented("AgentPage"))
+        add("/threads", self.find, methods=["GET"], **documented("ThreadPage"))
+        add("/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
+        add("/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
+        add("/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread"))
+        return router
+
+    def streams(self) -> list[Route]:
+        """Return the routes that stream."""
+        return [Route("/v1/threads/{id}/stream", EventStream(self._door, self._streams, self._open), methods=["GET"])]
+
+    async def agents(self, http: HttpRequest) -> HttpResponse:
+        """List the agents that can be run."""
+        self._door.caller(http.scope)
+        agents = self._platform.runner.agents.values() if self._platform.runner else ()
+        names = ("name", "title", "description", "input_schema")
+        return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
+
+    async def start(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Start a run and return at once; it goes on in the background."""
+        who = self._door.caller(http.scope)
+        thread_id = parsed(ThreadName, {"thread_id": id}).thread_id
+        run = parsed(NewRun, await json_body(http, max_depth=self._settings.max_depth))
+        runner = self._platform.runner
+        if runner is None:
+            raise NotFoundError("agent", run.agent)
+        await self._refuse_taken(runner, who, thread_id)
+        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.name)
+        return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+
+    async def find(
+        self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    ) -> HttpResponse:
+        """List the threads that the caller may see, newest first."""
+        who = self._door.caller(http.scope)
+        found, next = await self._found(who, min(limit, self._settings.max_list), cursor or None)
+        return reply(page_json(map(thread_json, found), next))
+
+    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return one thread with its open requests."""
+        return await self._shown(*await self._readable(http.scope, id))
+
+    async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Stop a thread's run and withdraw its requests."""
+        runner, who, thread = await self._readable(http.scope, id)
+        if who.role != "admin" and thread.started_by != who.name:
+            raise NotTheirsError.to_cancel("thread", id)
+        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.name))
+
+    async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
+        pending = await runner.pending(thread)
+        return reply(thread_json(thread, [request for request in pending if may_read(who, request)]))
+
+    async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
+        who, runner = self._door.caller(scope), self._platform.runner
+        if runner is None:
+            raise NotFoundError("thread", id)
+        return runner, who, readable_thread(who, await runner.get(who.tenant, id))
+
+    async def _refuse_taken(self, runner: Runner, who: Principal, id: str) -> None:
+        try:
+            thread = await runner.get(who.tenant, id)
+        except NotFoundError:
+            return
+        readable_thread(who, thread)
+
+    async def _found(self, who: Principal, size: int, before: str | None) -> tuple[list[Thread], str | None]:
+        found: list[Thread] = []
+        runner, scanned = self._platform.runner, 0
+        while runner and scanned < SCANNED:
+            page = await runner.find(who.tenant, size, before)
+            for thread in page:
+                before = cursor_of(thread)
+                found += [thread] if may_read_thread(who, thread) else []
+                if len(found) == size:
+                    return found, before
+            if len(page) < size:
+                return found, None
+            scanned += len(page)
+        return found, before if runner else None
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        key = Key(who.tenant, scope["path_params"]["id"])
+        await self._readable(scope, key.id)
+        after = await self._hub.check(key, last_event_id(scope))
+        return (lambda connection: self._hub.feed(connection, key, after)), (lambda c: self._hub.leave(c, key))
