@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
-import sys
-from datetime import date
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, TypedDict, Unpack
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, model_validator
 
-from ringi.errors import FieldError, InvalidError
-from ringi.json_schema import MAX_ERRORS, MisfitError, check_finite, check_text, check_whole, path_of, shown
+from ringi.misfit import (
+    MisfitError,
+    check_day,
+    check_number,
+    check_text,
+    check_whole,
+    invalid,
+    is_on_step,
+    path_of,
+    shown,
+)
 
 MAX_OPTIONS = 1_000
 MAX_LABEL = 500
@@ -20,21 +27,12 @@ MAX_HELP = 2_000
 MAX_TEXT = 20_000
 MAX_VALUE = 500
 
-Json: TypeAlias = Any
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_ROUNDING = 1e-9
 
 
 def _name(value: object) -> object:
     if isinstance(value, str) and not _NAME.fullmatch(value):
         raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
-    return value
-
-
-def _number(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MisfitError("", f"must be a number, not {shown(value)}: send it without quotes")
-    check_whole(value) if isinstance(value, int) else check_finite(value)
     return value
 
 
@@ -66,11 +64,47 @@ _Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
 _Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_kept)]
 _Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_kept)]
 _Value = Annotated[str | int, BeforeValidator(_option_value)]
-_Num = Annotated[int | float, BeforeValidator(_number)]
+_Num = Annotated[int | float, BeforeValidator(check_number)]
 _Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
 _Flag = Annotated[bool, pydantic.Field(strict=True)]
 _Text = Annotated[str, StringConstraints(strict=True)]
 _LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
+
+
+class _Parts(TypedDict, total=False):
+    name: str
+    label: str
+    required: bool
+    placeholder: str | None
+    help: str | None
+
+
+class _WritingParts(_Parts, total=False):
+    min_length: int | None
+    max_length: int | None
+    default: str | None
+
+
+class _OptionParts(_Parts, total=False):
+    options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
+    default: Sequence[str | int] | str | int | None
+
+
+class _NumericParts(_Parts, total=False):
+    min: float | None
+    max: float | None
+    step: float | None
+    default: float | None
+
+
+class _DateParts(_Parts, total=False):
+    min: str | None
+    max: str | None
+    default: str | None
+
+
+class _BooleanParts(_Parts, total=False):
+    default: bool | None
 
 
 class Option(BaseModel):
@@ -106,7 +140,7 @@ class _Field(BaseModel):
     # Without the mark pydantic calls __init__ for a field inside a form too, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
-    def accept(self, value: object) -> Json:
+    def accept(self, value: object) -> Any:
         """Return the answer as it is stored; raise MisfitError that says what to send instead."""
         raise NotImplementedError
 
@@ -155,11 +189,19 @@ class Text(_Writing):
 
     type: Literal["text"] = "text"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_WritingParts]) -> None: ...
+
 
 class TextArea(_Writing):
     """Several lines of text."""
 
     type: Literal["textarea"] = "textarea"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_WritingParts]) -> None: ...
 
 
 class _Options(_Field):
@@ -195,11 +237,19 @@ class Select(_One):
 
     type: Literal["select"] = "select"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
 
 class Radio(_One):
     """One of several options, all in sight."""
 
     type: Literal["radio"] = "radio"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
 
 
 class _Many(_Options):
@@ -221,11 +271,19 @@ class MultiSelect(_Many):
 
     type: Literal["multiselect"] = "multiselect"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
 
 class Checkbox(_Many):
     """Any of several options, all in sight."""
 
     type: Literal["checkbox"] = "checkbox"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
 
 
 class _Numeric(_Field):
@@ -235,12 +293,12 @@ class _Numeric(_Field):
     default: _Num | None = _LEFT_OUT
 
     def accept(self, value: object) -> int | float:
-        number = _number(value)
+        number = check_number(value)
         if self.min is not None and number < self.min:
             raise MisfitError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
         if self.max is not None and number > self.max:
             raise MisfitError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
-        if self.step is not None and not _on_step(number, self.min or 0, self.step):
+        if self.step is not None and not is_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
             raise MisfitError("", f"{shown(number)} is between the steps: count in steps of {self.step}{start}")
         return self._whole(number)
@@ -262,11 +320,19 @@ class Number(_Numeric):
 
     type: Literal["number"] = "number"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_NumericParts]) -> None: ...
+
 
 class Slider(_Numeric):
     """A number between `min` and `max`, set by dragging."""
 
     type: Literal["slider"] = "slider"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_NumericParts]) -> None: ...
 
     def _check_parts(self) -> None:
         for part in ("min", "max"):
@@ -283,9 +349,13 @@ class Date(_Field):
     max: _Text | None = _LEFT_OUT
     default: _Text | None = _LEFT_OUT
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_DateParts]) -> None: ...
+
     def accept(self, value: object) -> str:
         """Return the day; raise MisfitError unless it exists and is within the bounds."""
-        day = _day(value)
+        day = check_day(value)
         if self.min is not None and day < self.min:
             raise MisfitError("", f"{shown(day)} is too early: send {self.min} or later")
         if self.max is not None and day > self.max:
@@ -296,7 +366,7 @@ class Date(_Field):
         for part in ("min", "max"):
             if (bound := getattr(self, part)) is not None:
                 try:
-                    _day(bound)
+                    check_day(bound)
                 except ValueError as error:
                     raise MisfitError(part, str(error)) from None
         _check_order("min", self.min, "max", self.max)
@@ -307,6 +377,10 @@ class Boolean(_Field):
 
     type: Literal["boolean"] = "boolean"
     default: _Flag | None = _LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_BooleanParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
         """Return the boolean; raise MisfitError for anything else."""
@@ -319,71 +393,8 @@ Field: TypeAlias = Annotated[
     Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | Boolean,
     pydantic.Field(discriminator="type"),
 ]
-_TAGS = ("text", "textarea", "select", "multiselect", "radio", "checkbox", "number", "slider", "date", "boolean")
-_TYPES = ", ".join(_TAGS)
-_NOUNS = {"string": "text", "bool": "true or false", "int": "a whole number", "tuple": "a list", "model": "an object"}
-
-
-def _day(value: object) -> str:
-    try:
-        # fromisoformat alone also takes 20260131 and 2026-W05-6.
-        if isinstance(value, str) and len(value) == 10 and date.fromisoformat(value).isoformat() == value:
-            return value
-    except ValueError:
-        pass
-    raise MisfitError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
-
-
-def _on_step(number: int | float, start: int | float, step: int | float) -> bool:
-    if isinstance(number, int) and isinstance(start, int) and isinstance(step, int):
-        return (number - start) % step == 0
-    steps = (number - start) / step
-    rounding = _ROUNDING + 4 * sys.float_info.epsilon * (abs(number) + abs(start)) / step
-    return math.isfinite(steps) and abs(steps - round(steps)) <= rounding
 
 
 def _check_order(low_name: str, low: Any, high_name: str, high: Any) -> None:
     if low is not None and high is not None and low > high:
         raise MisfitError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")
-
-
-def invalid(error: pydantic.ValidationError, root: str) -> InvalidError:
-    """Return pydantic's errors as ours, with paths that begin with `root`."""
-    details = [d for d in error.errors(include_url=False) if d["type"] != "default_factory_not_called"]
-    return InvalidError([_told(detail, root) for detail in details[:MAX_ERRORS]])
-
-
-def _told(detail: Any, root: str) -> FieldError:
-    steps = list(detail["loc"])
-    if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TAGS:
-        del steps[2]
-    path, context = path_of(root, steps), detail.get("ctx", {})
-    match detail["type"], detail["input"]:
-        case "value_error" | "assertion_error", _:
-            cause = context["error"]
-            return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
-        case "union_tag_invalid", given:
-            return FieldError(f"{path}.type", f"{shown(given.get('type'))} is no field type: use one of {_TYPES}")
-        case "union_tag_not_found", _:
-            return FieldError(f"{path}.type", f"is missing: use one of {_TYPES}")
-        case kind, given:
-            return FieldError(path, _message(kind, given, context) or f"{detail['msg']}, not {shown(given)}: change it")
-
-
-def _message(kind: str, given: object, context: dict[str, Any]) -> str | None:
-    if kind == "missing" or given is None:
-        return "is missing: add it"
-    if kind == "extra_forbidden":
-        return "is unknown here: remove it"
-    if kind == "string_unicode":
-        return "holds half a surrogate pair: send whole characters"
-    if kind in ("string_too_long", "string_too_short"):
-        return f"has {len(str(given))} characters: send {_limit(context)}"
-    if kind in ("too_long", "too_short"):
-        return f"has {context.get('actual_length') or 'no'} entries: send {_limit(context)}"
-    noun = _NOUNS.get(kind.split("_")[0])
-    return f"must be {noun}, not {shown(given)}: change it" if noun else None
-
-
-def _limit(context: dict[str, Any]) -> str:
-    return f"at least {context['min_length']}" if "min_length" in context else f"at most {context['max_length']}"

@@ -24,9 +24,9 @@ from ringi.field import (
     Slider,
     Text,
     TextArea,
-    invalid,
 )
-from ringi.json_schema import MisfitError, check_instance, check_json, check_schema, path_of, shown
+from ringi.json_schema import check_instance, check_json, check_schema
+from ringi.misfit import MisfitError, invalid, path_of, shown
 
 __all__ = [
     "Boolean",

@@ -14,7 +14,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from ringi.errors import FieldError, InvalidError
-from ringi.json_schema import check_schema, path_of, shown
+from ringi.json_schema import check_schema
+from ringi.misfit import path_of, shown
 
 __all__ = ["fields_of", "fields_of_model", "schema_of"]
 

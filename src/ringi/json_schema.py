@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 from ringi.errors import FieldError, InvalidError
+from ringi.misfit import MAX_ERRORS, MisfitError, check_finite, check_text, check_whole, path_of, readable, shown
 
 __all__ = ["check_instance", "check_json", "check_schema"]
 
@@ -23,11 +23,9 @@ MAX_ENUM = 1_000
 MAX_KEYWORDS = 20_000
 MAX_PATTERNS = 200
 MAX_PATTERN_LENGTH = 500
-MAX_PATTERN_MEMORY = 200_000
+MAX_PATTERN_MEMORY = 100_000
 MAX_CHECKS = 5_000_000
-MAX_PATTERN_CHECKS = 500_000
-MAX_WHOLE_NUMBER = 2**53 - 1
-MAX_ERRORS = 50
+MAX_PATTERN_CHECKS = 262_144
 
 _EXPLAINED_CHECKS = 20_000
 _EXPLAINED_BYTES = 4_000_000
@@ -44,14 +42,6 @@ _REFUSED = {
     *("$id", "$anchor", "$vocabulary"),
     *("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
 }
-
-
-class MisfitError(ValueError):
-    """A value breaks a rule; `part` is the path below it, '' for the whole."""
-
-    def __init__(self, part: str, message: str) -> None:
-        self.part = part
-        super().__init__(message)
 
 
 class Size(NamedTuple):
@@ -113,62 +103,6 @@ def check_json(
             raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it")
         stack.extend((child, path_of(path, [key]), level + 1) for key, child in _members(item, path))
     return Size(nodes, bytes)
-
-
-def path_of(root: str, steps: Iterable[object]) -> str:
-    """Return the dotted path of a place, such as `args.items[0].price`."""
-    for step in steps:
-        root += f"[{step}]" if isinstance(step, int) else f".{readable(step)}" if root else readable(step)
-    return root if len(root) <= 200 else f"{root[:199]}…"
-
-
-def readable(name: object) -> str:
-    """Return a name fit for a message, whatever a stranger put into it."""
-    if isinstance(name, str) and len(name) <= 64 and name.isprintable():
-        return name
-    return shown(name)
-
-
-def shown(value: object) -> str:
-    """Return a short picture of a value for a message, whatever a stranger put into it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str():
-            return repr(value if len(value) <= 60 else f"{value[:59]}…")
-        case float():
-            return repr(value)
-        case int():
-            return repr(int(value)) if abs(value) < 10**30 else "a number of more than 30 digits"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-    return f"a Python {type(value).__name__}"
-
-
-def check_whole(value: int) -> None:
-    """Raise MisfitError for a whole number that other JSON readers would round."""
-    if abs(value) > MAX_WHOLE_NUMBER:
-        raise MisfitError("", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text")
-
-
-def check_finite(value: float) -> None:
-    """Raise MisfitError for NaN and the infinities."""
-    if not math.isfinite(value):
-        raise MisfitError("", f"{value!r} is no JSON number: send a finite one")
-
-
-def check_text(value: str) -> int:
-    """Return the length in UTF-8; raise MisfitError for text that no store can keep."""
-    if "\x00" in value:
-        raise MisfitError("", "holds a NUL character: remove it")
-    try:
-        return len(value.encode())
-    except UnicodeEncodeError as error:
-        raise MisfitError("", f"holds half a surrogate pair at {error.start}: send whole characters") from None
 
 
 def _length(item: object, path: str) -> int:

@@ -1,0 +1,169 @@
+"""What is wrong with a value, in words that are safe to print whatever a stranger sent."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import pydantic
+
+from ringi.errors import FieldError, InvalidError
+
+MAX_ERRORS = 50
+MAX_WHOLE_NUMBER = 2**53 - 1
+
+_ROUNDING = 1e-9
+
+_TYPES = ("text", "textarea", "select", "multiselect", "radio", "checkbox", "number", "slider", "date", "boolean")
+_USE = f"use one of {', '.join(_TYPES)}"
+_NOUNS = {
+    "string": "text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "tuple": "a list",
+    "model": "an object",
+}
+
+
+class MisfitError(ValueError):
+    """A value breaks a rule; `part` is the path below it, '' for the whole."""
+
+    def __init__(self, part: str, message: str) -> None:
+        self.part = part
+        super().__init__(message)
+
+
+def path_of(root: str, steps: Iterable[object]) -> str:
+    """Return the dotted path of a place, such as `args.items[0].price`."""
+    for step in steps:
+        root += f"[{step}]" if isinstance(step, int) else f".{readable(step)}" if root else readable(step)
+    return root if len(root) <= 200 else f"{root[:199]}…"
+
+
+def readable(name: object) -> str:
+    """Return a name fit for a message, whatever a stranger put into it."""
+    if isinstance(name, str) and 0 < len(name) <= 64 and name.isprintable():
+        return name
+    return shown(name)
+
+
+def shown(value: object) -> str:
+    """Return a short picture of a value for a message, whatever a stranger put into it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return repr(value if len(value) <= 60 else f"{value[:59]}…")
+        case float():
+            return repr(value)
+        case int():
+            return repr(int(value)) if abs(value) < 10**30 else "a number of more than 30 digits"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+    return f"a Python {type(value).__name__}"
+
+
+def check_whole(value: int) -> None:
+    """Raise MisfitError for a whole number that other JSON readers would round."""
+    if abs(value) > MAX_WHOLE_NUMBER:
+        raise MisfitError("", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text")
+
+
+def check_finite(value: float) -> None:
+    """Raise MisfitError for NaN and the infinities."""
+    if not math.isfinite(value):
+        raise MisfitError("", f"{value!r} is no JSON number: send a finite one")
+
+
+def check_text(value: str) -> int:
+    """Return the length in UTF-8; raise MisfitError for text that no store can keep."""
+    if "\x00" in value:
+        raise MisfitError("", "holds a NUL character: remove it")
+    try:
+        return len(value.encode())
+    except UnicodeEncodeError as error:
+        raise MisfitError("", f"holds half a surrogate pair at {error.start}: send whole characters") from None
+
+
+def check_number(value: object) -> int | float:
+    """Return a number; raise MisfitError for anything else, and for numbers that JSON cannot carry."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MisfitError("", f"must be a number, not {shown(value)}: send it without quotes")
+    check_whole(value) if isinstance(value, int) else check_finite(value)
+    return value
+
+
+def check_day(value: object) -> str:
+    """Return a day; raise MisfitError unless it is one that exists, as YYYY-MM-DD."""
+    try:
+        # fromisoformat alone also takes 20260131 and 2026-W05-6.
+        if isinstance(value, str) and len(value) == 10 and date.fromisoformat(value).isoformat() == value:
+            return value
+    except ValueError:
+        pass
+    raise MisfitError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
+
+
+def is_on_step(number: int | float, start: int | float, step: int | float) -> bool:
+    """Tell whether the number is whole steps from the start, but for the rounding of floats."""
+    if isinstance(number, int) and isinstance(start, int) and isinstance(step, int):
+        return (number - start) % step == 0
+    steps = (number - start) / step
+    rounding = _ROUNDING + 4 * sys.float_info.epsilon * (abs(number) + abs(start)) / step
+    return math.isfinite(steps) and abs(steps - round(steps)) <= rounding
+
+
+def invalid(error: pydantic.ValidationError, root: str) -> InvalidError:
+    """Return pydantic's errors as ours, with paths that begin with `root`."""
+    details = [detail for detail in error.errors(include_url=False) if not _follows(detail)]
+    return InvalidError([_told(detail, root) for detail in details[:MAX_ERRORS]])
+
+
+def _follows(detail: Any) -> bool:
+    """Tell whether the error only follows from another: pydantic counts no broken entry, and makes no label for one."""
+    kind = detail["type"]
+    return kind == "default_factory_not_called" or (kind == "too_short" and bool(detail["input"]))
+
+
+def _told(detail: Any, root: str) -> FieldError:
+    steps = list(detail["loc"])
+    if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES:
+        del steps[2]
+    path, context = path_of(root, steps), detail.get("ctx", {})
+    match detail["type"], detail["input"]:
+        case "value_error" | "assertion_error", _:
+            cause = context["error"]
+            return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
+        case "union_tag_invalid", given:
+            kind = given["type"] if isinstance(given, dict) else context["tag"]
+            return FieldError(f"{path}.type", f"{shown(kind)} is no field type: {_USE}")
+        case "union_tag_not_found", _:
+            return FieldError(f"{path}.type", f"is missing: {_USE}")
+        case kind, given:
+            return FieldError(path, _message(kind, given, context) or f"{detail['msg']}, not {shown(given)}: change it")
+
+
+def _message(kind: str, given: object, context: dict[str, Any]) -> str | None:
+    if kind == "extra_forbidden":
+        return "is unknown here: remove it"
+    if kind == "missing" or given is None:
+        return "is missing: add it"
+    if kind == "string_unicode":
+        return "holds half a surrogate pair: send whole characters"
+    if kind in ("string_too_long", "string_too_short"):
+        return f"has {len(str(given))} characters: send {_limit(context)}"
+    if kind in ("too_long", "too_short"):
+        return f"has {context.get('actual_length') or 'no'} entries: send {_limit(context)}"
+    noun = _NOUNS.get(kind.split("_")[0])
+    return f"must be {noun}, not {shown(given)}: change it" if noun else None
+
+
+def _limit(context: dict[str, Any]) -> str:
+    return f"at least {context['min_length']}" if "min_length" in context else f"at most {context['max_length']}"
