@@ -62,12 +62,14 @@ def serve(
     url: Url = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Everybody is the administrator; loopback only.")] = False,
     agents: Agents = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
     json_: Json = False,
 ) -> None:
     """Serve the API, the page and the worker of your agents."""
     from ringi.server.platform import ServerSettings
 
-    _serve(load_agents(agents) if agents else [], url, host, port, ServerSettings(no_auth=no_auth), json_)
+    settings = ServerSettings(no_auth=no_auth, hosts=(host, *(allow_host or ())))
+    _serve(load_agents(agents) if agents else [], url, host, port, settings, json_)
 
 
 @app.command()

@@ -51,9 +51,10 @@ class DemoServer:
         environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": ""}
         environment.pop("RINGI_URL", None)
         command = [sys.executable, "-c", ENTRY, *self.arguments, "--port", str(self.port), "--json"]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=(self.folder / "log").open("ab"), env=environment, cwd=self.folder
-        )
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.folder
+            )
         self.link = json.loads(self._first_line())["link"]
         return self
 
@@ -67,8 +68,9 @@ class DemoServer:
 
     def wait_for_death(self, seconds: float = 30) -> None:
         """Return once it has died of a fail-point."""
-        assert self._process
+        assert self._process and self._process.stdout
         self._process.wait(seconds)
+        self._process.stdout.close()
 
     def client(self, role: str = "person") -> httpx.Client:
         """Return a client with the token of a role."""
@@ -101,9 +103,11 @@ class DemoServer:
             self.kill()
 
     def _end(self, number: signal.Signals) -> int:
-        assert self._process
+        assert self._process and self._process.stdout
         self._process.send_signal(number)
-        return self._process.wait(20)
+        code = self._process.wait(20)
+        self._process.stdout.close()
+        return code
 
     def _first_line(self) -> bytes:
         assert self._process and self._process.stdout

@@ -144,11 +144,14 @@ async def test_two_questions_at_once_are_answered_in_any_order(page: Page, demo:
     await open_thread(page, demo, "two")
     await until_status(page, "interrupted")
     await expect(page.get_by_test_id("pause")).to_have_count(2, timeout=WAIT)
-    second = demo.thread("two")["pending"][0]
-    respond(demo, second, {"decision": "respond", "message": "Kyoto"})
-    await expect(page.get_by_test_id("decide-respond")).to_have_count(1, timeout=WAIT)
-    await page.get_by_test_id("field-message").get_by_role("textbox").fill("red")
-    await page.get_by_test_id("decide-respond").click()
+    elsewhere, here = demo.thread("two")["pending"]
+    respond(demo, elsewhere, {"decision": "respond", "message": "Kyoto"})
+    card = page.locator(f"[data-testid=request-detail][data-id='{elsewhere['id']}']")
+    await expect(card).to_have_attribute("data-status", "completed", timeout=WAIT)
+    card = page.locator(f"[data-testid=request-detail][data-id='{here['id']}']")
+    await expect(card).to_have_count(1)
+    await card.get_by_test_id("field-message").get_by_role("textbox").fill("red")
+    await card.get_by_test_id("decide-respond").click()
     await until_status(page, "done")
     assert set(demo.thread("two")["values"]["answers"].values()) == {"Kyoto", "red"}
     await assert_once_and_in_order(page, 5)

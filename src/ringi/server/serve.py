@@ -21,6 +21,7 @@ from ringi.record import DEFAULT_TENANT
 from ringi.server.app import create_app
 from ringi.server.auth import Keys
 from ringi.server.platform import Platform, ServerSettings
+from ringi.server.running import Server
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
@@ -49,7 +50,7 @@ async def serve(
         async with running(agents, url) as (platform_parts, worker):
             app = create_app(Platform(**platform_parts, keys=keys, settings=settings))
             config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS, lifespan="off")
-            server = uvicorn.Server(config)
+            server = Server(config, app)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, tokens["person"])
             await server.serve(sockets=[listener])

@@ -57,6 +57,16 @@ test("a pause stands where it came and names every open request", () => {
   expect(paused.items.at(-1)).toMatchObject({ kind: "pause", requests: ["r1", "r2"] });
 });
 
+test("a question that is still open after another was answered stands once", () => {
+  const again = numbered(7,
+    { type: "RUN_STARTED", threadId: "t", runId: "1.1" },
+    { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [{ id: "r2" }] } },
+  );
+  const paused = reduce(reduce(emptyStream, firstRun), again);
+  expect(paused.items.flatMap((item) => (item.kind === "pause" ? item.requests : []))).toEqual(["r1", "r2"]);
+  expect(paused.phase).toBe("interrupted");
+});
+
 test("a second run is appended and its re-used message id does not touch the first run", () => {
   const done = reduce(reduce(emptyStream, firstRun), secondRun);
   expect(texts(done)).toEqual(["Looking", "Refunded"]);

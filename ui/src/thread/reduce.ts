@@ -77,6 +77,13 @@ function ended(key: number, event: StreamEvent): [Item, Phase] {
   return [{ key, kind: "pause", requests: interrupts.map((one) => text(object(one).id)) }, "interrupted"];
 }
 
+/** A run that goes on with one of two answers pauses again on the other: it stands where it was asked first. */
+function withoutAsked(items: Item[], end: Item): Item {
+  if (end.kind !== "pause") return end;
+  const asked = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
+  return { ...end, requests: end.requests.filter((id) => !asked.has(id)) };
+}
+
 function shown(items: Item[], number: number, event: StreamEvent): Item[] {
   const key = number;
   switch (event.type) {
@@ -105,7 +112,7 @@ function shown(items: Item[], number: number, event: StreamEvent): Item[] {
     case "STEP_FINISHED":
       return closeStep(items, text(event.stepName));
     case "RUN_FINISHED":
-      return [...items, ended(key, event)[0]];
+      return [...items, withoutAsked(items, ended(key, event)[0])];
     case "RUN_ERROR":
       return [...items, { key, kind: "error", message: text(event.message) }];
     default:
