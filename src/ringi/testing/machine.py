@@ -1,0 +1,198 @@
+"""Any sequence of an inbox's verbs does on a store what it does on the one in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ringi.ask import Action, Decision
+from ringi.audit import verify
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.store import MemoryStore
+from ringi.errors import RingiError
+from ringi.form import Form, Select
+from ringi.inbox import Inbox, Limits
+from ringi.record import START, Event, Query, Viewer, cursor_of
+from ringi.request import Request
+from ringi.store import Store
+from ringi.testing.clock import Clock
+
+IDS = st.sampled_from(["r1", "r2", "r3"])
+TENANTS = st.sampled_from(["ours", "theirs"])
+PEOPLE = st.sampled_from(["ann", "bob"])
+DECISIONS = st.sampled_from(["approve", "edit", "reject", "respond"])
+CLAIM_SECONDS = 30
+FORM = Form([Select("reason", options=["late", "damaged"])])
+REASONS = st.sampled_from([None, {"reason": "late"}, {"reason": "damaged"}, {"reason": "none of these"}])
+ARGS = st.sampled_from([None, None, {"amount": 10}])
+QUERIES = st.builds(
+    Query,
+    statuses=st.sampled_from([(), ("pending",), ("completed", "expired"), ("cancelled",)]),
+    kind=st.sampled_from([None, "approval", "question"]),
+    assignee=st.none() | PEOPLE,
+    viewer=st.none() | st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",)])),
+    text=st.sampled_from([None, "返金", "refund", "ｒ1", "nowhere"]),
+    limit=st.integers(1, 4),
+)
+Verb = Callable[[Inbox], Awaitable[Any]]
+
+
+def unplaced(value: Any) -> Any:
+    """Return what is compared: positions are each store's own."""
+    if isinstance(value, list):
+        return [unplaced(item) for item in value]
+    return value.model_copy(update={"position": START}) if isinstance(value, Event) else value
+
+
+class InboxMachine(RuleBasedStateMachine):
+    """Does the same to two inboxes and compares; derive one, override `open`, and run its `TestCase`."""
+
+    def open(self) -> AbstractAsyncContextManager[Store]:
+        """Override: open an empty store."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock, self.ended = Clock(), dict[tuple[str, str], Request]()
+        self.digests = dict[tuple[str, str], str]()
+        self.runner = asyncio.Runner()
+        self.opened = self.open()
+        stores = [self.runner.run(self.opened.__aenter__()), MemoryStore()]
+        limits = Limits(claim_seconds=CLAIM_SECONDS)
+        self.inboxes = [Inbox(store, MemoryNotifier(1), clock=self.clock, limits=limits) for store in stores]
+
+    def teardown(self) -> None:
+        """Close the store."""
+        self.runner.run(self.opened.__aexit__(None, None, None))
+        self.runner.close()
+
+    def both(self, tenant: str, verb: Verb) -> Any:
+        """Do it on both and return what both said."""
+        tried, expected = (self.runner.run(self._outcome(inbox.of(tenant), verb)) for inbox in self.inboxes)
+        assert tried == expected
+        return tried
+
+    async def _outcome(self, inbox: Inbox, verb: Verb) -> Any:
+        try:
+            return unplaced(await verb(inbox))
+        except RingiError as error:
+            return type(error), str(error)
+
+    @rule(
+        tenant=TENANTS,
+        id=IDS,
+        gated=st.booleans(),
+        expires_in=st.sampled_from([None, 5.0, 60.0]),
+        assignee=st.none() | PEOPLE,
+        groups=st.sampled_from([(), ("boss",)]),
+        title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
+    )
+    def ask(self, tenant: str, id: str, gated: bool, title: str, **rest: Any) -> None:
+        """Ask, perhaps once more, perhaps something else."""
+        content: dict[str, Any] = {"action": Action("refund", {"amount": 40}), "form": FORM} if gated else {}
+        groups = rest.pop("groups")
+        self.both(tenant, lambda inbox: inbox.ask(title, id=id, **content, candidate_groups=groups, **rest))
+
+    @rule(
+        tenant=TENANTS,
+        id=IDS,
+        by=PEOPLE,
+        decision=DECISIONS,
+        data=REASONS,
+        args=ARGS,
+        message=st.sampled_from([None, "so be it"]),
+        stale=st.booleans(),
+    )
+    def respond(self, tenant: str, id: str, by: str, decision: Decision, stale: bool, **body: Any) -> None:
+        """Answer, perhaps late, perhaps wrongly, perhaps to what was never shown."""
+
+        async def answer(inbox: Inbox) -> Request:
+            digest = "sha256:stale" if stale else (await inbox.get(id)).digest
+            return await inbox.respond(id, decision, digest=digest, responder=by, **body)
+
+        self.both(tenant, answer)
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
+    def approve_twice(self, tenant: str, id: str, by: str) -> None:
+        """Approve and repeat it, as a client does that lost the reply."""
+
+        async def answer(inbox: Inbox) -> tuple[Request, Request]:
+            digest = (await inbox.get(id)).digest
+            first = await inbox.respond(id, "approve", digest=digest, responder=by)
+            return first, await inbox.respond(id, "approve", digest=digest, responder=by)
+
+        self.both(tenant, answer)
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
+    def claim(self, tenant: str, id: str, by: str) -> None:
+        """Claim."""
+        self.both(tenant, lambda inbox: inbox.claim(id, by))
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
+    def release(self, tenant: str, id: str, by: str) -> None:
+        """Release."""
+        self.both(tenant, lambda inbox: inbox.release(id, by))
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
+    def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
+        """Give it to somebody else."""
+        self.both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups))
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
+    def cancel(self, tenant: str, id: str, by: str) -> None:
+        """Cancel."""
+        self.both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
+
+    @rule(tenant=TENANTS, seconds=st.sampled_from([1, 10, 45]), sweep=st.booleans())
+    def pass_time(self, tenant: str, seconds: float, sweep: bool) -> None:
+        """Let time pass, and perhaps end what is overdue."""
+        self.clock.advance(seconds)
+        if sweep:
+            self.both(tenant, lambda inbox: inbox.expire_due())
+
+    @rule(tenant=TENANTS, query=QUERIES)
+    def look(self, tenant: str, query: Query) -> None:
+        """List and count, page by page."""
+        self.both(tenant, lambda inbox: inbox.count(query))
+        page = self.both(tenant, lambda inbox: inbox.find(query))
+        if page:
+            following = query.model_copy(update={"before": cursor_of(page[-1])})
+            self.both(tenant, lambda inbox: inbox.find(following))
+
+    @rule(tenant=TENANTS, id=st.none() | IDS, limit=st.integers(1, 5))
+    def read_events(self, tenant: str, id: str | None, limit: int) -> None:
+        """Read some events."""
+        self.both(tenant, lambda inbox: inbox.events(limit=limit, request_id=id))
+
+    @invariant()
+    def what_has_ended_stays_as_it_ended(self) -> None:
+        """No status and no response changes twice, and no digest at all."""
+        for request in self._all():
+            key = (request.tenant, request.id)
+            assert self.digests.setdefault(key, request.digest) == request.digest
+            if request.is_final:
+                ended = self.ended.setdefault(key, request)
+                assert (request.status, request.response) == (ended.status, ended.response)
+            else:
+                assert key not in self.ended
+
+    @invariant()
+    def one_event_completes_a_request(self) -> None:
+        """As many completions as completed requests, one each."""
+        events = self.runner.run(self.inboxes[0].store.events(limit=10_000))
+        completions = sorted((e.tenant, e.record_id) for e in events if e.type == "request.completed")
+        assert completions == sorted((r.tenant, r.id) for r in self._all() if r.status == "completed")
+
+    @invariant()
+    def the_events_add_up_to_the_records(self) -> None:
+        """The audit has nothing to say."""
+        _, findings = self.runner.run(verify(self.inboxes[0].store))
+        assert findings == []
+
+    def _all(self) -> list[Request]:
+        return self.runner.run(self.inboxes[0].store.find(Request, Query(limit=100)))

@@ -1,0 +1,231 @@
+"""What no contract can see: full disks, locks held by others, files opened by many at once."""
+
+import asyncio
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ringi.audit import verify
+from ringi.backends.sqlite import database as databases
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.notifier import RECORDS, SqliteNotifier
+from ringi.backends.sqlite.store import SqliteStore
+from ringi.errors import ConflictError, NotFoundError, SettingError, UnavailableError
+from ringi.request import Request
+from ringi.testing import stored
+from ringi.testing.makers import a_request
+
+BIG = {"text": "x" * 20_000}
+
+
+@contextmanager
+def little_room(database: Database) -> Iterator[None]:
+    """Let files grow by a few pages only; the write that needs more fails when it is flushed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wal = Path(f"{database.path}-wal")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (wal.stat().st_size + 100_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def limit_pages(database: Database, pages: int) -> None:
+    await database.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone())
+
+
+async def attempts(store: SqliteStore, count: int) -> list[bool]:
+    """Put many big requests at once; return which of them were acknowledged."""
+
+    async def attempt(n: int) -> bool:
+        try:
+            await stored(store, f"request-{n}", context=BIG)
+        except UnavailableError:
+            return False
+        return True
+
+    return await asyncio.gather(*(attempt(n) for n in range(count)))
+
+
+async def exist(store: SqliteStore, count: int) -> list[bool]:
+    async def exists(n: int) -> bool:
+        try:
+            await store.get(Request, "tenant-1", f"request-{n}")
+        except NotFoundError:
+            return False
+        return True
+
+    return [await exists(n) for n in range(count)]
+
+
+async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database: Database) -> None:
+    store = SqliteStore(database)
+    await limit_pages(database, 100)
+
+    acknowledged = await attempts(store, 30)
+
+    assert not all(acknowledged)
+    assert await exist(store, 30) == acknowledged
+    await limit_pages(database, 100_000)
+    await stored(store, "afterwards")
+    assert (await verify(store))[1] == []
+
+
+async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recovers(database: Database) -> None:
+    store = SqliteStore(database)
+    await stored(store, "before")
+
+    with little_room(database):
+        acknowledged = await attempts(store, 30)
+
+    assert not all(acknowledged)
+    assert await exist(store, 30) == acknowledged
+    await stored(store, "afterwards")
+    assert (await verify(store))[1] == []
+
+
+HOLD_LOCK = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+"""
+HOLD_TURN = """
+import fcntl, os, sys
+held = os.open(sys.argv[1] + "-turn", os.O_RDWR)
+fcntl.flock(held, fcntl.LOCK_EX)
+"""
+
+
+@contextmanager
+def holding(script: str, path: Path) -> Iterator[None]:
+    """Let another process hold a lock during the block."""
+    command = [sys.executable, "-c", script + "\nprint('held', flush=True)\nsys.stdin.readline()", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            holder.communicate("\n", timeout=10)
+
+
+@pytest.mark.parametrize("script", [HOLD_LOCK, HOLD_TURN], ids=["the lock", "the turn"])
+async def test_a_write_that_cannot_get_in_is_refused_and_never_happens_later(
+    path: Path, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "BUSY_SECONDS", 0.3)
+    async with Database(path) as database:
+        store = SqliteStore(database)
+        await stored(store, "before")
+        with holding(script, path):
+            assert await attempts(store, 3) == [False] * 3
+            assert (await store.get(Request, "tenant-1", "before")).status == "pending"
+
+        monkeypatch.setattr(databases, "BUSY_SECONDS", 10)
+        await stored(store, "afterwards")
+        assert await exist(store, 3) == [False] * 3
+        assert len(await store.events()) == 2
+
+
+async def test_the_write_of_a_caller_who_was_cancelled_does_not_happen_later(path: Path) -> None:
+    async with Database(path) as database:
+        store = SqliteStore(database)
+        with holding(HOLD_TURN, path):
+            writing = asyncio.create_task(stored(store, "request-0"))
+            blocked = asyncio.create_task(stored(store, "request-1"))
+            await asyncio.wait([writing, blocked], timeout=0.1)
+            blocked.cancel()
+            await asyncio.gather(blocked, return_exceptions=True)
+        await writing
+
+        assert await exist(store, 2) == [True, False]
+
+
+async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: Database) -> None:
+    store = SqliteStore(database)
+    when, then = "WHEN new.record_id = 'request-1'", "BEGIN SELECT raise(ABORT, 'no'); END"
+    await database.write(lambda c: c.execute(f"CREATE TRIGGER no BEFORE INSERT ON events {when} {then}").fetchone())
+
+    assert await attempts(store, 3) == [True, False, True]
+
+    assert await exist(store, 3) == [True, False, True]
+    assert [event.record_id for event in await store.events()] == ["request-0", "request-2"]
+
+
+async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database: Database) -> None:
+    store = SqliteStore(database)
+    asked = await stored(store)
+
+    puts: list[Awaitable[None]] = [store.put(*a_request(f"request-{n}")) for n in range(1, 6)]
+    outcomes = await asyncio.gather(*puts, return_exceptions=True)
+
+    assert [isinstance(outcome, ConflictError) for outcome in outcomes] == [True, False, False, False, False]
+    assert await store.get(Request, "tenant-1", "request-1") == asked
+    assert len(await store.events()) == 5
+
+
+async def test_many_may_open_a_new_file_at_once(path: Path) -> None:
+    async def use(n: int) -> None:
+        async with Database(path) as database:
+            await stored(SqliteStore(database), f"request-{n}")
+
+    await asyncio.gather(*(use(n) for n in range(8)))
+
+    async with Database(path) as database:
+        assert len(await SqliteStore(database).events()) == 8
+
+
+@pytest.fixture
+def no_database(path: Path) -> Path:
+    path.write_text("These are not the bytes you are looking for. " * 100)
+    return path
+
+
+async def test_a_file_that_is_no_database_is_named(no_database: Path) -> None:
+    with pytest.raises(SettingError, match=r"ringi\.db"):
+        async with Database(no_database):
+            pass
+
+
+async def test_every_commit_is_flushed(database: Database) -> None:
+    def settings(connection: sqlite3.Connection) -> list[object]:
+        return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+
+    assert await database.write(settings) == ["wal", 2]
+
+
+async def test_only_other_processes_change_the_counter(database: Database, second_database: Database) -> None:
+    before = await database.data_version()
+    await stored(SqliteStore(database), "ours")
+    assert await database.data_version() == before
+
+    await stored(SqliteStore(second_database), "theirs")
+
+    assert await database.data_version() != before
+
+
+async def test_what_another_instance_wrote_wakes_all_but_the_waiters_of_one_record(
+    database: Database, second_database: Database
+) -> None:
+    async with (
+        SqliteNotifier(database, 0.2) as notifier,
+        notifier.subscribe("events") as feed,
+        notifier.subscribe(f"{RECORDS[0]}tenant-1/request-1") as one,
+    ):
+        await stored(SqliteStore(second_database))
+
+        assert await feed.wait(5)
+        assert not await one.wait(0)
+
+
+async def test_looking_for_changes_takes_no_turn(path: Path, database: Database) -> None:
+    look: Callable[[], Awaitable[int]] = database.data_version
+    with holding(HOLD_LOCK, path):
+        async with asyncio.timeout(2):
+            await look()

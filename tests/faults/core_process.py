@@ -1,0 +1,88 @@
+"""A process that uses an inbox and may die of it: `core_process.py URL VERB [ARGUMENT…]`.
+
+What it was told is done, it says on a line of its own, at once.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+
+import ringi
+from ringi.ask import Action
+from ringi.backends.sqlite import jobs
+from ringi.connect import open_backend
+from ringi.errors import RingiError
+from ringi.failpoint import ARMED
+from ringi.inbox import Inbox
+from ringi.jobs import Job
+
+
+def say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+async def answer(inbox: Inbox, id: str) -> None:
+    request = await inbox.get(id)
+    await inbox.respond(id, "approve", digest=request.digest, responder="ann", message=f"yes to {id}")
+    say("answered", id)
+
+
+async def ask(inbox: Inbox, id: str) -> None:
+    await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}))
+    say("asked", id)
+
+
+async def answer_and_die(inbox: Inbox, id: str) -> None:
+    await answer(inbox, id)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def answer_and_arm(inbox: Inbox, point: str, *ids: str) -> None:
+    for id in ids[:-1]:
+        await answer(inbox, id)
+    ARMED[point] = "kill9"
+    await answer(inbox, ids[-1])
+
+
+async def answer_all(inbox: Inbox, *ids: str) -> None:
+    await asyncio.gather(*(answer(inbox, id) for id in ids))
+
+
+async def wait(inbox: Inbox, id: str) -> None:
+    waiting = asyncio.create_task(inbox.wait(id, 30))
+    await asyncio.wait([waiting], timeout=0.01)
+    say("waiting", id)
+    try:
+        response = await waiting
+    except RingiError as error:
+        say("woke", time.time(), type(error).__name__)
+    else:
+        say("woke", time.time(), response.message)
+
+
+async def work(url: str, seconds: str) -> None:
+    async def handle(job: Job) -> None:
+        say("did", job.key)
+
+    jobs.CLAIM_SECONDS = float(seconds)
+    async with open_backend(url) as backend:
+        await backend.jobs.work(handle, concurrency=1, stop=asyncio.Event())
+
+
+VERBS = {f.__name__: f for f in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait)}
+
+
+async def main(url: str, verb: str, *arguments: str) -> None:
+    if verb == "work":
+        await work(url, *arguments)
+        return
+    async with ringi.open(url) as inbox:
+        say("open")
+        await VERBS[verb](inbox, *arguments)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
