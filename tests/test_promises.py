@@ -1,0 +1,375 @@
+"""The nine promises of Ringi, on SQLite. Each test fails when the line is deleted that keeps its promise.
+
+guards, in src/ringi:
+  G1  backends/sqlite/database.py  WriterLane._commit_some  COMMIT, before anybody is told
+  G2  backends/sqlite/store.py     save_record              AND version = ?
+      request.py                   Request._refuse_final    raise FinalError
+      inbox.py                     Inbox.answer             request.is_repeat
+  G3  feed.py                      Feed._read               wakeup.wait(recheck_after), then read
+  G4  thread.py                    Thread.acquired          is_leased
+      thread.py                    Thread.refuse_old        raise FenceError
+      backends/sqlite/stream.py    take_fence               AND fence <= ?
+  G5  inbox.py                     Inbox.answer             request.is_overdue
+      request.py                   Request.expired          actor SYSTEM, status expired, no response
+      ask.py                       Ask._contradictions      fallback where an action is gated
+  G6  backends/sqlite/database.py  WriterLane._in_savepoint ROLLBACK TO task
+      backends/sqlite/store.py     SqliteStore.put          one task for record and event
+  G7  request.py                   Request.completed        answer.digest != self.digest
+      request.py                   Request.authorise        authorised_digest
+      ask.py                       digest_of                everything that is shown
+  G8  request.py                   Request.authorise        completed, by approve or edit
+  G9  backends/sqlite/store.py     get_many, possible_conditions, events    tenant = ?
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.processes import child
+
+import ringi
+from ringi.ask import Action, Ask, digest_of
+from ringi.audit import verify
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.store import SqliteStore
+from ringi.backends.sqlite.stream import SqliteStream
+from ringi.connect import PollingNotifier
+from ringi.errors import (
+    DigestMismatchError,
+    FenceError,
+    FinalError,
+    InvalidError,
+    NotAuthorisedError,
+    NotFoundError,
+    ThreadBusyError,
+    UnavailableError,
+)
+from ringi.inbox import Inbox, change
+from ringi.record import Key, Query
+from ringi.request import Request
+from ringi.stream import StreamItem
+from ringi.testing import Clock, a_thread
+from ringi.thread import Thread
+
+ACTION = Action("refund", {"amount": 40})
+LEASE = timedelta(seconds=30)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ringi.db"
+
+
+@pytest.fixture
+async def database(path: Path) -> AsyncIterator[Database]:
+    async with Database(path) as database:
+        yield database
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def inbox(database: Database, clock: Clock) -> AsyncIterator[Inbox]:
+    inbox = Inbox(SqliteStore(database), PollingNotifier(0.2), clock=clock)
+    async with inbox.feed:
+        yield inbox
+
+
+async def decided(inbox: Inbox, decision: Any = "approve", **body: Any) -> Request:
+    """Ask for a refund and return it decided."""
+    asked = await inbox.ask("Refund?", action=ACTION)
+    return await inbox.respond(asked.id, decision, digest=asked.digest, responder="ann", **body)
+
+
+async def test_g1_an_answer_is_there_after_the_process_that_acknowledged_it_was_killed(path: Path) -> None:
+    url = f"sqlite:///{path}"
+    async with child(url, "ask", "r1") as asking:
+        await asking.says("asked")
+        await asking.kill()
+    async with child(url, "answer_and_die", "r1") as answering:
+        await answering.says("answered")
+        await answering.death()
+
+    async with ringi.open(url) as inbox:
+        response = (await inbox.get("r1")).response
+        assert response
+        assert (response.decision, response.message) == ("approve", "yes to r1")
+
+
+async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
+    inbox: Inbox, path: Path, clock: Clock
+) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+
+    async def answer(through: Inbox, n: int) -> Request | FinalError:
+        try:
+            name, words = f"person-{n}", f"answer {n}"
+            return await through.respond(asked.id, "reject", digest=asked.digest, responder=name, message=words)
+        except FinalError as error:
+            return error
+
+    async with AsyncExitStack() as stack:
+        databases = [await stack.enter_async_context(Database(path)) for _ in range(2)]
+        inboxes = [Inbox(SqliteStore(database), PollingNotifier(1), clock=clock) for database in databases]
+        outcomes = await asyncio.gather(*(answer(inboxes[n % 2], n) for n in range(40)))
+
+    won = [outcome for outcome in outcomes if isinstance(outcome, Request)]
+    late = [outcome.winner for outcome in outcomes if isinstance(outcome, FinalError)]
+    assert len(won) == 1
+    assert late == [won[0].winner] * 39
+    assert (await inbox.get(asked.id)).response == won[0].response
+    assert [event.type for event in await inbox.events()] == ["request.created", "request.completed"]
+
+
+async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: Inbox) -> None:
+    won = await decided(inbox, message="fine")
+
+    assert await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="fine") == won
+    with pytest.raises(FinalError):
+        await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="not fine")
+    with pytest.raises(FinalError):
+        await inbox.respond(won.id, "approve", digest=won.digest, responder="bob", message="fine")
+    assert len(await inbox.events()) == 2
+
+
+async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_is_lost(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    waiting = asyncio.create_task(inbox.wait(asked.id, 10))
+    await asyncio.wait([waiting], timeout=0.05)
+    loop = asyncio.get_running_loop()
+    answered = loop.time()
+    await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+
+    assert (await waiting).responder == "ann"
+    assert loop.time() - answered < inbox.notifier.recheck_after + 0.5
+
+
+async def held(inbox: Inbox, clock: Clock, worker: str) -> Thread:
+    """Take the thread for a worker, as the runner does."""
+    key = Key("tenant-1", "thread-1")
+    _, thread = await change(inbox.store, Thread, key, lambda thread: thread.acquired(worker, clock(), LEASE))
+    return thread
+
+
+async def test_g4_one_worker_at_a_time_holds_a_thread(inbox: Inbox, clock: Clock) -> None:
+    await inbox.store.put(*a_thread(at=clock()))
+
+    outcomes = await asyncio.gather(*(held(inbox, clock, f"worker-{n}") for n in range(8)), return_exceptions=True)
+
+    assert sum(isinstance(outcome, Thread) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, ThreadBusyError) for outcome in outcomes) == 7
+
+
+async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
+    inbox: Inbox, clock: Clock, database: Database
+) -> None:
+    await inbox.store.put(*a_thread(at=clock()))
+    stream = SqliteStream(database)
+    late = await held(inbox, clock, "late")
+    await stream.append(late.key, [StreamItem({"n": 1})], fence=late.fence)
+    clock.advance(31)
+    newer = await held(inbox, clock, "newer")
+    await stream.append(newer.key, [], fence=newer.fence)
+
+    with pytest.raises(FenceError):
+        await stream.append(late.key, [StreamItem({"n": 2})], fence=late.fence)
+    with pytest.raises(FenceError):
+        await change(inbox.store, Thread, late.key, lambda thread: thread.finished(late.fence, clock(), {}))
+    assert await inbox.store.get(Thread, *late.key) == newer
+    assert [item.event for item in await stream.read(late.key)] == [{"n": 1}]
+
+
+async def test_g5_silence_ends_as_expired_by_the_system_and_as_no_decision(inbox: Inbox, clock: Clock) -> None:
+    asked = await inbox.ask("Which colour?", expires_in=60, fallback={"colour": "blue"})
+    clock.advance(60)
+
+    assert await inbox.expire_due() == 1
+
+    ended = await inbox.get(asked.id)
+    assert (ended.status, ended.response, ended.fallback) == ("expired", None, {"colour": "blue"})
+    assert [event.actor for event in await inbox.events()][-1] == "system"
+    with pytest.raises(FinalError):
+        await inbox.wait(asked.id, 0)
+
+
+async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep(inbox: Inbox, clock: Clock) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION, expires_in=60)
+    clock.advance(60)
+
+    with pytest.raises(FinalError, match="expired"):
+        await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+
+    assert (await inbox.get(asked.id)).status == "expired"
+
+
+async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: Clock) -> None:
+    won = await decided(inbox)
+    clock.advance(10**6)
+
+    await inbox.expire_due()
+    with pytest.raises(FinalError):
+        await inbox.cancel(won.id, "bob")
+
+    assert await inbox.get(won.id) == won
+
+
+@pytest.mark.parametrize("gated", [{"action": ACTION}, {"kind": "finish"}, {"kind": "learning"}])
+async def test_g5_no_fallback_stands_in_for_consent(inbox: Inbox, gated: dict[str, Any]) -> None:
+    with pytest.raises(InvalidError, match="fallback"):
+        await inbox.ask("Refund?", fallback={"go": "on"}, expires_in=60, **gated)
+
+
+async def test_g6_a_response_without_its_event_is_not_kept(inbox: Inbox, database: Database) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    trigger = "CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'no'); END"
+    await database.write(lambda c: c.execute(trigger).fetchone())
+
+    with pytest.raises(UnavailableError):
+        await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+
+    assert await inbox.get(asked.id) == asked
+    assert (await verify(inbox.store))[1] == []
+
+
+async def test_g7_an_answer_to_something_else_than_what_is_stored_is_refused(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    other = await inbox.ask("Refund?", action=Action("refund", {"amount": 4000}))
+
+    with pytest.raises(DigestMismatchError):
+        await inbox.respond(asked.id, "approve", digest=other.digest, responder="ann")
+
+    assert (await inbox.get(asked.id)).status == "pending"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Refund it?"},
+        {"description": "all of it"},
+        {"action": Action("refund", {"amount": 41})},
+        {"action": Action("refund", {"amount": 40}, schema={"type": "object"})},
+        {"form": ringi.Form([ringi.Select("reason", options=["late"])])},
+        {"data_schema": {"type": "object"}},
+        {"allowed": ("approve",)},
+        {"actions": {"approve": ringi.Button(label="No")}},
+        {"context": {"customer": "vip"}},
+        {"kind": "finish"},
+    ],
+)
+def test_g7_the_digest_covers_all_that_is_shown(change: dict[str, Any]) -> None:
+    ask = Ask(title="Refund?", action=ACTION)
+
+    assert digest_of(ask.model_copy(update=change)) != digest_of(ask)
+
+
+async def test_g7_only_what_was_approved_may_run(inbox: Inbox) -> None:
+    approved = await decided(inbox)
+
+    approved.authorise("refund", {"amount": 40})
+    with pytest.raises(NotAuthorisedError):
+        approved.authorise("refund", {"amount": 41})
+    with pytest.raises(NotAuthorisedError):
+        approved.authorise("refund_all", {"amount": 40})
+
+
+async def test_g7_only_what_was_edited_may_run(inbox: Inbox) -> None:
+    edited = await decided(inbox, "edit", args={"amount": 10})
+
+    edited.authorise("refund", {"amount": 10})
+    with pytest.raises(NotAuthorisedError):
+        edited.authorise("refund", {"amount": 40})
+
+
+async def pending(inbox: Inbox, clock: Clock) -> Request:
+    return await inbox.ask("Refund?", action=ACTION)
+
+
+async def rejected(inbox: Inbox, clock: Clock) -> Request:
+    return await decided(inbox, "reject")
+
+
+async def cancelled(inbox: Inbox, clock: Clock) -> Request:
+    return await inbox.cancel((await pending(inbox, clock)).id, "ann")
+
+
+async def expired(inbox: Inbox, clock: Clock) -> Request:
+    asked = await inbox.ask("Refund?", action=ACTION, expires_in=1)
+    clock.advance(1)
+    await inbox.expire_due()
+    return await inbox.get(asked.id)
+
+
+async def only_words(inbox: Inbox, clock: Clock) -> Request:
+    asked = await inbox.ask("Refund?", action=ACTION, allowed=["approve", "respond"])
+    return await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="approve!")
+
+
+async def without_an_action(inbox: Inbox, clock: Clock) -> Request:
+    asked = await inbox.ask("Done?", kind="finish")
+    return await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+
+
+Ending = Callable[[Inbox, Clock], Awaitable[Request]]
+
+
+@pytest.mark.parametrize("end", [pending, rejected, cancelled, expired, only_words, without_an_action])
+async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: Clock, end: Ending) -> None:
+    request = await end(inbox, clock)
+
+    with pytest.raises(NotAuthorisedError):
+        request.authorise("refund", {"amount": 40})
+
+
+ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {
+    "get": lambda inbox, id: inbox.get(id),
+    "respond": lambda inbox, id: inbox.respond(id, "approve", digest="sha256:any", responder="eve"),
+    "claim": lambda inbox, id: inbox.claim(id, "eve"),
+    "release": lambda inbox, id: inbox.release(id, "eve"),
+    "reassign": lambda inbox, id: inbox.reassign(id, "eve", assignee="eve"),
+    "cancel": lambda inbox, id: inbox.cancel(id, "eve"),
+    "acknowledge": lambda inbox, id: inbox.acknowledge(id, "eve"),
+    "mark_attention": lambda inbox, id: inbox.mark_attention(id, "why"),
+    "wait": lambda inbox, id: inbox.wait(id, 0),
+    "wait_final": lambda inbox, id: inbox.wait_final(id, 0),
+}
+
+
+@pytest.mark.parametrize("verb", ON_ONE)
+async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(inbox: Inbox, verb: str) -> None:
+    asked = await inbox.ask("Refund?", id="theirs", action=ACTION)
+    eves = inbox.of("eve")
+
+    with pytest.raises(NotFoundError) as there:
+        await ON_ONE[verb](eves, "theirs")
+    with pytest.raises(NotFoundError) as absent:
+        await ON_ONE[verb](eves, "absent")
+
+    assert str(there.value).replace("theirs", "absent") == str(absent.value)
+    assert await inbox.get("theirs") == asked
+
+
+async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox) -> None:
+    await inbox.ask("Refund?", id="theirs", action=ACTION)
+    eves = inbox.of("eve")
+
+    assert await eves.find(Query(tenant="default")) == []
+    assert await eves.count(Query(tenant="default")) == 0
+    assert await eves.events() == []
+    assert await eves.events(request_id="theirs") == []
+
+
+async def test_g9_equal_ids_in_two_tenants_never_meet(inbox: Inbox) -> None:
+    eves = inbox.of("eve")
+    ours, theirs = await inbox.ask("Ours?", id="same"), await eves.ask("Theirs?", id="same")
+
+    await eves.respond("same", "respond", digest=theirs.digest, responder="eve", message="hello")
+
+    assert await inbox.get("same") == ours
+    assert [event.type for event in await inbox.events(request_id="same")] == ["request.created"]
