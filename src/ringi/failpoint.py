@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 
 ARMED = dict(item.split(":", 1) for item in os.environ.get("RINGI_FAILPOINT", "").split(",") if item)
+PASSED: Counter[str] = Counter()
 
 
 def failpoint(name: str) -> None:
-    """Kill this process, like a power cut, when `RINGI_FAILPOINT=name:kill9` says so."""
-    if ARMED and ARMED.get(name) == "kill9":
-        os.kill(os.getpid(), signal.SIGKILL)
+    """Kill this process, like a power cut, when `RINGI_FAILPOINT=name:kill9` says so; `kill9@3` at the third pass."""
+    if ARMED and name in ARMED:
+        PASSED[name] += 1
+        how, _, nth = ARMED[name].partition("@")
+        if how == "kill9" and PASSED[name] == int(nth or 1):
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -44,8 +44,8 @@ def agent(model: BaseChatModel) -> Agent:
             action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
         )
         if request.granted is None:
-            why = (request.response and request.response.message) or f"no consent, {request.status}"
-            return {"outcome": f"rejected: {why}"}
+            silent = "no reason given" if request.response else f"no consent, {request.status}"
+            return {"outcome": f"rejected: {(request.response and request.response.message) or silent}"}
         request.authorise("refund", request.granted.args)
         return {"refunded": request.granted.args["amount"], "outcome": f"refunded {request.granted.args['amount']:g}"}
 
@@ -70,7 +70,8 @@ def agent(model: BaseChatModel) -> Agent:
 
 def fresh(input: dict[str, Any]) -> State:
     """Return the input of a new case: nothing is left of the case before."""
-    return {"order": input["order"], "amount": input["amount"], "explanation": "", "outcome": "", "farewell": ""}
+    empty: State = {"explanation": "", "refunded": 0, "outcome": "", "farewell": ""}
+    return {"order": input["order"], "amount": input["amount"], **empty}
 
 
 def shown(state: Any) -> dict[str, Any]:

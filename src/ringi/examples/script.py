@@ -17,7 +17,8 @@ def say(messages: Sequence[BaseMessage]) -> str:
     asked = messages[-1].text
     if asked.startswith("Explain why"):
         subject = asked.removeprefix("Explain why ").rstrip(".")
-        return f"I looked at the parcel's history: it came nine days late and the customer wrote twice. So {subject}, I think."
+        history = "I looked at the parcel's history: it came nine days late and the customer wrote twice."
+        return f"{history} So {subject}, I think."
     if asked.startswith("Tell the customer"):
         return f"All settled. The result is: {asked.partition(': ')[2].rstrip('.')}. I have written to the customer."
     if asked.startswith("Thank"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -13,10 +12,15 @@ from ringi.threads.agent import Agent
 QUESTIONS = {"colour": "Which colour shall the poster have?", "city": "In which city shall it hang?"}
 
 
+def gathered(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers together; none at all begins a new case."""
+    return {**before, **more} if more else {}
+
+
 class State(TypedDict, total=False):
     """The answers so far."""
 
-    answers: Annotated[dict[str, Any], operator.or_]
+    answers: Annotated[dict[str, Any], gathered]
 
 
 def agent() -> Agent:

@@ -14,65 +14,66 @@ from pydantic import ValidationError
 from ringi.ask import Continuation, digest_of
 from ringi.canonical import canonical
 from ringi.connect import Backend
-from ringi.errors import AskedAgainError, ConflictError, FenceError, RingiError
+from ringi.errors import AskedAgainError, ConflictError, FenceError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
-from ringi.feed import TOPIC
 from ringi.inbox import Inbox
-from ringi.record import Query
 from ringi.request import Request
-from ringi.thread import SYSTEM, Failure, Thread
+from ringi.thread import SYSTEM
 from ringi.threads.agent import Agent
-from ringi.threads.emitter import Emitter
+from ringi.threads.hold import Hold
 from ringi.threads.langgraph import GraphRun, Place, Question, checkpoint_thread, resume_value, resume_with
 from ringi.threads.lease import Lease
+from ringi.threads.loose_ends import (
+    acknowledge_rest,
+    asked_requests,
+    cancel_quietly,
+    ended_requests,
+    open_requests,
+)
 from ringi.threads.reconciler import RUNNER
 
 log = logging.getLogger(__name__)
 TRIES = 5
 """How many workers may die of one stretch before it is given up."""
 QUESTION_CHANGED = "ringi_question_changed"
-PAGE = 200
-
-
-async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still_asked: Sequence[str] = ()) -> None:
-    """Acknowledge the ended requests of a thread that its run no longer asks."""
-    query = Query(tenant=thread.tenant, thread_id=thread.id, unacknowledged=True, limit=PAGE)
-    for request in await backend.store.find(Request, query):
-        if request.id not in still_asked:
-            await inbox.acknowledge(request.id, SYSTEM)
 
 
 class Turn:
     """The work on one thread under one lease."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, agent: Agent, lease: Lease) -> None:
-        self._backend, self._inbox, self._lease = backend, inbox, lease
-        run = lease.thread.run
-        assert run
-        self._run = run
-        self._graph = GraphRun(agent, backend.savers(lease.key, lease.fence), lease.key, run.id)
-        self._emitter = Emitter(backend.stream, backend.notifier, lease.key, run.id, lease.fence)
+    def __init__(self, hold: Hold, agent: Agent) -> None:
+        self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
+        self._backend, self._run = hold.backend, hold.run
+        key = hold.lease.key
+        self._graph = GraphRun(agent, hold.backend.savers(key, hold.lease.fence), key, hold.run.id)
         self._handed: set[str] = set()
 
     async def take(self) -> None:
-        """Go on until the run asks, ends or fails."""
+        """Go on until the run asks, ends or fails.
+
+        Raises `FenceError` when another worker or a cancel took the thread, and `UnavailableError`:
+        the store's trouble is not the run's, which goes on where it was once somebody takes it up.
+        """
         await self._emitter.take_over()
         try:
             while await self._step():
                 failpoint("run.between_steps")
-        except (FenceError, asyncio.CancelledError):
+        except (FenceError, UnavailableError):
             raise
         except Exception as error:
             if isinstance(error, RingiError) and not isinstance(error, ConflictError):
                 log.warning("run %s failed: %s", self._run.id, error)
             else:
                 log.exception("run %s failed", self._run.id)
-            await self._fail(error)
+            await self._hold.fail(f"{type(error).__name__}: {error}"[:2000], type(error).__name__)
 
     async def _step(self) -> bool:
         place = await self._graph.place()
         if not place.has_begun:
             return await self._go(self._graph.agent.prepare(self._run.input))
+        lost = await self._lost(place)
+        if lost:
+            return await self._strand(place, lost)
         requests = await self._ask(place.questions) if place.questions else []
         await self._drop_others(requests)
         answers = self._answers(place.questions, requests)
@@ -110,21 +111,29 @@ class Turn:
 
     async def _drop_others(self, requests: Sequence[Request]) -> None:
         asked = {request.id for request in requests}
-        query = Query(tenant=self._lease.key.tenant, thread_id=self._lease.key.id, statuses=("pending",), limit=PAGE)
-        for stale in await self._backend.store.find(Request, query):
+        for stale in await open_requests(self._backend, self._lease.thread):
             if stale.continuation and stale.id not in asked:
-                await self._supersede(stale)
-        await acknowledge_rest(self._backend, self._inbox, self._lease.thread, [*asked])
+                await cancel_quietly(self._inbox, stale, SYSTEM, "superseded")
+        await acknowledge_rest(self._backend, self._inbox, self._lease.thread, asked)
 
-    async def _supersede(self, request: Request) -> None:
-        node = str(request.continuation.args.get("node")) if request.continuation else ""
-        if not self._graph.has_node(node):
-            await self._inbox.mark_attention(request.id, f"the deployed agent has no step {node!r} any more")
-            return
-        try:
-            await self._inbox.cancel(request.id, SYSTEM, "superseded")
-        except ConflictError:
-            log.info("request %s ended before it was superseded", request.id)
+    async def _lost(self, place: Place) -> set[str]:
+        """Return the steps that asked and that the deployed graph does not have."""
+        if not place.lost:
+            return set()
+        asked = await asked_requests(self._backend, self._lease.thread)
+        told = [r.continuation.args for r in asked if r.continuation]
+        nodes = {str(args["node"]) for args in told if args.get("interrupt_id") in place.lost}
+        return {node for node in nodes if not self._graph.has_node(node)}
+
+    async def _strand(self, place: Place, lost: set[str]) -> bool:
+        # Going on would commit a state in which the lost step was never asked: its request would silently be gone.
+        why = f"the deployed agent has no step {', '.join(map(repr, sorted(lost)))} any more"
+        pending = await open_requests(self._backend, self._lease.thread)
+        stuck = [r for r in pending if r.continuation and r.continuation.args.get("node") in lost]
+        for request in [*stuck, *await ended_requests(self._backend, self._lease.thread)]:
+            await self._inbox.mark_attention(request.id, why)
+        await self._hold.mark(why)
+        return await self._park(place, pending)
 
     def _answers(self, questions: Sequence[Question], requests: Sequence[Request]) -> dict[str, Any]:
         ended = {q.interrupt_id: resume_value(q, r) for q, r in zip(questions, requests, strict=True) if r.is_final}
@@ -138,43 +147,35 @@ class Turn:
         values = self._graph.shown(place)
         await self._emitter.pause(values, [interrupt_of(request) for request in requests])
         failpoint("run.before_park")
-        await self._settle(lambda t: t.parked(self._lease.fence, self._inbox.clock(), values))
+        await self._hold.settle(lambda t: t.parked(self._lease.fence, self._inbox.clock(), values))
         return False
 
     async def _finish(self, place: Place) -> bool:
         values = self._graph.shown(place)
         await self._emitter.finish(values)
         failpoint("run.before_finish")
-        await self._settle(lambda t: t.finished(self._lease.fence, self._inbox.clock(), values))
+        await self._hold.settle(lambda t: t.finished(self._lease.fence, self._inbox.clock(), values))
         return False
-
-    async def _fail(self, error: Exception) -> None:
-        message = f"{type(error).__name__}: {error}"[:2000]
-        await self._emitter.fail(message, type(error).__name__)
-        failure = Failure(message=message, code=type(error).__name__)
-        await self._settle(lambda t: t.failed(self._lease.fence, self._inbox.clock(), failure))
-        await acknowledge_rest(self._backend, self._inbox, self._lease.thread)
-
-    async def _settle(self, step: Any) -> None:
-        await self._lease.change(step)
-        for topic in (self._lease.thread.topic, TOPIC):
-            await self._backend.notifier.publish(topic)
 
 
 async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease) -> None:
     """Take one turn with a thread that is held."""
-    thread, clock = lease.thread, inbox.clock
-    agent = agents.get(thread.agent)
-    if agent and thread.tries <= TRIES:
-        try:
-            return await Turn(backend, inbox, agent, lease).take()
-        except asyncio.CancelledError:
-            await asyncio.shield(lease.change(lambda t: t.given_back(lease.fence, clock())))
-            raise
-    why = f"its worker died {TRIES} times" if agent else f"no agent {thread.agent!r} is deployed"
-    await lease.change(lambda t: t.needing_attention(why, clock()))
-    await lease.change(lambda t: t.failed(lease.fence, clock(), Failure(message=why, code="attention")))
-    await acknowledge_rest(backend, inbox, thread)
+    hold, thread = Hold(backend, inbox, lease), lease.thread
+    try:
+        if thread.agent not in agents:
+            await hold.give_up(f"no agent {thread.agent!r} is deployed")
+        elif thread.tries > TRIES:
+            await hold.give_up(f"its worker died {TRIES} times")
+        else:
+            await Turn(hold, agents[thread.agent]).take()
+    except asyncio.CancelledError:
+        await asyncio.shield(hold.give_back())
+        raise
+    except FenceError:
+        await hold.clear_up()
+        raise
+    finally:
+        hold.emitter.stop()
 
 
 REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}

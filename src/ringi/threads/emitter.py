@@ -7,6 +7,8 @@ The emitter reads back what the stream has of this run and drops exactly that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from ag_ui.core import (
@@ -50,7 +52,7 @@ class Emitter:
     def __init__(self, stream: Stream, notifier: Notifier, key: Key, run_id: str, fence: int) -> None:
         self._stream, self._notifier, self._key = stream, notifier, key
         self._run_id, self._fence = run_id, fence
-        self._told = Ledger()
+        self._told = Ledger(run_id)
         self._now: dict[str, str] = {}
         self._shown_as: dict[str, str] = {}
         self._pending: list[StreamItem] = []
@@ -61,37 +63,44 @@ class Emitter:
         self._failure: Exception | None = None
 
     async def take_over(self) -> None:
-        """Shut out older workers and learn what they have said of this run."""
+        """Shut out older workers, learn what they said of this run, and end what is left open of the run before."""
         await self._stream.append(self._key, [], fence=self._fence)
-        self._told = await read_ledger(self._stream, self._key, self._run_id)
+        told = await read_ledger(self._stream, self._key)
+        if told.run_id != self._run_id:
+            self._told = told
+            await self.cancel()
+            told = Ledger(self._run_id)
+        self._told = told
 
     async def open(self) -> None:
         """Open a stretch, unless one is open: a dead worker may have left it so."""
         if self._told.stretch is None:
             n = self._told.stretches
-            self._told.stretch = f"{self._run_id}.{n}" if n else self._run_id
-            self._told.stretches += 1
-            self._add(RunStartedEvent(thread_id=self._key.id, run_id=self._told.stretch, protocol_version="1.0"))
+            stretch = f"{self._run_id}.{n}" if n else self._run_id
+            self._add(RunStartedEvent(thread_id=self._key.id, run_id=stretch, protocol_version="1.0"))
             await self.flush()
+
+    def begin(self) -> None:
+        """Expect each message from its first word: steps are about to run, some of them again."""
+        self._now.clear()
+        self._shown_as.clear()
 
     def text(self, message_id: str, delta: str) -> None:
         """Add to a message of the agent; what an earlier try of the step said is not said again."""
         now = self._now[message_id] = self._now.get(message_id, "") + delta
-        if message_id in self._shown_as:
-            return self._say(self._shown_as[message_id], delta)
-        known = self._told.texts.get(message_id, "")
-        if known.startswith(now):
-            return None
-        if not now.startswith(known) or message_id in self._told.ended:
-            return self._diverge(message_id, now)
-        return self._say(message_id, now[max(len(known), len(now) - len(delta)) :])
+        shown = self._shown_as.get(message_id, message_id)
+        if not self._told.fits(shown, now):
+            shown = self._another(message_id, shown, lambda id: self._told.fits(id, now))
+        self._say(shown, now[len(self._told.texts.get(shown, "")) :])
 
     def end_text(self, message_id: str) -> None:
         """Close a message."""
-        shown = self._shown_as.get(message_id, message_id)
-        if shown in self._told.open:
-            self._told.open.discard(shown)
-            self._add(TextMessageEndEvent(message_id=shown))
+        now, shown = self._now.pop(message_id, ""), self._shown_as.get(message_id, message_id)
+        texts = self._told.texts
+        if now and texts.get(shown, "") != now:
+            shown = self._another(message_id, shown, lambda id: texts.get(id, "") in ("", now))
+            self._say(shown, now[len(texts.get(shown, "")) :])
+        self._end_message(shown)
 
     def custom(self, origin: str, name: str, value: Any) -> None:
         """Add an event of the agent's own, once per place in the run."""
@@ -121,12 +130,16 @@ class Emitter:
         await self._close(None, RunFinishedCancelledOutcome())
 
     async def fail(self, message: str, code: str) -> None:
-        """Close the stretch with an error."""
-        if self._told.stretch:
-            self._end_messages()
-            self._told.stretch = None
-            self._add(RunErrorEvent(message=message, code=code))
+        """Close the stretch with an error; one that never opened is opened for it, or nobody would hear of it."""
+        await self.open()
+        self._end_messages()
+        self._add(RunErrorEvent(message=message, code=code))
         await self.flush()
+
+    def stop(self) -> None:
+        """Say nothing more of what was not stored yet: whoever goes on says it again."""
+        if self._alarm:
+            self._alarm.cancel()
 
     async def flush(self) -> None:
         """Store what was gathered; raises what storing it in the background raised."""
@@ -147,29 +160,32 @@ class Emitter:
             if values is not None:
                 self._add(StateSnapshotEvent(snapshot=values))
             self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._told.stretch, outcome=outcome))
-            self._told.stretch = None
         await self.flush()
 
     def _end_messages(self) -> None:
         for message_id in sorted(self._told.open):
-            self._add(TextMessageEndEvent(message_id=message_id))
-        self._told.open.clear()
+            self._end_message(message_id)
 
-    def _diverge(self, message_id: str, now: str) -> None:
+    def _end_message(self, message_id: str) -> None:
+        if message_id in self._told.open:
+            self._add(TextMessageEndEvent(message_id=message_id))
+
+    def _another(self, message_id: str, shown: str, is_this: Callable[[str], bool]) -> str:
         # A model that is no pure function says something else the second time: that is another message.
-        self.end_text(message_id)
-        self._shown_as[message_id] = f"{message_id}~{self._fence}"
-        self._say(self._shown_as[message_id], now)
+        self._end_message(shown)
+        found = next(id for n in count(1) if is_this(id := f"{message_id}~{n}"))
+        self._shown_as[message_id] = found
+        return found
 
     def _say(self, message_id: str, delta: str) -> None:
         if not delta:
             return
         if message_id not in self._told.open:
-            self._told.open.add(message_id)
             self._add(TextMessageStartEvent(message_id=message_id, role="assistant"))
         last = self._pending[-1].event if self._pending else {}
         if last.get("type") == "TEXT_MESSAGE_CONTENT" and last["messageId"] == message_id:
             last["delta"] += delta
+            self._told.texts[message_id] += delta
         else:
             self._add(TextMessageContentEvent(message_id=message_id, delta=delta))
         self._gathered += len(delta)
@@ -178,11 +194,12 @@ class Emitter:
 
     def _once(self, origin: str, event: BaseEvent) -> None:
         if origin not in self._told.origins:
-            self._told.origins.add(origin)
             self._add(event, origin)
 
     def _add(self, event: BaseEvent, origin: str | None = None) -> None:
-        self._pending.append(StreamItem(event.model_dump(mode="json", by_alias=True), origin))
+        item = StreamItem(event.model_dump(mode="json", by_alias=True), origin)
+        self._told.add(item)
+        self._pending.append(item)
         if not self._alarm:
             self._alarm = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush_soon)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
+from pydantic_core import to_json
 
 from ringi.ask import Ask
 from ringi.canonical import canonical, jsonable
@@ -21,6 +23,8 @@ ENVELOPE = "ringi"
 """The key under which a question of ours, and its answer, travel through an interrupt."""
 RUN = "ringi_run"
 MODES = ["messages", "custom", "debug"]
+INTERRUPTS = "__interrupt__"
+"""The channel under which a checkpoint keeps the interrupts of its tasks."""
 
 
 class Question(NamedTuple):
@@ -38,6 +42,8 @@ class Place:
 
     values: Any
     questions: tuple[Question, ...] = ()
+    lost: frozenset[str] = frozenset()
+    """Interrupts of steps that the graph, as it is now, would not run next."""
     has_begun: bool = False
     has_more: bool = False
 
@@ -52,7 +58,7 @@ class GraphRun:
 
     def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str) -> None:
         self.agent = agent
-        self._graph = agent.graph.copy({"checkpointer": saver})
+        self._graph, self._saver = agent.graph.copy({"checkpointer": saver}), saver
         self._run_id = run_id
         self._config: Any = {"configurable": {"thread_id": checkpoint_thread(key)}, "metadata": {RUN: run_id}}
 
@@ -67,7 +73,8 @@ class GraphRun:
             if interrupt.id in open_ids
         )
         has_begun = (snapshot.metadata or {}).get(RUN) == self._run_id
-        return Place(snapshot.values, questions, has_begun, bool(snapshot.next))
+        lost = await self._lost({task.id for task in snapshot.tasks})
+        return Place(snapshot.values, questions, lost, has_begun, bool(snapshot.next))
 
     def has_node(self, name: str) -> bool:
         """Whether the deployed graph still has this node."""
@@ -79,10 +86,17 @@ class GraphRun:
 
     async def go(self, input: Any, emitter: Emitter) -> None:
         """Run until the graph ends or asks, telling the emitter what it says."""
+        emitter.begin()
         translation = Translation(emitter)
         async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
             translation.take(mode, part)
         translation.end()
+
+    async def _lost(self, tasks: set[str]) -> frozenset[str]:
+        saved = await self._saver.aget_tuple(self._config)
+        writes = (saved.pending_writes or []) if saved else []
+        gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
+        return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
 
 
 def question_of(interrupt_id: str, node: str, value: Any) -> Question:
@@ -149,9 +163,10 @@ class Translation:
                 self._close(message)
 
     def _custom(self, value: Any) -> None:
-        plain = jsonable(value)
+        text = to_json(value, by_alias=True, inf_nan_mode="null", fallback=str)
+        plain = json.loads(text)
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
-        place = f"{self.step}:{hashlib.sha256(canonical(plain)).hexdigest()[:16]}"
+        place = f"{self.step}:{hashlib.sha256(text).hexdigest()[:16]}"
         self.ordinals[place] += 1
         self.emitter.custom(f"{place}:{self.ordinals[place]}", str(name), plain)
 
@@ -187,4 +202,4 @@ class Translation:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(str(call["id"]), call["name"], canonical(jsonable(call["args"])).decode())
+            self.emitter.tool_call(str(call["id"]), call["name"], to_json(call["args"], fallback=str).decode())

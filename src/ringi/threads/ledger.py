@@ -13,8 +13,9 @@ PAGE = 500
 
 @dataclass
 class Ledger:
-    """The messages, single events and stretches of one run, as far as they were stored."""
+    """The messages, single events and stretches of one run, as far as they were said."""
 
+    run_id: str
     texts: dict[str, str] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
@@ -24,12 +25,17 @@ class Ledger:
     stretches: int = 0
 
     def add(self, item: StreamItem) -> None:
-        """Take one stored item into account."""
+        """Take one item into account."""
         if item.origin:
             self.origins.add(item.origin)
         handler = HANDLERS.get(item.event["type"])
         if handler:
             handler(self, item.event)
+
+    def fits(self, message_id: str, text: str) -> bool:
+        """Whether a message that begins so may be the one of this id."""
+        known = self.texts.get(message_id, "")
+        return known.startswith(text) or (text.startswith(known) and message_id not in self.ended)
 
     def _start_run(self, event: dict[str, Any]) -> None:
         self.stretch = event["runId"]
@@ -59,15 +65,14 @@ HANDLERS = {
 }
 
 
-async def read_ledger(stream: Stream, key: Key, run_id: str) -> Ledger:
-    """Return what the stream says of a run: an empty ledger for a run that it does not know."""
-    ledger, after = Ledger(), 0
+async def read_ledger(stream: Stream, key: Key) -> Ledger:
+    """Return what the stream says of the newest run in it; of an empty stream, nothing."""
+    ledger, after = Ledger(""), 0
     while items := await stream.read(key, after, PAGE):
         for item in items:
-            if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], run_id):
-                ledger = Ledger()
-            else:
-                ledger.add(item)
+            if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], ledger.run_id):
+                ledger = Ledger(item.event["runId"])
+            ledger.add(item)
         after = items[-1].number
     return ledger
 

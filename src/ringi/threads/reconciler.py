@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import AsyncIterator, Sequence
 
 from ringi.connect import Backend
 from ringi.errors import RingiError
 from ringi.inbox import RESUMES, Clock
 from ringi.jobs import Job
-from ringi.record import Query
+from ringi.record import Query, cursor_of
 from ringi.request import Request
+from ringi.store import R, Store
 from ringi.thread import Thread
 
 log = logging.getLogger(__name__)
@@ -53,9 +56,24 @@ class Reconciler:
 
     async def reconcile(self) -> None:
         """Submit what is missing, once."""
-        store, jobs = self._backend.store, self._backend.jobs
-        ended = await store.find(Request, Query(unacknowledged=True, limit=PAGE))
-        waiting = [request for request in ended if request.continuation and request.continuation.runner == RUNNER]
-        stranded = await store.find(Thread, Query(unleased_at=self._clock(), limit=PAGE))
-        for job in [*map(resume_job, waiting), *map(start_job, stranded)]:
-            await jobs.submit(job)
+        async for ended in pages(self._backend.store, Request, Query(unacknowledged=True, limit=PAGE)):
+            await self._submit([resume_job(request) for request in ended if is_ours(request)])
+        async for stranded in pages(self._backend.store, Thread, Query(unleased_at=self._clock(), limit=PAGE)):
+            await self._submit([start_job(thread) for thread in stranded])
+
+    async def _submit(self, jobs: Sequence[Job]) -> None:
+        await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
+
+
+def is_ours(request: Request) -> bool:
+    """Whether a run of this runner waits for the request."""
+    return request.continuation is not None and request.continuation.runner == RUNNER
+
+
+async def pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:
+    """Yield all that matches: what cannot go on may not hide what can."""
+    while found := await store.find(kind, query):
+        yield found
+        if len(found) < query.limit:
+            return
+        query = query.model_copy(update={"before": cursor_of(found[-1])})

@@ -11,21 +11,22 @@ from typing import Any
 
 from ringi.connect import Backend
 from ringi.errors import ConflictError, FenceError, NotFoundError, ThreadBusyError
+from ringi.feed import TOPIC
 from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.thread import Run, Thread
-from ringi.threads.advance import acknowledge_rest, advance
+from ringi.threads.advance import advance
 from ringi.threads.agent import Agent
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import leased
+from ringi.threads.loose_ends import acknowledge_rest, open_requests, withdraw
 from ringi.threads.reconciler import Reconciler, start_job
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256
 """How many threads one process runs at once: they wait for models, not for the processor."""
-PAGE = 200
 
 
 class Runner:
@@ -58,18 +59,20 @@ class Runner:
 
     async def pending(self, thread: Thread) -> list[Request]:
         """Return the open requests of a thread."""
-        query = Query(tenant=thread.tenant, thread_id=thread.id, statuses=("pending",), limit=PAGE)
-        return await self.backend.store.find(Request, query)
+        return await open_requests(self.backend, thread)
 
     async def cancel(self, tenant: str, id: str, *, by: str) -> Thread:
-        """Stop a thread's run and withdraw its requests; cancelling an idle thread changes nothing."""
+        """Stop a thread's run and withdraw its requests; a thread that is at its end stays as it is.
+
+        Cancelling once more withdraws what a first try, cut short, left open.
+        """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
             is_live = thread.status in ("running", "interrupted")
             return thread.cancelled(by, self.inbox.clock()) if is_live else (thread, None)
 
-        before, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
-        if before is not thread:
+        _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
+        if thread.status == "idle":
             await self._withdraw(thread, by)
         return thread
 
@@ -94,16 +97,15 @@ class Runner:
         return thread
 
     async def _withdraw(self, thread: Thread, by: str) -> None:
-        inbox = self.inbox.of(thread.tenant)
-        for request in await self.pending(thread):
-            try:
-                await inbox.cancel(request.id, by, "the thread was cancelled")
-            except ConflictError:
-                log.info("request %s ended before its thread was cancelled", request.id)
-        if thread.run_id:
-            emitter = Emitter(self.backend.stream, self.backend.notifier, thread.key, thread.run_id, thread.fence)
+        await withdraw(self.backend, self.inbox.of(thread.tenant), thread, by)
+        emitter = Emitter(self.backend.stream, self.backend.notifier, thread.key, str(thread.run_id), thread.fence)
+        try:
             await emitter.take_over()
             await emitter.cancel()
+        except FenceError:
+            log.info("thread %s has begun anew: its next worker ends the stretch", thread.id)
+        for topic in (thread.topic, TOPIC):
+            await self.backend.notifier.publish(topic)
 
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])

@@ -1,0 +1,70 @@
+"""A thread in the hands of one worker: how it is told about, and how it is let go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ringi.connect import Backend
+from ringi.errors import FenceError, RingiError
+from ringi.feed import TOPIC
+from ringi.inbox import Inbox
+from ringi.record import Event
+from ringi.thread import SYSTEM, Failure, Thread
+from ringi.threads.emitter import Emitter
+from ringi.threads.lease import Lease
+from ringi.threads.loose_ends import acknowledge_rest, withdraw
+
+log = logging.getLogger(__name__)
+
+
+class Hold:
+    """The store, the stream and the requests of one thread under one lease."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
+        assert lease.thread.run
+        self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
+        self.emitter = Emitter(backend.stream, backend.notifier, lease.key, self.run.id, lease.fence)
+
+    @property
+    def thread(self) -> Thread:
+        """The thread as this worker knows it."""
+        return self.lease.thread
+
+    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
+        """Save what has become of the thread, and tell who watches it."""
+        await self.lease.change(step)
+        for topic in (self.thread.topic, TOPIC):
+            await self.backend.notifier.publish(topic)
+
+    async def fail(self, message: str, code: str) -> None:
+        """End the run with an error."""
+        await self.emitter.fail(message, code)
+        failure = Failure(message=message, code=code)
+        await self.settle(lambda t: t.failed(self.lease.fence, self.inbox.clock(), failure))
+        await acknowledge_rest(self.backend, self.inbox, self.thread)
+
+    async def mark(self, why: str) -> None:
+        """Mark the thread for an operator."""
+        await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
+
+    async def give_up(self, why: str) -> None:
+        """End the run as one that an operator has to look at."""
+        await self.emitter.take_over()
+        await self.mark(why)
+        await self.fail(why, "attention")
+
+    async def give_back(self) -> None:
+        """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""
+        try:
+            await self.settle(lambda t: t.given_back(self.lease.fence, self.inbox.clock()))
+        except FenceError:
+            await self.clear_up()
+        except RingiError as error:
+            log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
+
+    async def clear_up(self) -> None:
+        """After the loss of a cancelled thread, withdraw what was asked while it was being cancelled."""
+        now = await self.backend.store.get(Thread, *self.lease.key)
+        if now.run_id != self.run.id or now.status == "idle":
+            await withdraw(self.backend, self.inbox, self.thread, SYSTEM)

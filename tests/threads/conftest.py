@@ -1,0 +1,19 @@
+"""The stores on which threads are tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A fresh store."""
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'ringi.db'}"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A fresh SQLite file."""
+    return f"sqlite:///{tmp_path / 'ringi.db'}"
