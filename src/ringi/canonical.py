@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import rfc8785
 from pydantic_core import to_jsonable_python
 
 from ringi.errors import InvalidError
+
+
+PLAIN = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False)
+"""Python's own encoder: many times faster, and right for all values that are plain."""
+ATOMS = frozenset((str, bool, type(None)))
+SAFE = 2**53 - 1
 
 
 def jsonable(value: Any) -> Any:
@@ -19,9 +26,23 @@ def jsonable(value: Any) -> Any:
 def canonical(value: Any) -> bytes:
     """Return the canonical JSON of plain JSON data, or raise `InvalidError`."""
     try:
-        return rfc8785.dumps(value)
+        return PLAIN.encode(value).encode() if is_plain(value) else rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidError.of("", f"not portable JSON: {error}; send such a value as text") from error
+
+
+def is_plain(value: Any) -> bool:
+    """Whether Python's own encoder writes the value as RFC 8785 asks."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind is dict:
+        return all(type(name) is str and name.isascii() for name in value) and all(map(is_plain, value.values()))
+    if kind is list or kind is tuple:
+        return all(map(is_plain, value))
+    if kind is int:
+        return -SAFE <= value <= SAFE
+    return kind is float and 1e-4 <= abs(value) < 1e16 and not value.is_integer()
 
 
 def digest(value: Any) -> str:

@@ -43,6 +43,11 @@ class Task(Generic[T]):
         """
         return self._taken.acquire(blocking=False)
 
+    def give_up(self) -> None:
+        """Refuse the work for good unless it was taken."""
+        if not self.future.done() and self.take():
+            self.future.set_exception(UnavailableError.no_turn(BUSY_SECONDS))
+
     def run(self, connection: sqlite3.Connection) -> None:
         """Do the work unless its caller gave up; an error is kept for the one who asked."""
         if not self.take():
@@ -87,15 +92,14 @@ class Lane:
         """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
         task: Task[T] = Task(work, self._loop.create_future(), needs_turn)
         self._queue.put(task)
+        alarm = self._loop.call_later(BUSY_SECONDS, task.give_up)
         try:
-            await asyncio.wait([task.future], timeout=BUSY_SECONDS)
+            return await task.future
         except asyncio.CancelledError:
             task.take()
-            task.future.cancel()
             raise
-        if not task.future.done() and task.take():
-            raise UnavailableError.no_turn(BUSY_SECONDS)
-        return await task.future
+        finally:
+            alarm.cancel()
 
     async def close(self) -> None:
         """Finish what was queued, then end the thread."""
