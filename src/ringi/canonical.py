@@ -11,7 +11,6 @@ from pydantic_core import to_jsonable_python
 
 from ringi.errors import InvalidError
 
-
 PLAIN = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False)
 """Python's own encoder: many times faster, and right for all values that are plain."""
 ATOMS = frozenset((str, bool, type(None)))
@@ -41,8 +40,8 @@ def is_plain(value: Any) -> bool:
     if kind is list or kind is tuple:
         return all(map(is_plain, value))
     if kind is int:
-        return -SAFE <= value <= SAFE
-    return kind is float and 1e-4 <= abs(value) < 1e16 and not value.is_integer()
+        return bool(-SAFE <= value <= SAFE)
+    return kind is float and bool(1e-4 <= abs(value) < 1e16 and value % 1)
 
 
 def digest(value: Any) -> str:
