@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import Protocol
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -27,6 +28,13 @@ from ringi.server.thread_hub import ThreadHub
 from ringi.server.threads import ThreadRoutes
 
 
+class Group(Protocol):
+    """Some routes that belong together."""
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+
+
 class App:
     """Requests, threads, events and the page over HTTP; `close` it before its platform."""
 
@@ -41,8 +49,9 @@ class App:
         requests = RequestRoutes(platform, door, self._streams)
         session, health = SessionRoutes(door, settings), HealthRoutes(platform, self._streams)
         self.api = bare_api()
-        for group in (requests, events, threads, session, health):
-            self.api.include_router(group.router())
+        groups: tuple[Group, ...] = (requests, events, threads, session, health)
+        for group in groups:
+            group.add_to(self.api)
         self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]
         self._guard = Guard(self.api, settings)
 

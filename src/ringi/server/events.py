@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
@@ -29,11 +29,9 @@ class EventRoutes:
         self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
         self._settings = platform.settings
 
-    def router(self) -> APIRouter:
-        """Return the routes."""
-        router = APIRouter(prefix="/v1", tags=["events"])
-        router.add_api_route("/audit", self.audit, methods=["GET"], **documented("AuditPage"))
-        return router
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        api.add_api_route("/v1/audit", self.audit, methods=["GET"], tags=["events"], **documented("AuditPage"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""

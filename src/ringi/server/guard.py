@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEAD = "ringi.head"
 """In the scope of a GET whose body nobody wants."""
+SEND = "ringi.send"
+"""In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NO_STORE = (b"cache-control", b"no-store")
 POLICY = (
@@ -47,6 +49,7 @@ class Guard:
         reply = Reply(send, is_head=scope["method"] == "HEAD")
         try:
             receive = self._checked(scope, receive)
+            scope[SEND] = send
             if reply.is_head:
                 scope = {**scope, "method": "GET", HEAD: True}
             await self._app(scope, receive, reply)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
-from fastapi import APIRouter
+from fastapi import FastAPI
+from starlette.responses import PlainTextResponse
 from starlette.responses import Response as HttpResponse
 
 from ringi.record import Query
@@ -26,13 +28,12 @@ class HealthRoutes:
     def __init__(self, platform: Platform, streams: Streams) -> None:
         self._platform, self._streams = platform, streams
 
-    def router(self) -> APIRouter:
-        """Return the routes."""
-        router = APIRouter(tags=["health"])
-        for path, endpoint in (("/healthz", self.healthz), ("/readyz", self.readyz)):
-            router.add_api_route(path, endpoint, methods=["GET"], **documented("Health"))
-        router.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=HttpResponse)
-        return router
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, methods=["GET"], tags=["health"])
+        add("/healthz", self.healthz, **documented("Health"))
+        add("/readyz", self.readyz, **documented("Health"))
+        add("/metrics", self.metrics, response_class=PlainTextResponse)
 
     async def healthz(self) -> HttpResponse:
         """Say that the process answers."""

@@ -55,14 +55,23 @@ def described(api: FastAPI) -> dict[str, Any]:
         "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
     }
     document["security"] = [{"token": []}, {"page": []}]
+    for path, operations in document["paths"].items():
+        for operation in operations.values() if "{id}" in path else ():
+            operation["parameters"] = with_id(operation.get("parameters", []))
     document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
     return document
+
+
+def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the parameters of a route with the id in its path."""
+    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    return [id, *(each for each in parameters if each["name"] != "id")]
 
 
 def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:
     """Return the description of one stream of events."""
     text = {"type": "string"}
-    named = [{"name": "id", "in": "path", "required": True, "schema": text}] if "{id}" in path else []
+    named = with_id([]) if "{id}" in path else []
     places = [
         {"name": "Last-Event-ID", "in": "header", "required": False, "schema": text},
         {"name": "after", "in": "query", "required": False, "schema": text},

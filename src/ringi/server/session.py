@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import version
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
@@ -26,15 +27,13 @@ class SessionRoutes:
     def __init__(self, door: Door, settings: ServerSettings) -> None:
         self._door, self._settings = door, settings
 
-    def router(self) -> APIRouter:
-        """Return the routes."""
-        router = APIRouter(prefix="/v1", tags=["session"])
-        add = router.add_api_route
-        add("/session", self.sign_in, methods=["POST"], **documented("Session", body="SignIn"))
-        add("/session", self.show, methods=["GET"], **documented("Session"))
-        add("/session", self.sign_out, methods=["DELETE"], **documented(None, 204))
-        add("/info", self.info, methods=["GET"], **documented("Info"))
-        return router
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["session"])
+        add("/v1/session", self.sign_in, methods=["POST"], **documented("Session", body="SignIn"))
+        add("/v1/session", self.show, methods=["GET"], **documented("Session"))
+        add("/v1/session", self.sign_out, methods=["DELETE"], **documented(None, 204))
+        add("/v1/info", self.info, methods=["GET"], **documented("Info"))
 
     async def sign_in(self, http: HttpRequest) -> HttpResponse:
         """Exchange a token for the page's cookie."""

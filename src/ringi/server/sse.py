@@ -9,14 +9,15 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from typing import Any
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
 from ringi.errors import InvalidError, RingiError
 from ringi.server.auth import Door, Known, Principal
-from ringi.server.guard import HEAD
+from ringi.server.guard import HEAD, SEND
 from ringi.server.platform import ServerSettings
 from ringi.server.refusals import MalformedError, StoppingError, StreamsError
 
@@ -71,7 +72,7 @@ class Connection:
         self._pending.append(chunk)
         self._size += len(chunk)
         if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush())
+            self._flushing = begun(self._flush())
 
     async def write(self, chunk: bytes) -> None:
         """Send as fast as the client reads."""
@@ -82,10 +83,6 @@ class Connection:
         if not self.is_over and self._task:
             self.is_over = True
             self._task.cancel()
-
-    async def start(self) -> None:
-        """Send the head of the response."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
 
     async def finish(self, last: bytes = b"") -> None:
         """Send the end of the response."""
@@ -112,6 +109,9 @@ class Connection:
                 self._pending.clear()
                 self._size = 0
                 await self.write(chunk)
+        except Exception as error:
+            log.info("a stream of %s ends: %s", self.who.name, error)
+            self.end()
         finally:
             self._flushing = None
 
@@ -123,6 +123,37 @@ class Connection:
                 await self.finish(CLOSING)
         except TimeoutError:
             log.info("a reader of %s did not take the end of its stream", self.who.name)
+
+
+class Rest:
+    """What is left of a coroutine that was begun outside a task."""
+
+    __slots__ = ("_blocked_on", "_work")
+
+    def __init__(self, work: Coroutine[Any, None, None], blocked_on: Any) -> None:
+        self._work, self._blocked_on = work, blocked_on
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait for what it stopped at, then go on."""
+        yield self._blocked_on
+        yield from self._work.__await__()
+
+
+def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
+    """Run a coroutine at once as far as it goes without waiting; return the task of the rest, if there is any.
+
+    A task for every event and reader would cost half as much again as sending does.
+    """
+    try:
+        blocked_on = work.send(None)
+    except StopIteration:
+        return None
+    return asyncio.create_task(finished(Rest(work, blocked_on)))
+
+
+async def finished(rest: Rest) -> None:
+    """Wait for the rest of a coroutine."""
+    await rest
 
 
 class Streams:
@@ -218,10 +249,10 @@ class EventStream:
         """Stream until one side has enough."""
         known = self._door.entry(scope)
         feed, leave = await self._opened(scope, known.principal)
-        connection = self._streams.connection(send, known)
+        connection = self._streams.connection(scope[SEND], known)
         feeding: asyncio.Task[None] | None = None
         try:
-            await connection.start()
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             if scope.get(HEAD):
                 await connection.finish()
                 return

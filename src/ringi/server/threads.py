@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
@@ -44,16 +45,14 @@ class ThreadRoutes:
         self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
         self._settings = platform.settings
 
-    def router(self) -> APIRouter:
-        """Return the routes."""
-        router = APIRouter(prefix="/v1", tags=["threads"])
-        add = router.add_api_route
-        add("/agents", self.agents, methods=["GET"], **documented("AgentPage"))
-        add("/threads", self.find, methods=["GET"], **documented("ThreadPage"))
-        add("/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
-        add("/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
-        add("/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread"))
-        return router
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["threads"])
+        add("/v1/agents", self.agents, methods=["GET"], **documented("AgentPage"))
+        add("/v1/threads", self.find, methods=["GET"], **documented("ThreadPage"))
+        add("/v1/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
+        add("/v1/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
+        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
