@@ -39,3 +39,4 @@ CREATE TABLE jobs (
   run_at INTEGER NOT NULL, claimed_by TEXT, claimed_until INTEGER
 );
 CREATE INDEX jobs_next ON jobs (run_at);
+CREATE INDEX jobs_by_lane ON jobs (lane);
