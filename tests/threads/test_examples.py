@@ -9,6 +9,8 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
+from tests.threads.world import World, at_work, checked, of_type, opened, until, working
+
 from ringi import Action
 from ringi.errors import InvalidError, NotAuthorisedError, NotFoundError, ThreadBusyError
 from ringi.examples import two_questions
@@ -16,7 +18,6 @@ from ringi.inbox import utc_now
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
 from ringi.threads.agent import Agent
-from tests.threads.world import World, at_work, checked, of_type, opened, until, working
 
 REFUND = {"order": 1182, "amount": 40}
 

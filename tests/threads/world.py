@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from ag_ui.core import Event as AguiEvent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from pydantic import TypeAdapter
+
 from ringi import examples
 from ringi.audit import verify
 from ringi.connect import Backend, Notify, inbox_on, open_backend
@@ -26,7 +27,7 @@ from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
 T = TypeVar("T")
-LIMIT = 30.0
+LIMIT = 15.0
 AGUI: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 
 
@@ -127,12 +128,12 @@ async def opened(
 async def working(*worlds: World) -> AsyncIterator[None]:
     """Let each of them work until the block ends."""
     stop = asyncio.Event()
-    async with AsyncExitStack() as stack:
-        group = await stack.enter_async_context(asyncio.TaskGroup())
-        for world in worlds:
-            group.create_task(world.runner.work(stop))
-        stack.callback(stop.set)
+    tasks = [asyncio.create_task(world.runner.work(stop)) for world in worlds]
+    try:
         yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks)
 
 
 @asynccontextmanager

@@ -133,7 +133,10 @@ class Turn:
         for request in [*stuck, *await ended_requests(self._backend, self._lease.thread)]:
             await self._inbox.mark_attention(request.id, why)
         await self._hold.mark(why)
-        return await self._park(place, pending)
+        if pending:
+            return await self._park(place, pending)
+        await self._hold.fail(why, "attention")
+        return False
 
     def _answers(self, questions: Sequence[Question], requests: Sequence[Request]) -> dict[str, Any]:
         ended = {q.interrupt_id: resume_value(q, r) for q, r in zip(questions, requests, strict=True) if r.is_final}

@@ -1,0 +1,300 @@
+"""Holding a thread: one worker at a time, the newest wins, and trouble short of the lease loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.graph import END, START, StateGraph
+from tests.threads.test_stream import Log
+from tests.threads.world import World, at_work, checked, of_type, opened, until, working
+
+from ringi.backends.memory.store import MemoryStore
+from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError
+from ringi.inbox import change, utc_now
+from ringi.integrations.langgraph import ask
+from ringi.notifier import Wakeup
+from ringi.record import Event, Key, Record
+from ringi.stream import StreamItem
+from ringi.thread import Run, Thread
+from ringi.threads import lease as leases
+from ringi.threads.agent import Agent
+from ringi.threads.lease import leased
+
+R = TypeVar("R", bound=Record)
+KEY = Key("default", "t1")
+
+
+class ShakyStore(MemoryStore):
+    """A store that can be out of reach."""
+
+    is_away = False
+    refused = 0
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        self._check()
+        await super().put(record, event)
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        self._check()
+        return await super().get(kind, tenant, id)
+
+    def _check(self) -> None:
+        if self.is_away:
+            self.refused += 1
+            raise UnavailableError("away")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.6)
+
+
+async def begun(store: MemoryStore) -> None:
+    await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
+
+
+async def pause(seconds: float) -> None:
+    """Let that much time pass: it is time itself that is tested."""
+    await Wakeup().wait(seconds)
+
+
+async def test_a_thread_is_held_by_one_at_a_time() -> None:
+    store = MemoryStore()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one"):
+        with pytest.raises(ThreadBusyError):
+            async with leased(store, utc_now, KEY, "two"):
+                pytest.fail("two hold it")
+
+
+async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
+    store = MemoryStore()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one") as lease:
+        first = lease.thread.lease_until
+        assert first
+        await until(lambda: is_later(store, first + timedelta(seconds=1)), "the lease is renewed")
+        assert (await store.get(Thread, *KEY)).fence == lease.fence
+
+
+async def is_later(store: MemoryStore, at: Any) -> bool:
+    until = (await store.get(Thread, *KEY)).lease_until
+    return until is not None and until > at
+
+
+async def test_a_renewal_writes_no_event() -> None:
+    store = MemoryStore()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one") as lease:
+        before = len(await store.events())
+        await lease.renew()
+        assert len(await store.events()) == before
+
+
+async def test_a_store_that_is_away_for_less_than_the_lease_loses_nothing() -> None:
+    store = ShakyStore()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one") as lease:
+        store.is_away = True
+        await until(lambda: refusals(store, 1), "a renewal fails")
+        store.is_away = False
+        await pause(0.7)
+        assert (await store.get(Thread, *KEY)).fence == lease.fence
+
+
+async def refusals(store: ShakyStore, count: int) -> bool:
+    return store.refused >= count
+
+
+async def test_a_store_that_is_away_for_longer_stops_the_work() -> None:
+    store = ShakyStore()
+    await begun(store)
+    with pytest.raises(FenceError):
+        async with leased(store, utc_now, KEY, "one"):
+            store.is_away = True
+            await asyncio.wait_for(asyncio.Event().wait(), 20)
+
+
+async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
+    store = MemoryStore()
+    await begun(store)
+    later = utc_now() + timedelta(hours=1)
+    with pytest.raises(FenceError):
+        async with leased(store, utc_now, KEY, "one"):
+            await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
+            await asyncio.wait_for(asyncio.Event().wait(), 20)
+    assert (await store.get(Thread, *KEY)).owner == "two"
+
+
+async def test_a_cancel_from_outside_is_no_lost_lease() -> None:
+    store = MemoryStore()
+    await begun(store)
+
+    async def hold() -> None:
+        async with leased(store, utc_now, KEY, "one"):
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(hold())
+    await pause(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_checkpoint_under_an_old_fence_is_refused(url: str) -> None:
+    async with opened(url) as world:
+        await world.start("refund", {"order": 1, "amount": 2})
+        config: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
+
+        async def put(fence: int) -> None:
+            saver = world.backend.savers(KEY, fence)
+            saved = await saver.aput(config, empty_checkpoint(), {}, {})
+            await saver.aput_writes(saved, [("channel", 1)], "task")
+
+        await put(0)
+        await change(world.backend.store, Thread, KEY, lambda t: t.acquired("two", utc_now(), timedelta(hours=1)))
+        await put(1)
+        for fence in (0, 2):
+            with pytest.raises(FenceError):
+                await put(fence)
+        saver = world.backend.savers(KEY, 0)
+        assert len([found async for found in saver.alist(config)]) == 2
+
+
+async def test_a_checkpoint_of_a_thread_that_is_not_there_is_refused(url: str) -> None:
+    async with opened(url) as world:
+        config: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
+        with pytest.raises((FenceError, NotFoundError)):
+            await world.backend.savers(KEY, 1).aput(config, empty_checkpoint(), {}, {})
+
+
+async def test_a_refused_checkpoint_leaves_its_neighbours_in_the_group_alone(file: str) -> None:
+    async with opened(file) as world:
+        threads = [f"t{n}" for n in range(20)]
+        for id in threads:
+            await world.start("two_questions", {}, id)
+
+        async def put(id: str, fence: int) -> None:
+            config: Any = {"configurable": {"thread_id": id, "checkpoint_ns": ""}}
+            await world.backend.savers(Key("default", id), fence).aput(config, empty_checkpoint(), {}, {})
+
+        puts = [put(id, n % 2) for n, id in enumerate(threads)]
+        results = await asyncio.gather(*puts, return_exceptions=True)
+        assert [isinstance(result, FenceError) for result in results] == [bool(n % 2) for n in range(20)]
+        for n, id in enumerate(threads):
+            config: Any = {"configurable": {"thread_id": id}}
+            assert bool(await world.backend.savers(Key("default", id), 0).aget_tuple(config)) == (n % 2 == 0)
+
+
+async def test_two_workers_run_a_thread_one_at_a_time(file: str) -> None:
+    inside: list[str] = []
+    most = 0
+
+    async def work(state: Log) -> Log:
+        nonlocal most
+        inside.append("x")
+        most = max(most, len(inside))
+        await pause(0.02)
+        inside.pop()
+        return {"log": [str(ask("go on?").status)]}
+
+    graph = StateGraph(Log)
+    graph.add_node("work", work)
+    graph.add_edge(START, "work")
+    graph.add_edge("work", END)
+    agent = Agent("work", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    async with opened(file, [agent]) as one, opened(file, [agent]) as two, working(one, two):
+        await one.run("work", {})
+        await one.answer(await one.one(), "respond", message="yes")
+        assert most == 1
+        assert len(await one.asked()) == 1
+        checked(await one.items())
+
+
+async def test_two_workers_share_many_threads(file: str) -> None:
+    async with opened(file) as one, opened(file) as two, working(one, two):
+        ids = [f"t{n}" for n in range(12)]
+        await asyncio.gather(*(one.start("two_questions", {}, id) for id in ids))
+        for id in ids:
+            await one.rest(id)
+        asked = [request for id in ids for request in await one.pending(id)]
+        assert len(asked) == 24
+        await asyncio.gather(*(two.respond(request, "respond", message="x") for request in asked))
+        for id in ids:
+            assert (await one.rest(id)).status == "done"
+            checked(await one.items(id))
+        await one.verified()
+
+
+class Stalls:
+    """A node that stands still the first time until it is let go."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.begun, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, state: Log) -> Log:
+        self.runs += 1
+        if self.runs == 1:
+            self.begun.set()
+            await asyncio.wait_for(self.let_go.wait(), 20)
+        return {"log": [f"run {self.runs}"]}
+
+    @property
+    def agent(self) -> Agent:
+        graph = StateGraph(Log)
+        graph.add_node("stalls", self.__call__)
+        graph.add_edge(START, "stalls")
+        graph.add_edge("stalls", END)
+        return Agent("stalls", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+
+
+async def seize(world: World) -> Thread:
+    """Take a thread from its worker, as happens after the lease of one that stands still."""
+    later = utc_now() + timedelta(hours=1)
+    _, thread = await change(
+        world.backend.store, Thread, KEY, lambda t: t.acquired("newer", later, timedelta(seconds=-3599))
+    )
+    return thread
+
+
+async def test_a_worker_that_lost_its_thread_neither_commits_nor_speaks(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 60.0)
+    stalls = Stalls()
+    async with at_work(url, [stalls.agent]) as world:
+        await world.start("stalls", {})
+        await asyncio.wait_for(stalls.begun.wait(), 20)
+        taken = await seize(world)
+        await world.backend.stream.append(KEY, [], fence=taken.fence)
+        before = await world.items()
+        stalls.let_go.set()
+        thread = await world.rest()
+        assert (thread.status, thread.fence) == ("done", taken.fence + 1)
+        assert stalls.runs == 2
+        assert thread.values == {"log": ["run 2"]}
+        items = await world.items()
+        checked(items)
+        assert items[: len(before)] == before
+        assert len(of_type(items, "RUN_STARTED")) == 1
+
+
+async def test_a_store_in_trouble_does_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened("memory://") as world, working(world):
+        append, failures = world.backend.stream.append, iter([UnavailableError("busy"), UnavailableError("busy")])
+
+        async def shaky(key: Key, items: list[StreamItem], *, fence: int) -> int:
+            error = next(failures, None) if items else None
+            if error:
+                raise error
+            return await append(key, items, fence=fence)
+
+        monkeypatch.setattr(world.backend.stream, "append", shaky)
+        thread = await world.run("refund", {"order": 1, "amount": 2})
+        assert thread.status == "interrupted"
+        assert len(await world.texts()) == 1
