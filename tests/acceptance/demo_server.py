@@ -68,7 +68,8 @@ class DemoServer:
 
     def wait_for_death(self, seconds: float = 30) -> None:
         """Return once it has died of a fail-point."""
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         self._process.wait(seconds)
         self._process.stdout.close()
 
@@ -103,14 +104,16 @@ class DemoServer:
             self.kill()
 
     def _end(self, number: signal.Signals) -> int:
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         self._process.send_signal(number)
         code = self._process.wait(20)
         self._process.stdout.close()
         return code
 
     def _first_line(self) -> bytes:
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         ready, _, _ = select.select([self._process.stdout], [], [], START_SECONDS)
         line = self._process.stdout.readline() if ready else b""
         assert line, f"the server said nothing:\n{(self.folder / 'log').read_text()}"

@@ -54,6 +54,6 @@ class ScriptedModel(BaseChatModel):
     def _chunks(self, messages: Sequence[BaseMessage]) -> list[ChatGenerationChunk]:
         answer = self._answer(messages)
         words = re.findall(r"\S+\s*|\s+", answer.text) or [""]
-        chunks = [AIMessageChunk(word) for word in words[:-1]]
-        last = AIMessageChunk(words[-1], tool_calls=answer.tool_calls, chunk_position="last")
+        chunks = [AIMessageChunk(content=word) for word in words[:-1]]
+        last = AIMessageChunk(content=words[-1], tool_calls=answer.tool_calls, chunk_position="last")
         return [ChatGenerationChunk(message=chunk) for chunk in [*chunks, last]]
