@@ -1,0 +1,65 @@
+"""Measure Ringi against floors and peers: `python -m benchmarks [NAME …]`.
+
+Each bench runs in a process of its own, within a limit. A slow machine is no failure: the exit
+code is 0 unless something broke.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import multiprocessing
+import os
+import platform
+import sqlite3
+import sys
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+
+from benchmarks.measure import Row, table
+from benchmarks.suite import BENCHES, run
+
+PACKAGES = ("ringi", "pydantic", "fastapi", "starlette", "uvicorn", "uvloop", "langgraph", "aiosqlite")
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"no bench {', '.join(unknown)}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    broken: list[str] = []
+    print(environment(), flush=True)
+    for name in names or BENCHES:
+        try:
+            rows += measured(name)
+        except Exception:
+            traceback.print_exc()
+            broken.append(name)
+    if len(names) != 1:
+        print(f"\n{table(rows)}")
+    if broken:
+        print(f"\nbroken: {', '.join(broken)}")
+    return 1 if broken else 0
+
+
+def measured(name: str) -> list[Row]:
+    """Run one bench in a process of its own and show its rows."""
+    began = time.monotonic()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        rows = pool.submit(run, name).result()
+    print(f"\n{name}: {time.monotonic() - began:.0f} s\n{table(rows)}", flush=True)
+    return rows
+
+
+def environment() -> str:
+    """Say on what this was measured."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load {load}"
+    return f"{time.strftime('%Y-%m-%d')}, {machine}\nPython {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {versions}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""Answers over HTTP, beside a bare FastAPI endpoint that stores as much as durably."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+
+from benchmarks.client import Caller
+from benchmarks.inboxes import CALLERS, ask_many, sqlite_inbox
+from benchmarks.measure import Row, folder
+from benchmarks.serving import Served, served
+from benchmarks.writes import stored_text
+from ringi.request import Request
+
+ROUNDS = 5
+ANSWERS = 1_500
+
+
+async def respond() -> list[Row]:
+    """Calls a second of `POST …/respond` at 64 connections."""
+    floors: list[float] = []
+    ours: list[float] = []
+    floor_costs: list[float] = []
+    our_costs: list[float] = []
+    with folder() as path:
+        async with sqlite_inbox(path / "ringi.db") as inbox:
+            (path / "row.txt").write_text(await stored_text(inbox))
+            with served("bare", path) as bare, served("ringi", path) as ringi:
+                for _ in range(ROUNDS):
+                    requests = await ask_many(inbox, ANSWERS)
+                    await asyncio.sleep(0.3)
+                    pace, cost = await calls_a_second(bare, requests, "/rows/{}")
+                    floors.append(pace)
+                    floor_costs.append(cost)
+                    pace, cost = await calls_a_second(ringi, requests, "/v1/requests/{}/respond")
+                    ours.append(pace)
+                    our_costs.append(cost)
+    what = f"HTTP respond, {CALLERS} connections"
+    return [
+        Row(f"{what}, against a bare FastAPI insert", "1/s", ours, floors, at_least=0.5),
+        Row(f"{what}, server CPU a call", "µs", our_costs, floor_costs),
+    ]
+
+
+async def calls_a_second(server: Served, requests: list[Request], path: str) -> tuple[float, float]:
+    """Return the calls a second, and the server's processor microseconds for each."""
+    left = iter(requests)
+
+    async def answer_some(caller: Caller) -> None:
+        for request in left:
+            body = {"decision": "approve", "digest": request.digest}
+            status, reply = await caller.post(path.format(request.id), body)
+            if status != 200:
+                raise RuntimeError(f"status {status}: {reply[:300]!r}")
+
+    async with AsyncExitStack() as stack:
+        callers = [await stack.enter_async_context(Caller(server)) for _ in range(CALLERS)]
+        cpu, began = server.processor_seconds(), time.perf_counter()
+        await asyncio.gather(*map(answer_some, callers))
+        took = time.perf_counter() - began
+    return len(requests) / took, (server.processor_seconds() - cpu) / len(requests) * 1e6

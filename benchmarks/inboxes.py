@@ -1,0 +1,50 @@
+"""Questions and answers as the benchmarks make them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from ringi.ask import Action
+from ringi.connect import inbox_on, open_backend
+from ringi.inbox import Inbox
+from ringi.request import Request
+
+CALLERS = 64
+POLL = 0.5
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@asynccontextmanager
+async def sqlite_inbox(path: Path) -> AsyncIterator[Inbox]:
+    async with open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+        yield inbox
+
+
+async def ask(inbox: Inbox, n: int = 0) -> Request:
+    action = Action("refund", {"order": n, "amount": 40.5, "currency": "EUR", "why": "nine days late"})
+    return await inbox.ask(f"Refund order {n}?", description="The customer wrote twice.", action=action)
+
+
+async def ask_many(inbox: Inbox, count: int) -> list[Request]:
+    return await spread(range(count), lambda n: ask(inbox, n))
+
+
+async def approve(inbox: Inbox, request: Request) -> Request:
+    return await inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+
+
+async def spread(items: Iterable[T], call: Callable[[T], Awaitable[R]], callers: int = CALLERS) -> list[R]:
+    """Call for each item, so many at a time, and return the results."""
+    left, results = iter(items), []
+
+    async def caller() -> None:
+        for item in left:
+            results.append(await call(item))  # noqa: PERF401
+
+    await asyncio.gather(*(caller() for _ in range(callers)))
+    return results

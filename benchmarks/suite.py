@@ -1,0 +1,34 @@
+"""The benches by name, each run within a limit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from benchmarks import http, peers, sse, tokens, wakes, writes
+from benchmarks.measure import Row
+
+Bench = Callable[[], Awaitable[list[Row]]]
+BENCHES: dict[str, Bench] = {
+    "wake": wakes.in_process,
+    "waits": wakes.thousand_waits,
+    "many": wakes.ten_thousand_waits,
+    "respond": writes.respond,
+    "processes": writes.three_processes,
+    "across": writes.across_processes,
+    "http": http.respond,
+    "sse": sse.delivery,
+    "tokens": tokens.hundred_threads,
+    "peers": peers.answer_to_node,
+}
+LIMIT_SECONDS = 100.0
+
+
+def run(name: str) -> list[Row]:
+    """Run one bench on a loop of its own."""
+    return asyncio.run(_limited(BENCHES[name]))
+
+
+async def _limited(bench: Bench) -> list[Row]:
+    async with asyncio.timeout(LIMIT_SECONDS):
+        return await bench()

@@ -1,0 +1,151 @@
+"""Durable writes: of one process, of three on one file, and how one process hears of another's."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+
+from benchmarks.inboxes import CALLERS, approve, ask, ask_many, spread, sqlite_inbox
+from benchmarks.measure import Row, folder, percentile
+from ringi.inbox import Inbox
+from ringi.request import Request
+
+ROUNDS = 5
+ANSWERS = 2_000
+BUSY_SECONDS = 4.0
+BUSY_CALLERS = 4
+PASSED_ON = 60
+
+
+async def respond() -> list[Row]:
+    """Answers a second at 64 callers, beside one-row transactions of aiosqlite at the same durability."""
+    floors, ours = [], []
+    with folder() as path:
+        async with sqlite_inbox(path / "ringi.db") as inbox:
+            text = await stored_text(inbox)
+            for n in range(ROUNDS):
+                floors.append(await one_row_transactions(path / f"floor-{n}.db", text))
+                ours.append(await answers_a_second(inbox))
+    return [Row(f"respond, {CALLERS} callers, against aiosqlite's one-row transactions", "1/s", ours, floors, at_least=2)]
+
+
+async def stored_text(inbox: Inbox) -> str:
+    """Return as many bytes as one answer stores: the record and its event."""
+    request = await approve(inbox, await ask(inbox))
+    event = (await inbox.events(request_id=request.id))[-1]
+    return request.model_dump_json() + event.model_dump_json()
+
+
+async def one_row_transactions(path: Path, text: str) -> float:
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        await connection.execute("PRAGMA journal_mode = WAL")
+        await connection.execute("PRAGMA synchronous = FULL")
+        await connection.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)")
+
+        async def insert(n: int) -> None:
+            await connection.execute("INSERT INTO rows VALUES (?, ?)", (n, text))
+
+        began = time.perf_counter()
+        await spread(range(ANSWERS), insert)
+        return ANSWERS / (time.perf_counter() - began)
+
+
+async def answers_a_second(inbox: Inbox) -> float:
+    requests = await ask_many(inbox, ANSWERS)
+    began = time.perf_counter()
+    await spread(requests, partial(approve, inbox))
+    return ANSWERS / (time.perf_counter() - began)
+
+
+async def three_processes() -> list[Row]:
+    """Three processes that answer as fast as they can, on one file: how long the unlucky wait."""
+    asks: list[float] = []
+    answers: list[float] = []
+    for _ in range(3):
+        with folder() as path:
+            times = await in_processes(3, busy, path / "busy.db")
+        asks += [tail([t for each in times for t in each[0]])]
+        answers += [tail([t for each in times for t in each[1]])]
+    what = "three busy processes on one file, p99 ÷ median"
+    return [
+        Row(f"{what}, ask (put)", "×", asks, at_most=10),
+        Row(f"{what}, respond", "×", answers, at_most=10),
+    ]
+
+
+def tail(times: list[float]) -> float:
+    return percentile(times, 99) / percentile(times, 50)
+
+
+async def in_processes(count: int, work: Callable[[Path], Any], path: Path) -> list[Any]:
+    async with sqlite_inbox(path):
+        pass
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(*(loop.run_in_executor(pool, work, path) for _ in range(count)))
+
+
+def busy(path: Path) -> tuple[list[float], list[float]]:
+    return asyncio.run(ask_and_answer(path))
+
+
+async def ask_and_answer(path: Path) -> tuple[list[float], list[float]]:
+    asks: list[float] = []
+    answers: list[float] = []
+    async with sqlite_inbox(path) as inbox:
+        ends_at = time.monotonic() + BUSY_SECONDS
+
+        async def caller() -> None:
+            while time.monotonic() < ends_at:
+                began = time.perf_counter()
+                request = await ask(inbox)
+                between = time.perf_counter()
+                await approve(inbox, request)
+                answers.append(time.perf_counter() - between)
+                asks.append(between - began)
+
+        await asyncio.gather(*(caller() for _ in range(BUSY_CALLERS)))
+    return asks, answers
+
+
+async def across_processes() -> list[Row]:
+    """From an answer acknowledged in another process to the waiter here."""
+    with folder() as path:
+        async with sqlite_inbox(path / "across.db") as inbox:
+            requests = await ask_many(inbox, PASSED_ON)
+            awake: dict[str, float] = {}
+
+            async def wait(request: Request) -> None:
+                await inbox.wait(request.id, timeout=60)
+                awake[request.id] = time.time()
+
+            waits = [asyncio.create_task(wait(request)) for request in requests]
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+                loop = asyncio.get_running_loop()
+                told = await loop.run_in_executor(pool, answer_slowly, path / "across.db", requests)
+            await asyncio.gather(*waits)
+    times = [(awake[id] - at) * 1e3 for id, at in told.items()]
+    what = "answered in another process (poll interval 0.5 s) → awake"
+    return [Row(f"{what}, p{p}", "ms", [percentile(times, p)], at_most=most) for p, most in ((50, None), (99, 500.0))]
+
+
+def answer_slowly(path: Path, requests: list[Request]) -> dict[str, float]:
+    return asyncio.run(answer_one_by_one(path, requests))
+
+
+async def answer_one_by_one(path: Path, requests: list[Request]) -> dict[str, float]:
+    told: dict[str, float] = {}
+    async with sqlite_inbox(path) as inbox:
+        for request in requests:
+            await approve(inbox, request)
+            told[request.id] = time.time()
+            await asyncio.sleep(0.083)  # Out of step with the looks of the other process.
+    return told
