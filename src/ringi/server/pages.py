@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.responses import FileResponse
@@ -47,6 +50,11 @@ class PageRoutes:
 
 class Assets(StaticFiles):
     """Files whose names change with their content."""
+
+    async def check_config(self) -> None:
+        """Find nothing where nothing was built."""
+        if not await to_thread.run_sync(os.path.isdir, str(self.directory)):
+            raise HTTPException(404, "no such file")
 
     async def get_response(self, path: str, scope: Scope) -> HttpResponse:
         """Return a file that a browser may keep for ever."""

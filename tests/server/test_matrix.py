@@ -1,0 +1,196 @@
+"""Every route, for every role, on what is theirs, another's, another tenant's, and nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from tests.server.world import World, open_world, until
+
+from ringi.record import Query
+from ringi.thread import Thread
+
+ROLES = ("agent", "person", "admin")
+OWNERS = ("own", "other", "elsewhere", "random")
+HIDDEN = "hidden"
+"""The very bytes that a random id gets."""
+
+
+class Row(NamedTuple):
+    """What a route answers: for each role, to each owner; None where owners do not matter."""
+
+    agent: Any
+    person: Any
+    admin: Any
+    body: dict[str, Any] | None = None
+
+
+def owned(own: int, other: int | str, elsewhere: int | str = HIDDEN) -> dict[str, Any]:
+    return {"own": own, "other": other, "elsewhere": elsewhere, "random": 404}
+
+
+def never(status: int) -> dict[str, Any]:
+    return dict.fromkeys(OWNERS, status)
+
+
+ANSWER = {"decision": "respond", "message": "yes", "digest": "?"}
+NEW_RUN = {"agent": "two_questions", "input": {}}
+READ = Row(owned(200, HIDDEN), owned(200, HIDDEN), owned(200, 200))
+DECIDE = owned(200, HIDDEN)
+SAME = dict.fromkeys(ROLES, 200)
+REQUESTS = {
+    ("GET", "/v1/requests/{id}"): READ,
+    ("POST", "/v1/requests/{id}/respond"): Row(never(403), DECIDE, owned(200, 200), ANSWER),
+    ("POST", "/v1/requests/{id}/claim"): Row(never(403), DECIDE, owned(200, 200), {}),
+    ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
+    ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
+    ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
+    ("GET", "/v1/requests/{id}/events"): READ,
+    ("GET", "/v1/audit?request_id={id}"): READ,
+}
+THREADS = {
+    ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
+    ("GET", "/v1/threads/{id}/stream"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
+    ("POST", "/v1/threads/{id}/cancel"): Row(owned(200, HIDDEN), owned(200, 403), owned(200, 200), {}),
+    ("POST", "/v1/threads/{id}/runs"): Row(
+        {"own": 409, "other": 404, "elsewhere": 202, "random": 202},
+        {"own": 409, "other": 409, "elsewhere": 202, "random": 202},
+        {"own": 409, "other": 409, "elsewhere": 202, "random": 202},
+        NEW_RUN,
+    ),
+}
+PLAIN = {
+    ("POST", "/v1/requests"): Row(201, 201, 201, {"title": "Go?"}),
+    ("GET", "/v1/requests"): Row(200, 200, 200),
+    ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
+    ("GET", "/v1/events"): Row(200, 200, 200),
+    ("GET", "/v1/audit"): Row(200, 200, 200),
+    ("GET", "/v1/agents"): Row(200, 200, 200),
+    ("GET", "/v1/threads"): Row(200, 200, 200),
+    ("GET", "/v1/info"): Row(200, 200, 200),
+    ("GET", "/v1/session"): Row(200, 200, 200),
+    ("POST", "/v1/session"): Row(401, 401, 401, {"token": "none"}),
+    ("DELETE", "/v1/session"): Row(204, 204, 204),
+}
+PUBLIC = {
+    ("GET", path)
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/r/{id}", "/threads", "/t/{id}", "/assets")
+} | {("GET", "/{name}.svg")}
+NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
+ROWS = REQUESTS | THREADS | PLAIN
+
+
+def routes_of(world: World) -> set[tuple[str, str]]:
+    found = set()
+    for route in world.app.routes:
+        methods = getattr(route, "methods", None) or {"GET"}
+        found |= {(method, str(getattr(route, "path", route))) for method in methods - {"HEAD", "OPTIONS"}}
+    return found
+
+
+def test_the_matrix_has_a_row_for_every_route(world: World) -> None:
+    rows = {(method, path.partition("?")[0]) for method, path in ROWS} | PUBLIC
+    assert routes_of(world) == rows
+
+
+@pytest.fixture
+async def peopled(store_url: str) -> AsyncIterator[World]:
+    """For each role a request and a thread of its own; the others', and another tenant's."""
+    async with open_world(store_url) as world:
+        for tenant in ("default", "elsewhere"):
+            for name in (*ROLES, "stranger"):
+                is_persons = name == "person"
+                who = {"by": "somebody" if is_persons else name, "assignee": "person" if is_persons else "nobody"}
+                await world.asked(tenant=tenant, id=f"{tenant}-{name}", **who)
+                await world.runner.start(tenant, f"{tenant}-{name}", "two_questions", {}, by=name)
+        yield world
+
+
+def id_of(owner: str, role: str) -> str:
+    return {"own": f"default-{role}", "other": "default-stranger", "elsewhere": f"elsewhere-{role}"}.get(
+        owner, f"never-was-{role}"
+    )
+
+
+@pytest.mark.parametrize(("method", "path"), REQUESTS | THREADS, ids=lambda part: part)
+async def test_a_route_answers_by_role_and_owner(peopled: World, method: str, path: str) -> None:
+    row = ROWS[method, path]
+    for role in ROLES:
+        for owner in OWNERS:
+            id, expected = id_of(owner, role), getattr(row, role)[owner]
+            reply = await call(peopled, method, path, row, role, id)
+            if expected == HIDDEN:
+                await assert_hidden(peopled, method, path, role, id, reply)
+            else:
+                assert reply.status_code == expected, (role, owner, reply.text)
+
+
+async def assert_hidden(world: World, method: str, path: str, role: str, id: str, reply: httpx.Response) -> None:
+    nowhere = await call(world, method, path, ROWS[method, path], role, "never-was")
+    assert (reply.status_code, nowhere.status_code) == (404, 404), (role, id, reply.text)
+    assert reply.content == nowhere.content.replace(b"never-was", id.encode())
+    assert dict(reply.headers) | {"content-length": ""} == dict(nowhere.headers) | {"content-length": ""}
+
+
+async def call(world: World, method: str, path: str, row: Row, role: str, id: str) -> httpx.Response:
+    client = world.client(role, role)
+    body = dict(row.body) if row.body is not None else None
+    if body and "digest" in body:
+        known = await world.client("admin", "root", id.partition("-")[0]).get(f"/v1/requests/{id}")
+        body["digest"] = known.json().get("digest", "?")
+    # A stream would not end here; HEAD asks the same and ends.
+    is_stream = path.endswith(("/events", "/stream"))
+    if is_stream:
+        reply = await client.head(path.format(id=id))
+        return reply if reply.status_code == 200 else await client.get(path.format(id=id))
+    return await client.request(method, path.format(id=id), json=body)
+
+
+@pytest.mark.parametrize(("method", "path"), PLAIN, ids=lambda part: part)
+async def test_a_route_without_an_owner_answers_by_role(world: World, method: str, path: str) -> None:
+    row = PLAIN[method, path]
+    for role in ROLES:
+        reply = await call(world, method, path, row, role, "")
+        assert reply.status_code == getattr(row, role), (role, reply.text)
+
+
+async def test_nothing_is_answered_without_a_token(world: World) -> None:
+    for method, path in sorted(set(ROWS) - NEEDS_NO_TOKEN):
+        reply = await world.stranger().request(method, path.format(id="some"), json=ROWS[method, path].body)
+        assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (method, path)
+        assert reply.headers["www-authenticate"] == "Bearer"
+
+
+async def test_lists_hold_only_what_single_reads_would_show(peopled: World) -> None:
+    for role in ROLES:
+        client = peopled.client(role, role)
+        for kind in ("requests", "threads"):
+            listed = [item["id"] for item in (await client.get(f"/v1/{kind}?limit=200")).json()["items"]]
+            assert listed
+            assert all([(await client.get(f"/v1/{kind}/{id}")).status_code == 200 for id in listed])
+            assert not [id for id in listed if id.startswith("elsewhere")]
+        audited = (await client.get("/v1/audit?limit=200")).json()["items"]
+        assert not [event for event in audited if event["record_id"].startswith("elsewhere")]
+        seen = {event["record_id"] for event in audited if event["record"] == "request"}
+        assert all([(await client.get(f"/v1/requests/{id}")).status_code == 200 for id in seen])
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_reading_everything_changes_nothing(peopled: World, method: str) -> None:
+    store = peopled.backend.store
+
+    async def is_quiet() -> bool:
+        return {thread.status for thread in await store.find(Thread, Query(limit=100))} == {"interrupted"}
+
+    await until(is_quiet)
+    before = await store.events("", 1_000)
+    admin = peopled.client("admin", "admin")
+    for _, path in sorted(routes_of(peopled) | set(ROWS)):
+        is_stream = path.endswith(("/events", "/stream"))
+        reply = await admin.request("HEAD" if is_stream else method, path.format(id="default-admin", name="stamp"))
+        assert reply.status_code < 500 or reply.status_code == 503
+        if method == "HEAD":
+            assert reply.content == b""
+    assert await store.events("", 1_000) == before

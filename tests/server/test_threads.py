@@ -1,0 +1,125 @@
+"""Threads over HTTP: run an agent, watch it, stop it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.server.world import World, until
+
+RUN = {"agent": "two_questions", "input": {}}
+
+
+async def shown(world: World, status: str) -> Any:
+    found: dict[str, Any] = {}
+
+    async def holds() -> bool:
+        found.update((await world.client().get("/v1/threads/t1")).json())
+        return bool(found["status"] == status)
+
+    await until(holds)
+    return found
+
+
+async def test_an_agent_runs_asks_and_ends(world: World) -> None:
+    client = world.client()
+    started = await client.post("/v1/threads/t1/runs", json=RUN)
+    assert (started.status_code, started.json()["thread_id"]) == (202, "t1")
+    thread = await shown(world, "interrupted")
+    assert set(thread) == {
+        "id", "agent", "status", "run_id", "values", "pending", "error", "attention", "created_at", "updated_at",
+    }  # fmt: skip
+    assert thread["run_id"] == started.json()["run_id"]
+    assert len(thread["pending"]) == 2
+    for request in thread["pending"]:
+        assert request == (await client.get(f"/v1/requests/{request['id']}")).json()
+        answer = {"decision": "respond", "message": "blue", "digest": request["digest"]}
+        await client.post(f"/v1/requests/{request['id']}/respond", json=answer)
+    done = await shown(world, "done")
+    assert done["values"] == {"answers": {"colour": "blue", "city": "blue"}}
+    assert (done["pending"], done["error"]) == ([], None)
+
+
+async def test_a_busy_thread_takes_no_new_input(world: World) -> None:
+    await world.client().post("/v1/threads/t1/runs", json=RUN)
+    reply = await world.client().post("/v1/threads/t1/runs", json=RUN)
+    assert (reply.status_code, reply.json()["code"]) == (409, "busy")
+
+
+async def test_a_cancelled_thread_is_idle_and_its_requests_are_withdrawn(world: World) -> None:
+    client = world.client()
+    await client.post("/v1/threads/t1/runs", json=RUN)
+    pending = (await shown(world, "interrupted"))["pending"]
+    reply = await client.post("/v1/threads/t1/cancel")
+    assert (reply.json()["status"], reply.json()["pending"]) == ("idle", [])
+    states = {(await client.get(f"/v1/requests/{request['id']}")).json()["status"] for request in pending}
+    assert states == {"cancelled"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "field"),
+    [
+        ("t1", {"agent": "nobody"}, 404, None),
+        ("t1", {}, 422, "agent"),
+        ("t1", {"agent": "refund", "input": {}}, 422, "input"),
+        ("t1", {"agent": "refund", "input": []}, 422, "input"),
+        ("t1", {**RUN, "more": 1}, 422, "more"),
+        ("-no-id-", RUN, 422, "thread_id"),
+    ],
+)
+async def test_a_run_that_cannot_begin_is_refused(
+    world: World, path: str, body: dict[str, Any], status: int, field: str | None
+) -> None:
+    reply = await world.client().post(f"/v1/threads/{path}/runs", json=body)
+    assert reply.status_code == status, reply.text
+    if field:
+        assert reply.json()["errors"][0]["field"].startswith(field)
+    assert (await world.client().get("/v1/threads")).json()["items"] == []
+
+
+async def test_the_agents_are_listed_with_their_input(world: World) -> None:
+    page = (await world.client().get("/v1/agents")).json()
+    agents = {agent["name"]: agent for agent in page["items"]}
+    assert {"refund", "preferences", "two_questions"} <= set(agents)
+    assert "order" in agents["refund"]["input_schema"]["properties"]
+    assert page["next"] is None
+
+
+async def test_threads_are_listed_newest_first_and_an_agent_finds_its_own_over_all_pages(world: World) -> None:
+    for n in range(6):
+        await world.runner.start("default", f"t{n}", "two_questions", {}, by="bot" if n % 3 == 0 else "ann")
+    assert await listed(world, "person", "ann") == [f"t{n}" for n in (5, 4, 3, 2, 1, 0)]
+    assert await listed(world, "agent", "bot") == ["t3", "t0"]
+    assert await listed(world, "agent", "none") == []
+
+
+async def listed(world: World, role: str, name: str) -> list[str]:
+    client, seen, cursor = world.client(role, name), list[str](), ""
+    while True:
+        page = (await client.get(f"/v1/threads?limit=2&cursor={cursor}")).json()
+        assert not [item for item in page["items"] if "pending" in item]
+        seen += [item["id"] for item in page["items"]]
+        if not (cursor := page["next"] or ""):
+            return seen
+
+
+async def test_the_description_covers_every_route_and_fits_what_is_sent(world: World) -> None:
+    import jsonschema_rs
+
+    document = (await world.stranger().get("/openapi.json")).json()
+    assert {"/v1/events", "/v1/requests/{id}/events", "/v1/threads/{id}/stream"} <= set(document["paths"])
+    text = str(document)
+    missing = [name for name in references(document) if name not in document["components"]["schemas"]]
+    assert (missing, "continuation" in text) == ([], False)
+    request = await world.asked(form={"fields": [{"name": "a", "type": "text", "label": "A"}]}, expires_in=60)
+    sent = (await world.client().get(f"/v1/requests/{request.id}")).json()
+    schema = {"$ref": "#/components/schemas/Request", "components": document["components"]}
+    jsonschema_rs.validate(schema, sent)
+    assert set(sent) == set(document["components"]["schemas"]["Request"]["properties"])
+
+
+def references(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        own = {str(node["$ref"]).rpartition("/")[2]} if "$ref" in node else set()
+        return own.union(*(references(each) for each in node.values()))
+    return set().union(*(references(each) for each in node)) if isinstance(node, list) else set()

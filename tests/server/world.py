@@ -1,0 +1,165 @@
+"""A whole server in this process, and callers of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import uvicorn
+
+from ringi.ask import Ask
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.examples import agents
+from ringi.inbox import Inbox
+from ringi.request import Request
+from ringi.server import App, Keys, Platform, ServerSettings, create_app
+from ringi.server.running import Server
+from ringi.threads.agent import by_name
+from ringi.threads.runner import Runner
+
+SECRET = "a secret of these tests, long enough"
+LIMIT = 10.0
+
+
+@dataclass
+class World:
+    """An app on open parts."""
+
+    backend: Backend
+    inbox: Inbox
+    runner: Runner
+    keys: Keys
+    app: App
+    url: str = "http://localhost"
+    clients: list[httpx.AsyncClient] = field(default_factory=list)
+
+    def token(self, role: str, name: str, tenant: str = "default", groups: tuple[str, ...] = ()) -> str:
+        return self.keys.mint(role=role, name=name, tenant=tenant, groups=groups)
+
+    def client(
+        self, role: str = "person", name: str = "ann", tenant: str = "default", groups: tuple[str, ...] = ()
+    ) -> httpx.AsyncClient:
+        return self.stranger(authorization=f"Bearer {self.token(role, name, tenant, groups)}")
+
+    def stranger(self, **headers: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(self.app) if self.url == "http://localhost" else None
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        client = httpx.AsyncClient(
+            transport=transport, base_url=self.url, headers=headers, timeout=LIMIT, trust_env=False, limits=limits
+        )
+        self.clients.append(client)
+        return client
+
+    async def asked(self, by: str = "bot", tenant: str = "default", **more: Any) -> Request:
+        return await self.inbox.of(tenant).submit(Ask.parse({"title": "Go?", **more}), by=by)
+
+
+@contextlib.asynccontextmanager
+async def open_world(url: str, *, serves: bool = False, **settings: Any) -> AsyncIterator[World]:
+    """Open a world; with `serves`, on a real port."""
+    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+        runner, keys = Runner(backend, inbox, by_name(agents())), Keys(SECRET)
+        app = create_app(Platform(backend, inbox, runner, keys, ServerSettings(**settings)))
+        world, stop = World(backend, inbox, runner, keys, app), asyncio.Event()
+        working = asyncio.create_task(runner.work(stop))
+        try:
+            async with served(world) if serves else contextlib.nullcontext():
+                yield world
+        finally:
+            for client in world.clients:
+                await client.aclose()
+            await app.close()
+            stop.set()
+            await working
+
+
+@contextlib.asynccontextmanager
+async def served(world: World) -> AsyncIterator[Server]:
+    """Serve a world on a free port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        config = uvicorn.Config(world.app, log_level="error", lifespan="off", timeout_graceful_shutdown=5)
+        server = Server(config, world.app)
+        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        serving = asyncio.create_task(server._serve([listener]))
+        try:
+            await until(lambda: server.started)
+            yield server
+        finally:
+            for client in world.clients:
+                await client.aclose()
+            server.should_exit = True
+            async with asyncio.timeout(LIMIT):
+                await serving
+
+
+async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Wait until a condition holds, or fail."""
+    async with asyncio.timeout(LIMIT):
+        while not await is_true(holds()):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)  # noqa: TID251
+
+
+async def is_true(holds: bool | Awaitable[bool]) -> bool:
+    return holds if isinstance(holds, bool) else await holds
+
+
+@dataclass
+class Sent:
+    """One server-sent event."""
+
+    id: str
+    name: str
+    data: Any
+
+
+class Listener:
+    """An open stream of events."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.last_id: str | None = None
+        self._lines = response.aiter_lines()
+
+    async def next(self) -> Sent:
+        """Return the next event that has data."""
+        name, data = "message", ""
+        async with asyncio.timeout(LIMIT):
+            async for line in self._lines:
+                key, _, value = line.partition(": ")
+                if key == "id":
+                    self.last_id = value
+                elif key == "event":
+                    name = value
+                elif key == "data":
+                    data = value
+                elif not line and data:
+                    return Sent(self.last_id or "", name, json.loads(data))
+        raise EOFError
+
+    async def take(self, count: int) -> list[Sent]:
+        return [await self.next() for _ in range(count)]
+
+    async def placed(self) -> None:
+        """Wait until the stream has told where it begins."""
+        async with asyncio.timeout(LIMIT):
+            async for line in self._lines:
+                if line.startswith("id:"):
+                    self.last_id = line.partition(": ")[2]
+                    return
+
+
+@contextlib.asynccontextmanager
+async def listening(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncIterator[Listener]:
+    """Open a stream."""
+    async with client.stream("GET", path, headers=headers) as response:
+        if response.status_code != 200:
+            await response.aread()
+            raise AssertionError((response.status_code, response.text))
+        yield Listener(response)
