@@ -180,10 +180,8 @@ class Translation:
         chunk = message if isinstance(message, AIMessageChunk) else None
         if chunk is None:
             self._tool_calls(message)
-        elif known.whole is None:
-            known.whole = chunk
-        else:
-            known.whole = known.whole + chunk
+        elif chunk.tool_call_chunks:
+            known.whole = chunk if known.whole is None else known.whole + chunk
 
     def _known(self, message: AIMessage, place: str) -> Message:
         key = message.id or place
