@@ -64,6 +64,11 @@ class EventHub:
         self._following: AsyncExitStack | None = None
         self._starting = asyncio.Lock()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everybody has what the feed has told so far."""
+        return self._handing is None
+
     async def check(self, tenant: str, after: Position | None) -> None:
         """Raise `InvalidError` for a position that is not one."""
         if after:

@@ -1,0 +1,123 @@
+"""The moment at which a stream's history becomes its present."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.server.world import until
+
+from ringi.ask import Ask
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.store import MemoryStore
+from ringi.inbox import Inbox
+from ringi.record import START, Event, Position
+from ringi.server import Principal
+from ringi.server.auth import Known
+from ringi.server.event_hub import ALL, PAGE, EventHub
+from ringi.server.sse import Connection
+
+ANN = Known(Principal("default", "admin", "ann"), None)
+Between = Callable[[], Awaitable[None]]
+
+
+class BusyStore(MemoryStore):
+    """A store in which something happens right after a history was read, before its reader has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.between: list[Between] = []
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        found = await super().events(after, limit, tenant=tenant, record_id=record_id)
+        if tenant and self.between:
+            await self.between.pop(0)()
+        return found
+
+
+class Reader:
+    """A client's end of a connection."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.connection = Connection(self.send, ANN, 1_000_000)
+
+    async def send(self, message: Any) -> None:
+        self.text += message["body"].decode()
+
+    @property
+    def ids(self) -> list[str]:
+        return [part.partition('"')[0] for part in self.text.split('"tenant":"default","id":"')[1:]]
+
+
+@pytest.fixture
+def store() -> BusyStore:
+    return BusyStore()
+
+
+@pytest.fixture
+async def inbox(store: BusyStore) -> AsyncIterator[Inbox]:
+    async with MemoryNotifier(0.05) as notifier:
+        inbox = Inbox(store, notifier)
+        async with inbox.feed:
+            yield inbox
+
+
+@pytest.fixture
+async def hub(store: BusyStore, inbox: Inbox) -> AsyncIterator[EventHub]:
+    hub = EventHub(store, inbox.notifier, inbox.feed)
+    yield hub
+    await hub.close()
+
+
+async def ask(inbox: Inbox, *ids: str) -> None:
+    for id in ids:
+        await inbox.submit(Ask.parse({"title": "Go?", "id": id}), by="bot")
+
+
+async def handed_out(inbox: Inbox, hub: EventHub) -> None:
+    """Wait until the feed has told the hub everything, and the hub everybody."""
+    tail = await inbox.store.tail()
+    await until(lambda: inbox.feed.position == tail and hub.is_idle)
+
+
+async def test_what_was_handed_out_while_the_history_was_read_comes_after_it(
+    store: BusyStore, inbox: Inbox, hub: EventHub
+) -> None:
+    async def meanwhile() -> None:
+        await ask(inbox, "b", "c")
+        await handed_out(inbox, hub)
+
+    await ask(inbox, "a")
+    store.between.append(meanwhile)
+    reader = Reader()
+    await hub.feed(reader.connection, ALL, START)
+    await ask(inbox, "d")
+    await handed_out(inbox, hub)
+    assert reader.ids == ["a", "b", "c", "d"]
+
+
+async def test_a_history_of_many_pages_comes_whole(inbox: Inbox, hub: EventHub) -> None:
+    ids = [f"r{n}" for n in range(2 * PAGE + 1)]
+    await ask(inbox, *ids[:-1])
+    reader = Reader()
+    await hub.feed(reader.connection, ALL, START)
+    await ask(inbox, ids[-1])
+    await handed_out(inbox, hub)
+    assert reader.ids == ids
+
+
+async def test_who_arrives_after_more_was_forgotten_than_is_kept_reads_it_from_the_store(
+    store: BusyStore, inbox: Inbox, hub: EventHub
+) -> None:
+    async def meanwhile() -> None:
+        await ask(inbox, *(f"r{n}" for n in range(1_200)))
+        await handed_out(inbox, hub)
+
+    store.between.append(meanwhile)
+    reader = Reader()
+    await hub.feed(reader.connection, ALL, START)
+    assert reader.ids == [f"r{n}" for n in range(1_200)]
