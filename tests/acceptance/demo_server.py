@@ -49,7 +49,8 @@ class DemoServer:
     def start(self, *, failpoint: str = "") -> Self:
         """Start it and return once it serves."""
         environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": ""}
-        environment.pop("RINGI_URL", None)
+        for name in ("RINGI_URL", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(name, None)
         command = [sys.executable, "-c", ENTRY, *self.arguments, "--port", str(self.port), "--json"]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
