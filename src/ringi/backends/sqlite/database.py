@@ -240,15 +240,13 @@ class Database:
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-        # Two processes that switch a new file to WAL at once would both fail, whatever their busy timeout.
-        with self._turnstile:
-            writing = self.connect()
-            try:
-                migrate(writing)
-                return writing, self.connect()
-            except BaseException:
-                writing.close()
-                raise
+        writing = self.connect()
+        try:
+            migrate(writing)
+            return writing, self.connect()
+        except BaseException:
+            writing.close()
+            raise
 
     def _unopened(self, error: sqlite3.Error) -> SettingError | UnavailableError:
         if isinstance(error, sqlite3.OperationalError):
