@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ringi.ask import Action, Decision
 from ringi.audit import verify
@@ -22,22 +22,34 @@ from ringi.request import Request
 from ringi.store import Store
 from ringi.testing.clock import Clock
 
-IDS = st.sampled_from(["r1", "r2", "r3"])
-TENANTS = st.sampled_from(["ours", "theirs"])
+IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
+TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
-DECISIONS = st.sampled_from(["approve", "edit", "reject", "respond"])
+DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
 CLAIM_SECONDS = 30
 FORM = Form([Select("reason", options=["late", "damaged"])])
 REASONS = st.sampled_from([None, {"reason": "late"}, {"reason": "damaged"}, {"reason": "none of these"}])
 ARGS = st.sampled_from([None, None, {"amount": 10}])
-QUERIES = st.builds(
-    Query,
-    statuses=st.sampled_from([(), ("pending",), ("completed", "expired"), ("cancelled",)]),
-    kind=st.sampled_from([None, "approval", "question"]),
+GATED = {"action": Action("refund", {"amount": 40}), "form": FORM}
+ASKS = st.builds(
+    lambda more, **asked: {**asked, **more},
+    more=st.sampled_from([{}, {"action": GATED["action"]}, GATED]),
+    id=IDS,
+    title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
+    expires_in=st.sampled_from([None, None, 5.0, 60.0]),
     assignee=st.none() | PEOPLE,
-    viewer=st.none() | st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",)])),
-    text=st.sampled_from([None, "返金", "refund", "ｒ1", "nowhere"]),
-    limit=st.integers(1, 4),
+    candidate_groups=st.sampled_from([(), ("boss",)]),
+)
+FILTERS = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries({"statuses": st.sampled_from([("pending",), ("completed", "expired"), ("cancelled",)])}),
+    st.fixed_dictionaries({"kind": st.sampled_from(["approval", "question"])}),
+    st.fixed_dictionaries({"assignee": PEOPLE}),
+    st.fixed_dictionaries({"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",)]))}),
+    st.fixed_dictionaries({"text": st.sampled_from(["返金", "refund", "ｒ1", "nowhere"])}),
+)
+QUERIES = st.builds(
+    lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS
 )
 Verb = Callable[[Inbox], Awaitable[Any]]
 
@@ -83,20 +95,16 @@ class InboxMachine(RuleBasedStateMachine):
         except RingiError as error:
             return type(error), str(error)
 
-    @rule(
-        tenant=TENANTS,
-        id=IDS,
-        gated=st.booleans(),
-        expires_in=st.sampled_from([None, 5.0, 60.0]),
-        assignee=st.none() | PEOPLE,
-        groups=st.sampled_from([(), ("boss",)]),
-        title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
-    )
-    def ask(self, tenant: str, id: str, gated: bool, title: str, **rest: Any) -> None:
+    @initialize(asks=st.lists(ASKS, min_size=3, max_size=6))
+    def begin(self, asks: list[dict[str, Any]]) -> None:
+        """Begin with some questions, so that there is something to answer."""
+        for asked in asks:
+            self.ask("ours", asked)
+
+    @rule(tenant=TENANTS, asked=ASKS)
+    def ask(self, tenant: str, asked: dict[str, Any]) -> None:
         """Ask, perhaps once more, perhaps something else."""
-        content: dict[str, Any] = {"action": Action("refund", {"amount": 40}), "form": FORM} if gated else {}
-        groups = rest.pop("groups")
-        self.both(tenant, lambda inbox: inbox.ask(title, id=id, **content, candidate_groups=groups, **rest))
+        self.both(tenant, lambda inbox: inbox.ask(**asked))
 
     @rule(
         tenant=TENANTS,
@@ -106,7 +114,7 @@ class InboxMachine(RuleBasedStateMachine):
         data=REASONS,
         args=ARGS,
         message=st.sampled_from([None, "so be it"]),
-        stale=st.booleans(),
+        stale=st.sampled_from([False, False, False, True]),
     )
     def respond(self, tenant: str, id: str, by: str, decision: Decision, stale: bool, **body: Any) -> None:
         """Answer, perhaps late, perhaps wrongly, perhaps to what was never shown."""
@@ -118,13 +126,16 @@ class InboxMachine(RuleBasedStateMachine):
         self.both(tenant, answer)
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
-    def approve_twice(self, tenant: str, id: str, by: str) -> None:
-        """Approve and repeat it, as a client does that lost the reply."""
+    def agree_twice(self, tenant: str, id: str, by: str) -> None:
+        """Agree and repeat it, as a client does that lost the reply."""
 
         async def answer(inbox: Inbox) -> tuple[Request, Request]:
-            digest = (await inbox.get(id)).digest
-            first = await inbox.respond(id, "approve", digest=digest, responder=by)
-            return first, await inbox.respond(id, "approve", digest=digest, responder=by)
+            asked = await inbox.get(id)
+            data = {"reason": "late"} if asked.form else None
+            decision: Decision = asked.allowed[0]
+            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "data": data, "message": "go on"}
+            first = await inbox.respond(id, decision, **body)
+            return first, await inbox.respond(id, decision, **body)
 
         self.both(tenant, answer)
 

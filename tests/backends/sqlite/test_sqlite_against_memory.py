@@ -20,5 +20,5 @@ class SqliteMachine(InboxMachine):
 
 TestSqliteDoesAsMemoryDoes = SqliteMachine.TestCase
 TestSqliteDoesAsMemoryDoes.settings = settings(
-    max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

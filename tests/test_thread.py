@@ -1,0 +1,110 @@
+"""The state machine of a thread: its runs, its lease, its fence."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from ringi.errors import FenceError, ThreadBusyError
+from ringi.testing import a_thread
+from ringi.testing.clock import NOON
+from ringi.thread import Failure, Run, Thread
+
+LEASE = timedelta(seconds=30)
+LATER = NOON + LEASE
+
+
+def held(thread: Thread | None = None) -> Thread:
+    return (thread or a_thread()[0]).acquired("worker", NOON, LEASE)[0]
+
+
+def parked() -> Thread:
+    return held().parked(1, NOON, {"step": 1})[0]
+
+
+def test_a_new_thread_waits_for_a_worker() -> None:
+    thread, event = a_thread()
+
+    assert (thread.status, thread.run_id, thread.owner, thread.fence) == ("running", "run-1", None, 0)
+    assert (event.type, event.actor) == ("thread.started", "ann")
+
+
+def test_a_worker_holds_it_under_a_higher_fence_until_the_lease_ends() -> None:
+    thread = held()
+
+    assert (thread.owner, thread.fence, thread.tries) == ("worker", 1, 1)
+    assert thread.is_leased(LATER - timedelta(microseconds=1))
+    assert not thread.is_leased(LATER)
+    with pytest.raises(ThreadBusyError):
+        thread.acquired("another", NOON, LEASE)
+    assert thread.acquired("another", LATER, LEASE)[0].fence == 2
+
+
+def test_a_renewal_is_no_event_and_no_new_fence() -> None:
+    thread, event = held().renewed(1, LATER, LEASE)
+
+    assert event is None
+    assert (thread.fence, thread.version, thread.lease_until) == (1, 3, LATER + LEASE)
+
+
+Step = Callable[[Thread], Any]
+STEPS: dict[str, Step] = {
+    "renew": lambda thread: thread.renewed(1, NOON, LEASE),
+    "park": lambda thread: thread.parked(1, NOON, {}),
+    "finish": lambda thread: thread.finished(1, NOON, {}),
+    "fail": lambda thread: thread.failed(1, NOON, Failure(message="no", code="bug")),
+    "give back": lambda thread: thread.given_back(1, NOON),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_old_fence_can_do_nothing(step: str) -> None:
+    taken = held().acquired("newer", LATER, LEASE)[0]
+
+    with pytest.raises(FenceError):
+        STEPS[step](taken)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_fence_ends_with_the_lease_it_came_with(step: str) -> None:
+    with pytest.raises(FenceError):
+        STEPS[step](held().finished(1, NOON, {})[0])
+
+
+def test_a_cancelled_thread_stops_whoever_runs_it() -> None:
+    cancelled, _ = held().cancelled("ann", NOON)
+
+    assert (cancelled.status, cancelled.owner, cancelled.fence) == ("idle", None, 2)
+    with pytest.raises(FenceError):
+        cancelled.finished(1, NOON, {})
+
+
+@pytest.mark.parametrize(
+    ("step", "status"), [("park", "interrupted"), ("finish", "done"), ("fail", "error"), ("give back", "running")]
+)
+def test_letting_go_frees_the_thread_in_its_new_status(step: str, status: str) -> None:
+    thread, _ = STEPS[step](held())
+
+    assert (thread.status, thread.owner, thread.lease_until, thread.fence) == (status, None, None, 1)
+
+
+def test_tries_begin_again_after_a_pause_only() -> None:
+    assert parked().tries == 0
+    assert held(held().given_back(1, NOON)[0]).tries == 2
+
+
+@pytest.mark.parametrize("busy", [held, parked, lambda: a_thread()[0]], ids=["running", "interrupted", "waiting"])
+def test_new_input_never_drops_what_is_going_on(busy: Callable[[], Thread]) -> None:
+    with pytest.raises(ThreadBusyError, match="answer its requests or cancel"):
+        busy().started("agent", Run(id="run-2", input={}), by="bob", now=NOON)
+
+
+@pytest.mark.parametrize("end", ["finish", "fail"])
+def test_new_input_may_follow_an_end(end: str) -> None:
+    ended, _ = STEPS[end](held())
+
+    again, event = ended.started("agent", Run(id="run-2", input={"n": 1}), by="bob", now=NOON)
+
+    assert (again.status, again.run_id, again.error, again.fence) == ("running", "run-2", None, 1)
+    assert (event.type, event.actor) == ("thread.started", "bob")
