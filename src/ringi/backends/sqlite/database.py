@@ -19,6 +19,8 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 BATCH_SECONDS = 0.005
 """How long one group commit may collect; longer and the other processes wait."""
+BATCH_TASKS = 64
+"""How many results are handed over at once; more and the first wait for the last."""
 BUSY_SECONDS = 10.0
 """How long a write may wait before it is refused."""
 OLDEST = (3, 35, 0)
@@ -118,7 +120,7 @@ class Lane:
     def _next_batch(self) -> list[Task[Any]]:
         first = self._queue.get()
         batch = [first] if first else []
-        while batch:
+        while batch and len(batch) < BATCH_TASKS:
             try:
                 task = self._queue.get_nowait()
             except Empty:
