@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -55,6 +56,12 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def begun(store: MemoryStore) -> None:
     await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
+
+
+async def hold_for_ever(store: MemoryStore, when_held: Callable[[], None]) -> None:
+    async with leased(store, utc_now, KEY, "one"):
+        when_held()
+        await asyncio.wait_for(asyncio.Event().wait(), 20)
 
 
 async def pause(seconds: float) -> None:
@@ -114,19 +121,19 @@ async def test_a_store_that_is_away_for_longer_stops_the_work() -> None:
     store = ShakyStore()
     await begun(store)
     with pytest.raises(FenceError):
-        async with leased(store, utc_now, KEY, "one"):
-            store.is_away = True
-            await asyncio.wait_for(asyncio.Event().wait(), 20)
+        await hold_for_ever(store, lambda: setattr(store, "is_away", True))
 
 
 async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
     store = MemoryStore()
     await begun(store)
+    held = asyncio.Event()
+    holding = asyncio.create_task(hold_for_ever(store, held.set))
+    await held.wait()
     later = utc_now() + timedelta(hours=1)
+    await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
     with pytest.raises(FenceError):
-        async with leased(store, utc_now, KEY, "one"):
-            await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
-            await asyncio.wait_for(asyncio.Event().wait(), 20)
+        await holding
     assert (await store.get(Thread, *KEY)).owner == "two"
 
 
@@ -134,12 +141,9 @@ async def test_a_cancel_from_outside_is_no_lost_lease() -> None:
     store = MemoryStore()
     await begun(store)
 
-    async def hold() -> None:
-        async with leased(store, utc_now, KEY, "one"):
-            await asyncio.Event().wait()
-
-    task = asyncio.create_task(hold())
-    await pause(0.05)
+    held = asyncio.Event()
+    task = asyncio.create_task(hold_for_ever(store, held.set))
+    await held.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -79,7 +79,12 @@ async def granted(world: World) -> list[str]:
 
 async def test_pitfall_2_two_answers_at_once_take_effect_once() -> None:
     effects: Effects = []
-    bare = Bare(act=lambda state: effects.append(interrupt("pay?")) or {"log": ["done"]})
+
+    def act(state: State) -> State:
+        effects.append(interrupt("pay?"))
+        return {"log": ["done"]}
+
+    bare = Bare(act=act)
     id = await bare.begin()
     await asyncio.gather(bare.resume({id: "yes"}), bare.resume({id: "no"}))
     assert sorted(effects) == ["no", "yes"]
@@ -166,7 +171,12 @@ async def test_pitfall_4_here_a_repeated_resume_is_only_that(url: str) -> None:
 
 async def test_pitfall_5_an_unknown_key_runs_the_node_again_and_says_nothing() -> None:
     runs: Effects = []
-    bare = Bare(act=lambda state: runs.append("run") or {"log": [interrupt("pay?")]})
+
+    def act(state: State) -> State:
+        runs.append("run")
+        return {"log": [interrupt("pay?")]}
+
+    bare = Bare(act=act)
     await bare.begin()
     await bare.resume({"f" * 32: "yes"})
     assert len(runs) == 2

@@ -15,9 +15,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from tests.threads.world import World, at_work, checked, model, of_type, opened, until, working
 
+from ringi.backends.memory.checkpoints import FencedMemorySaver
 from ringi.examples import preferences
 from ringi.integrations.langgraph import ask
-from ringi.stream import StreamItem
 from ringi.testing.scripted_model import ScriptedModel
 from ringi.threads.agent import Agent
 
@@ -234,7 +234,7 @@ async def test_a_message_cut_off_by_a_crash_goes_on_or_becomes_another(url: str,
         assert await world.texts() == shown
 
 
-async def says(world: World, word: str) -> list[StreamItem]:
+async def says(world: World, word: str) -> list[dict[str, Any]]:
     said = of_type(await world.items(), "TEXT_MESSAGE_CONTENT")
     return [event for event in said if word in event["delta"]]
 
@@ -326,3 +326,19 @@ async def test_a_run_that_fails_before_its_first_step_is_heard_too(url: str) -> 
         items = await world.items()
         checked(items)
         assert [item.event["type"] for item in items] == ["RUN_STARTED", "RUN_ERROR"]
+
+
+async def test_a_steps_last_words_are_stored_before_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    async with at_work("memory://") as world:
+        write = FencedMemorySaver._write
+
+        async def watched(saver: FencedMemorySaver, work: Any) -> Any:
+            seen.append("".join(event["delta"] for event in of_type(await world.items(), "TEXT_MESSAGE_CONTENT")))
+            return await write(saver, work)
+
+        monkeypatch.setattr(FencedMemorySaver, "_write", watched)
+        await world.run("refund", {"order": 1, "amount": 2})
+        await world.answer(await world.one(), "reject", message="no")
+        first, second = await world.texts()
+        assert set(seen) == {"", first, first + second}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,11 +21,18 @@ Saver = BaseCheckpointSaver[Any]
 Work = Callable[[Saver], T]
 
 
+async def nothing(task_id: str | None) -> None:
+    """Do nothing."""
+
+
 class FencedSaver(Saver):
     """The checkpoints of one run: `_write` checks the fence in the transaction of the write.
 
     A worker that was stopped, lost its lease and wakes late gets `FenceError` instead of a commit.
     """
+
+    before_write: Callable[[str | None], Awaitable[None]] = staticmethod(nothing)
+    """Told of the task whose results are about to be saved, None for a whole checkpoint."""
 
     @abstractmethod
     async def _read(self, work: Work[T]) -> T:
@@ -60,11 +67,13 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        await self.before_write(None)
         return await self._write(lambda saver: saver.put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        await self.before_write(task_id)
         await self._write(lambda saver: saver.put_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:

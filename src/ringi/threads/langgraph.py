@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
@@ -23,6 +24,8 @@ ENVELOPE = "ringi"
 """The key under which a question of ours, and its answer, travel through an interrupt."""
 RUN = "ringi_run"
 MODES = ["messages", "custom", "debug"]
+LOOP_TURNS = 50
+"""How often a step's results wait for its last words: LangGraph hands them on within a few."""
 INTERRUPTS = "__interrupt__"
 """The channel under which a checkpoint keeps the interrupts of its tasks."""
 
@@ -74,7 +77,8 @@ class GraphRun:
         )
         has_begun = (snapshot.metadata or {}).get(RUN) == self._run_id
         lost = await self._lost({task.id for task in snapshot.tasks})
-        return Place(snapshot.values, questions, lost, has_begun, bool(snapshot.next))
+        # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
+        return Place(snapshot.values, questions, lost, has_begun, bool(snapshot.tasks))
 
     def has_node(self, name: str) -> bool:
         """Whether the deployed graph still has this node."""
@@ -88,6 +92,7 @@ class GraphRun:
         """Run until the graph ends or asks, telling the emitter what it says."""
         emitter.begin()
         translation = Translation(emitter)
+        self._saver.before_write = translation.stored
         async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
             translation.take(mode, part)
         translation.end()
@@ -141,6 +146,7 @@ class Translation:
     step: int = 0
     messages: dict[str, Message] = field(default_factory=dict)
     ordinals: Counter[str] = field(default_factory=Counter)
+    running: set[str] = field(default_factory=set)
 
     def take(self, mode: str, part: Any) -> None:
         """Tell the emitter of one part."""
@@ -151,6 +157,17 @@ class Translation:
         else:
             self._message(*part)
 
+    async def stored(self, task_id: str | None) -> None:
+        """Return when all that a step has said is in the stream.
+
+        Its results are saved next, and then it never runs again to say what is missing.
+        """
+        for _ in range(LOOP_TURNS):
+            if task_id not in self.running:
+                break
+            await asyncio.sleep(0)
+        await self.emitter.flush()
+
     def end(self) -> None:
         """Close what is still open."""
         for message in list(self.messages.values()):
@@ -158,7 +175,10 @@ class Translation:
 
     def _debug(self, part: dict[str, Any]) -> None:
         self.step = part["step"]
+        if part["type"] == "task":
+            self.running.add(part["payload"]["id"])
         if part["type"] == "task_result":
+            self.running.discard(part["payload"]["id"])
             for message in [m for m in self.messages.values() if m.task == part["payload"]["id"]]:
                 self._close(message)
 

@@ -1,0 +1,269 @@
+"""Workers that are killed or stand still, at every point where it could hurt: the run ends as if nothing had been."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import AsyncIterator
+from multiprocessing.context import ForkServerProcess as Process
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.faults import thread_worker
+from tests.threads.world import World, checked, of_type, opened, until
+
+from ringi.errors import NotFoundError
+from ringi.record import Query
+from ringi.request import Request
+from ringi.thread import Thread
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([thread_worker.__name__])
+LEASE = 0.5
+UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]
+VALUES = {"explanation": UNDISTURBED[0], "outcome": "paid 40", "farewell": UNDISTURBED[1]}
+
+
+class Shop:
+    """A store in a file, its workers, and what they paid."""
+
+    def __init__(self, folder: Path, world: World) -> None:
+        self.effects, self.world = folder / "effects", world
+        self.workers: list[Process] = []
+
+    def worker(self, failpoint: str = "", *, stands_still: bool = False) -> Process:
+        """Start a process that runs threads."""
+        args = (self.world.backend.url, self.effects, LEASE, failpoint)
+        process = FORKS.Process(target=thread_worker.work, args=args, kwargs={"stands_still": stands_still})
+        process.start()
+        self.workers.append(process)
+        return process
+
+    def payments(self) -> list[str]:
+        return self.effects.read_text().splitlines() if self.effects.exists() else []
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+    async with opened(url, thread_worker.agents(tmp_path / "effects").values()) as world:
+        shop = Shop(tmp_path, world)
+        try:
+            yield shop
+        finally:
+            for process in shop.workers:
+                process.kill()
+                process.join()
+
+
+async def killed(process: Process) -> None:
+    """Wait until the process has died at its fail-point."""
+
+    async def is_dead() -> bool:
+        return not process.is_alive()
+
+    await until(is_dead, "the worker dies", 30)
+    assert process.exitcode == -signal.SIGKILL
+
+
+async def is_asking(shop: Shop) -> Request | None:
+    try:
+        pending = await shop.world.pending()
+    except NotFoundError:
+        return None
+    return pending[0] if pending else None
+
+
+async def finished(shop: Shop) -> Thread:
+    """Answer if that is still open, and return the thread at its end, checked in every way."""
+    world = shop.world
+
+    async def is_done() -> Thread | None:
+        request = await is_asking(shop)
+        if request:
+            await world.respond(request, "approve")
+        thread = await world.thread()
+        return thread if thread.status in ("done", "error") else None
+
+    thread = await until(is_done, "the run ends", 30)
+    await check(shop, thread)
+    return thread
+
+
+async def check(shop: Shop, thread: Thread) -> None:
+    world = shop.world
+    assert (thread.status, thread.values, thread.error) == ("done", VALUES, None)
+    items = await world.items()
+    assert list(checked(items).values()) == UNDISTURBED
+    ends = [event["outcome"]["type"] for event in of_type(items, "RUN_FINISHED")]
+    assert ends[-1] == "success"
+    assert "success" not in ends[:-1]
+    (request,) = await world.asked()
+    assert (request.status, request.is_unacknowledged) == ("completed", False)
+    events = await world.inbox.events(limit=1000, request_id=request.id)
+    assert [event.type for event in events].count("request.completed") == 1
+    assert {line.split()[0] for line in shop.payments()} == {request.id}
+    await world.verified()
+
+
+POINTS = [
+    "job.after_claim",
+    "run.before_go",
+    "saver.between_fence_and_commit",
+    "saver.between_fence_and_commit:2",
+    "saver.between_fence_and_commit:3",
+    "saver.between_fence_and_commit:4",
+    "saver.between_fence_and_commit:5",
+    "saver.between_fence_and_commit:6",
+    "run.after_go",
+    "run.between_steps",
+    "run.before_park",
+    "ask.after_commit",
+    "change.before_commit",
+    "change.before_commit:2",
+]
+LATER_POINTS = [
+    "job.after_claim",
+    "run.before_go",
+    "saver.between_fence_and_commit",
+    "saver.between_fence_and_commit:2",
+    "saver.between_fence_and_commit:3",
+    "saver.between_fence_and_commit:4",
+    "run.after_go",
+    "run.between_steps",
+    "run.before_finish",
+    "change.before_commit",
+    "change.before_commit:2",
+    "change.after_commit",
+]
+
+
+async def test_a_run_without_accidents_is_what_the_others_are_compared_with(shop: Shop) -> None:
+    shop.worker()
+    await shop.world.start("paying", {})
+    await finished(shop)
+    assert len(shop.payments()) == 1
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_worker_killed_on_the_way_to_the_question(shop: Shop, point: str) -> None:
+    first = shop.worker(point)
+    await shop.world.start("paying", {})
+    await killed(first)
+    shop.worker()
+    request = await until(lambda: is_asking(shop), "the question is asked", 30)
+    assert request.status == "pending"
+    await finished(shop)
+    assert len(shop.payments()) == 1
+
+
+@pytest.mark.parametrize("point", LATER_POINTS)
+async def test_a_worker_killed_on_the_way_from_the_answer(shop: Shop, point: str) -> None:
+    before = shop.worker()
+    await shop.world.start("paying", {})
+    request = await until(lambda: is_asking(shop), "the question is asked", 30)
+    await until(lambda: is_parked(shop), "the thread is parked", 30)
+    before.kill()
+    await killed(before)
+    answered = await shop.world.respond(request, "approve")
+    await killed(shop.worker(point))
+    assert (await shop.world.inbox.get(request.id)).response == answered.response
+    shop.worker()
+    await finished(shop)
+
+
+async def is_parked(shop: Shop) -> bool:
+    return (await shop.world.thread()).status == "interrupted"
+
+
+async def test_a_worker_killed_in_the_middle_of_a_message(shop: Shop) -> None:
+    first = shop.worker()
+    await shop.world.start("paying", {})
+    await until(lambda: has_said(shop, "parcel's"), "some words are stored")
+    first.kill()
+    await killed(first)
+    shop.worker()
+    await finished(shop)
+
+
+async def has_said(shop: Shop, word: str) -> bool:
+    said = of_type(await shop.world.items(), "TEXT_MESSAGE_CONTENT")
+    return any(word in event["delta"] for event in said)
+
+
+async def test_workers_killed_one_after_another_are_given_up_after_five(shop: Shop) -> None:
+    await shop.world.start("dying", {})
+    for _ in range(5):
+        await killed(shop.worker())
+    last = shop.worker()
+    thread = await until(lambda: is_given_up(shop), "the run is given up", 30)
+    assert last.is_alive()
+    assert (thread.attention, thread.error and thread.error.code) == ("its worker died 5 times", "attention")
+    items = await shop.world.items()
+    checked(items)
+    assert [event["message"] for event in of_type(items, "RUN_ERROR")] == ["its worker died 5 times"]
+
+
+async def is_given_up(shop: Shop) -> Thread | None:
+    thread = await shop.world.thread()
+    return thread if thread.status == "error" else None
+
+
+async def test_a_worker_that_stood_still_past_its_lease_changes_nothing_any_more(shop: Shop) -> None:
+    sleeper = shop.worker(stands_still=True)
+    await shop.world.start("paying", {})
+    request = await until(lambda: is_asking(shop), "the question is asked", 30)
+    await until(lambda: is_parked(shop), "the thread is parked", 30)
+    await shop.world.respond(request, "approve")
+    await until(lambda: stands_still(sleeper), "the worker stands still", 30)
+    shop.worker()
+    thread = await finished(shop)
+    before, events = await shop.world.items(), await shop.world.inbox.events(limit=1000)
+    assert len(shop.payments()) == 1
+    os.kill(pid_of(sleeper), signal.SIGCONT)
+    await until(lambda: has_paid(shop, 2), "the late worker goes on", 30)
+    await shop.world.start("two_questions", {}, "t2")
+    await shop.world.rest("t2")
+    await until(lambda: is_idle(shop), "nobody works any more", 30)
+    assert sleeper.is_alive()
+    assert await shop.world.thread() == thread
+    assert await shop.world.items() == before
+    of_t1 = [event for event in await shop.world.inbox.events(limit=1000) if event.record_id in ("t1", request.id)]
+    assert of_t1 == [event for event in events if event.record_id in ("t1", request.id)]
+    await check(shop, thread)
+
+
+async def is_idle(shop: Shop) -> bool:
+    query = Query(unleased_at=shop.world.inbox.clock(), statuses=("running",))
+    return not await shop.world.backend.store.find(Thread, query)
+
+
+def pid_of(process: Process) -> int:
+    assert process.pid
+    return process.pid
+
+
+async def stands_still(process: Process) -> bool:
+    return psutil.Process(pid_of(process)).status() == psutil.STATUS_STOPPED
+
+
+async def has_paid(shop: Shop, times: int) -> bool:
+    return len(shop.payments()) >= times
+
+
+async def test_two_processes_run_many_threads_once_each(shop: Shop) -> None:
+    shop.worker(), shop.worker()
+    ids = [f"t{n}" for n in range(10)]
+    await asyncio.gather(*(shop.world.start("paying", {}, id) for id in ids))
+    for id in ids:
+        await shop.world.rest(id)
+        await shop.world.respond(await shop.world.one(id), "approve")
+    for id in ids:
+        thread = await shop.world.rest(id)
+        assert (thread.status, thread.values) == ("done", VALUES)
+        assert list(checked(await shop.world.items(id)).values()) == UNDISTURBED
+    assert len(shop.payments()) == len(set(shop.payments())) == 10
+    await shop.world.verified()

@@ -1,0 +1,120 @@
+"""A worker on one SQLite file, to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from ringi import Action, failpoint
+from ringi.backends.sqlite import jobs
+from ringi.connect import inbox_on, open_backend
+from ringi.examples import refund, two_questions
+from ringi.examples.script import say
+from ringi.integrations.langgraph import ask
+from ringi.testing.scripted_model import ScriptedModel
+from ringi.threads import lease
+from ringi.threads.agent import Agent, by_name
+from ringi.threads.runner import Runner
+
+EXPLANATION = "I looked at the parcel's history, and it came nine days late, so I think that we should pay."
+FAREWELL = "All is settled, and I have written to the customer."
+
+
+class State(TypedDict, total=False):
+    """What the agent knows."""
+
+    explanation: str
+    outcome: str
+    farewell: str
+
+
+def speaker(text: str) -> BaseChatModel:
+    """Return a model that says one thing, a few milliseconds for each word."""
+    return ScriptedModel(script=lambda _: text, delay=0.005)
+
+
+def paying(effects: Path, before_paying: Callable[[], None]) -> Agent:
+    """Return an agent whose payments are lines of a file."""
+
+    async def explain(state: State) -> State:
+        return {"explanation": (await speaker(EXPLANATION).ainvoke("explain")).text}
+
+    def pay(state: State) -> State:
+        request = ask("Pay 40?", action=Action("pay", {"amount": 40}))
+        if request.granted is None:
+            return {"outcome": "refused"}
+        before_paying()
+        request.authorise("pay", request.granted.args)
+        note(effects, f"{request.id} {request.granted.args['amount']}")
+        return {"outcome": f"paid {request.granted.args['amount']}"}
+
+    async def report(state: State) -> State:
+        return {"farewell": (await speaker(FAREWELL).ainvoke("report")).text}
+
+    graph = StateGraph(State)
+    for name, node in {"explain": explain, "pay": pay, "report": report}.items():
+        graph.add_node(name, node)
+    for one, next in [(START, "explain"), ("explain", "pay"), ("pay", "report"), ("report", END)]:
+        graph.add_edge(one, next)
+    return Agent("paying", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+
+
+def note(file: Path, line: str) -> None:
+    """Add a line that survives the process."""
+    with file.open("a") as lines:
+        lines.write(f"{line}\n")
+        lines.flush()
+        os.fsync(lines.fileno())
+
+
+def stand_still() -> None:
+    """Stop this process as a laptop's lid does."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+    # The signal reaches the other threads first: without a wait this one may pay before it stops.
+    threading.Event().wait(0.1)
+
+
+def go_on() -> None:
+    """Do nothing."""
+
+
+def dying() -> Agent:
+    """Return an agent that takes its worker with it."""
+
+    def die(state: State) -> State:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+    graph = StateGraph(State)
+    graph.add_node("die", die)
+    graph.add_edge(START, "die")
+    graph.add_edge("die", END)
+    return Agent("dying", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+
+
+def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str, Agent]:
+    """Return what the workers of these tests run."""
+    quick: Any = ScriptedModel(script=say)
+    return by_name([paying(effects, before_paying), two_questions.agent(), refund.agent(quick), dying()])
+
+
+def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:
+    """Work until killed: `armed` names a fail-point, `seconds` is the length of leases and claims."""
+    lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
+    name, _, nth = armed.partition(":")
+    failpoint.ARMED.update({name: f"kill9@{nth or 1}"})
+    asyncio.run(main(url, agents(effects, stand_still if stands_still else go_on)))
+
+
+async def main(url: str, agents: dict[str, Agent]) -> None:
+    """Run threads for ever."""
+    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+        await Runner(backend, inbox, agents).work(asyncio.Event())
