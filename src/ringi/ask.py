@@ -71,7 +71,7 @@ class Ask(Frozen):
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
     due_at: datetime | None = None
-    expires_in: float | None = Field(default=None, gt=0, le=10 * 366 * 86_400)
+    expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
     expires_at: datetime | None = None
     fallback: dict[str, Any] | None = None
 
@@ -167,7 +167,7 @@ def parsed(model: type[F], body: object) -> F:
     if not isinstance(body, dict):
         raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
     try:
-        return model.model_validate(body, strict=False)
+        return model.model_validate(body)
     except ValidationError as error:
         raise InvalidError(
             [_readable(model, e) for e in error.errors(include_url=False, include_input=False)]

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -189,6 +189,16 @@ async def test_a_file_that_is_no_database_is_named(no_database: Path) -> None:
     with pytest.raises(SettingError, match=r"ringi\.db"):
         async with Database(no_database):
             pass
+
+
+async def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
+    async with Database(path):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    with pytest.raises(SettingError, match="newer Ringi"):
+        async with Database(path):
+            pytest.fail("it was opened")
 
 
 async def test_every_commit_is_flushed(database: Database) -> None:

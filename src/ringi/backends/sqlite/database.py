@@ -201,9 +201,11 @@ class Database:
         self._turnstile = Turnstile(self.path)
         try:
             writing, reading = await asyncio.to_thread(self._open)
-        except sqlite3.Error as error:
+        except BaseException as error:
             self._turnstile.close()
-            raise self._unopened(error) from error
+            if isinstance(error, sqlite3.Error):
+                raise self._unopened(error) from error
+            raise
         self._writer = WriterLane(writing, self._turnstile)
         self._reader = Lane("reader", reading)
         return self
@@ -260,6 +262,8 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to date, wholly or not at all."""
     connection.execute("BEGIN IMMEDIATE")
     (done,) = connection.execute("PRAGMA user_version").fetchone()
+    if done > len(migrations()):
+        raise SettingError("sqlite schema", done, "a newer Ringi has written this file: upgrade this one")
     for number, script in migrations()[done:]:
         for statement in script.split(";"):
             connection.execute(statement)
