@@ -58,7 +58,8 @@ def environment() -> str:
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load {load}"
-    return f"{time.strftime('%Y-%m-%d')}, {machine}\nPython {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {versions}"
+    python = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    return f"{time.strftime('%Y-%m-%d')}, {machine}\n{python}, {versions}"
 
 
 if __name__ == "__main__":

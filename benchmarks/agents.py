@@ -47,7 +47,7 @@ class ClockModel(BaseChatModel):
         began = time.monotonic()
         for n in range(self.words):
             last = {"chunk_position": "last"} if n == self.words - 1 else {}
-            chunk = ChatGenerationChunk(message=AIMessageChunk(f"{time.time():.4f} ", **last))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=f"{time.time():.4f} ", **last))
             if run_manager:
                 await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk

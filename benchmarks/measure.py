@@ -7,7 +7,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Spread(NamedTuple):
         return cls(min(rounds), statistics.median(rounds), max(rounds))
 
     def __str__(self) -> str:
-        return " / ".join(shown(value) for value in dict.fromkeys(self)) if len(set(self)) == 1 else " / ".join(map(shown, self))
+        return shown(self.median) if self.least == self.most else " / ".join(map(shown, self))
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table, readable as plain text too."""
     lines = [HEAD, *(row.cells() for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD))]
-    texts = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines]
+    texts = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
+    ]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
     return "\n".join([texts[0], rule, *texts[1:], *(["", *notes] if notes else [])])

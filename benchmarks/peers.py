@@ -67,7 +67,10 @@ async def answer_to_node() -> list[Row]:
 
 async def polled(path: Path) -> list[float]:
     """Store answers in a table that a poller looks into every 0.5 s."""
-    async with aiosqlite.connect(path, isolation_level=None) as table, AsyncSqliteSaver.from_conn_string(str(path)) as saver:
+    async with (
+        aiosqlite.connect(path, isolation_level=None) as table,
+        AsyncSqliteSaver.from_conn_string(str(path)) as saver,
+    ):
         await table.execute("PRAGMA journal_mode = WAL")
         await table.execute("CREATE TABLE answers (run TEXT PRIMARY KEY, answer TEXT, seen INTEGER NOT NULL DEFAULT 0)")
         graph = graph_of(bare_step).compile(checkpointer=saver)
@@ -77,7 +80,7 @@ async def polled(path: Path) -> list[float]:
         polling = asyncio.create_task(poll(table, graph))
         times = []
         for n, run in enumerate(runs):
-            await asyncio.sleep(0.05 + 0.037 * (n % 7))  # Out of step with the poll.
+            await asyncio.sleep(POLL * (n * 0.618 % 1))  # Out of step with the poll.
             await table.execute("INSERT INTO answers (run, answer) VALUES (?, 'yes')", (run,))
             times.append(await until_on(run, time.perf_counter()))
         polling.cancel()
@@ -109,7 +112,7 @@ async def rung(path: Path) -> list[float]:
         times = []
         for n, run in enumerate(runs):
             request = await parked(inbox, runner, run)
-            await asyncio.sleep(0.05 + 0.037 * (n % 7))
+            await asyncio.sleep(POLL * (n * 0.618 % 1))
             await approve(inbox, request)
             times.append(await until_on(run, time.perf_counter()))
         stop.set()

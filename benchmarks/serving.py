@@ -1,4 +1,4 @@
-"""A server in a process of its own: Ringi's, or the bare one beside it. `python -m benchmarks.serving ringi|bare FOLDER`."""
+"""A server in a process of its own, Ringi's or the bare one beside it: `python -m benchmarks.serving KIND FOLDER`."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ async def serve_ringi(path: Path) -> None:
     from ringi.server.serve import serve
 
     settings = ServerSettings(
-        max_open_requests=UNLIMITED, asks_per_minute=UNLIMITED, streams_per_caller=UNLIMITED, streams_per_process=UNLIMITED
+        max_open_requests=UNLIMITED,
+        asks_per_minute=UNLIMITED,
+        streams_per_caller=UNLIMITED,
+        streams_per_process=UNLIMITED,
     )
 
     def ready(address: str, _: str) -> None:

@@ -82,7 +82,9 @@ async def cost(server: Served, audience: Audience, publish: Callable[[], Awaitab
     return (server.processor_seconds() - before) / (audience.events - heard) * 1e6
 
 
-async def one_by_one(server: Served, publish: Callable[[Caller], Awaitable[None]], audience: Audience, size: int) -> None:
+async def one_by_one(
+    server: Served, publish: Callable[[Caller], Awaitable[None]], audience: Audience, size: int
+) -> None:
     async with Caller(server, "agent") as caller:
         for _ in range(EVENTS[size]):
             due = audience.events + size

@@ -70,7 +70,12 @@ async def hundred_threads() -> list[Row]:
     what = f"{THREADS} threads × {1 / TOKEN_SECONDS:.0f} tokens a second"
     return [
         Row(f"{what}: readers that saw 1 … n, and every token", "", [len(whole)], at_least=THREADS),
-        Row(f"{what}: tokens a second (wanted {wanted:,.0f}), beside LangGraph without Ringi", "1/s", [tokens / took], [bare]),
+        Row(
+            f"{what}: tokens a second (wanted {wanted:,.0f}), beside LangGraph without Ringi",
+            "1/s",
+            [tokens / took],
+            [bare],
+        ),
         Row(f"{what}: CPU a token, beside LangGraph without Ringi", "µs", [cpu / tokens * 1e6], [bare_cpu]),
         Row(f"{what}: stored events a second", "1/s", [items / took]),
         Row(f"{what}: token made → at the reader, p50", "ms", [percentile(delays, 50)]),

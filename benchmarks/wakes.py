@@ -7,8 +7,9 @@ import gc
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
-from benchmarks.inboxes import POLL, approve, ask, ask_many, sqlite_inbox, spread
+from benchmarks.inboxes import POLL, approve, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder, percentile, resident
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.sqlite.database import Database
@@ -24,6 +25,7 @@ from ringi.request import Request
 ROUNDS = 7
 WAKES = 2_000
 WAITS = 1_000
+BURST = 100
 MANY = 10_000
 WATCHED_SECONDS = 3.0
 
@@ -87,20 +89,21 @@ async def published(notifier: Notifier) -> float:
 
 async def thousand_waits() -> list[Row]:
     """Answer a thousand requests that are waited for, one after another and all at once."""
-    single: list[float] = []
-    burst: list[float] = []
+    single, some, burst = list[float](), list[float](), list[float]()
     with folder() as path:
         async with sqlite_inbox(path / "waits.db") as inbox:
             for _ in range(3):
                 single.append(percentile(await answered(inbox, callers=1), 99))
+                some.append(percentile(await answered(inbox, callers=WAITS, count=BURST), 99))
                 burst.append(percentile(await answered(inbox, callers=WAITS), 99))
     return [
         Row(f"{WAITS:,} waits, answers one after another: acknowledged → awake, p99", "ms", single, at_most=20),
+        Row(f"{WAITS:,} waits, {BURST} answered at once: acknowledged → awake, p99", "ms", some, at_most=20),
         Row(f"{WAITS:,} waits, all answered at once: acknowledged → awake, p99", "ms", burst, at_most=20),
     ]
 
 
-async def answered(inbox: Inbox, *, callers: int) -> list[float]:
+async def answered(inbox: Inbox, *, callers: int, count: int = WAITS) -> list[float]:
     """Return the milliseconds from each acknowledgement until its waiter has the response."""
     requests = await ask_many(inbox, WAITS)
     acknowledged: dict[str, float] = {}
@@ -116,8 +119,11 @@ async def answered(inbox: Inbox, *, callers: int) -> list[float]:
 
     waits = [asyncio.create_task(wait(request)) for request in requests]
     await until(lambda: listeners(inbox) >= WAITS)
-    await spread(requests, answer, callers=callers)
-    await asyncio.gather(*waits)
+    await spread(requests[:count], answer, callers=callers)
+    await asyncio.gather(*waits[:count])
+    for waiting in waits[count:]:
+        waiting.cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
     return [max(0.0, awake[id] - acknowledged[id]) * 1e3 for id in acknowledged]
 
 
@@ -158,23 +164,25 @@ async def statements_a_second(database: CountedDatabase) -> float:
 
 async def ten_thousand_waits() -> list[Row]:
     """What a wait costs while nothing happens: memory, and statements on the store."""
-    with folder() as path:
-        async with CountedDatabase(path / "many.db") as database, SqliteNotifier(database, POLL) as notifier:
-            async with inbox_on(parts_on(database, notifier)) as inbox:
-                requests = await ask_many(inbox, MANY)
-                one = [asyncio.create_task(inbox.wait(requests[0].id))]
-                await until(lambda: listeners(inbox) >= 1)
-                few = await statements_a_second(database)
-                gc.collect()
-                before = resident()
-                rest = [asyncio.create_task(inbox.wait(request.id)) for request in requests[1:]]
-                await until(lambda: listeners(inbox) >= MANY)
-                gc.collect()
-                each = (resident() - before) / len(rest) / 1024
-                many = await statements_a_second(database)
-                for task in (*one, *rest):
-                    task.cancel()
-                await asyncio.gather(*one, *rest, return_exceptions=True)
+    async with AsyncExitStack() as stack:
+        path = stack.enter_context(folder()) / "many.db"
+        database = await stack.enter_async_context(CountedDatabase(path))
+        notifier = await stack.enter_async_context(SqliteNotifier(database, POLL))
+        inbox = await stack.enter_async_context(inbox_on(parts_on(database, notifier)))
+        requests = await ask_many(inbox, MANY)
+        waits = [asyncio.create_task(inbox.wait(requests[0].id))]
+        await until(lambda: listeners(inbox) >= 1)
+        few = await statements_a_second(database)
+        gc.collect()
+        before = resident()
+        waits += [asyncio.create_task(inbox.wait(request.id)) for request in requests[1:]]
+        await until(lambda: listeners(inbox) >= MANY)
+        gc.collect()
+        each = (resident() - before) / (MANY - 1) / 1024
+        many = await statements_a_second(database)
+        for waiting in waits:
+            waiting.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
     return [
         Row(f"memory of one open wait among {MANY:,}", "KiB", [each], at_most=8),
         Row(f"statements a second while 1 → {MANY:,} waits are open", "1/s", [many], [few], at_most=1.1),
