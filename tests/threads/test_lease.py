@@ -290,7 +290,7 @@ async def test_a_worker_that_lost_its_thread_neither_commits_nor_speaks(
 
 async def test_a_store_in_trouble_does_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened("memory://") as world, working(world):
-        append, failures = world.backend.stream.append, iter([UnavailableError("busy"), UnavailableError("busy")])
+        append, failures = world.backend.stream.append, iter([UnavailableError("busy")])
 
         async def shaky(key: Key, items: list[StreamItem], *, fence: int) -> int:
             error = next(failures, None) if items else None
