@@ -23,6 +23,7 @@ BATCH_TASKS = 64
 """How many results are handed over at once; more and the first wait for the last."""
 BUSY_SECONDS = 10.0
 """How long a write may wait before it is refused."""
+NEWER = "a newer Ringi has written this file: upgrade this one"
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
 
@@ -263,7 +264,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     (done,) = connection.execute("PRAGMA user_version").fetchone()
     if done > len(migrations()):
-        raise SettingError("sqlite schema", done, "a newer Ringi has written this file: upgrade this one")
+        raise SettingError("schema", done, NEWER)
     for number, script in migrations()[done:]:
         for statement in script.split(";"):
             connection.execute(statement)
