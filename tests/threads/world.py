@@ -68,10 +68,12 @@ class World:
         """Return the thread once nothing is left for a worker to do on it."""
 
         async def is_at_rest() -> Thread | None:
-            thread = await self.thread(id, tenant)
             query = Query(tenant=tenant, thread_id=id, unacknowledged=True)
-            is_done = thread.status != "running" and not await self.backend.store.count(Request, query)
-            return thread if is_done else None
+            if await self.backend.store.count(Request, query):
+                return None
+            # In this order: what was taken up meanwhile shows as running.
+            thread = await self.thread(id, tenant)
+            return thread if thread.status != "running" else None
 
         return await until(is_at_rest, f"thread {id} comes to rest", limit)
 
