@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import rfc8785
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.canonical import canonical
@@ -16,6 +16,10 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
+@example(float("nan"))
+@example({"a": [1.5, -2e-7, 1e16, 2**53]})
+@example({"\ue000": 1, "\U0001f600": 2})
+@example({1: "a", "b": 2})
 def test_the_quick_way_writes_what_rfc_8785_writes_and_refuses_what_it_refuses(value: object) -> None:
     assert written(value) == reference(value)
 
@@ -30,5 +34,5 @@ def written(value: object) -> bytes | None:
 def reference(value: object) -> bytes | None:
     try:
         return rfc8785.dumps(value)  # type: ignore[arg-type]
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+    except (ValueError, TypeError):
         return None

@@ -110,7 +110,7 @@ def test_a_topic_names_kind_tenant_and_id() -> None:
     assert request.topic == topic_of("request", Key("tenant-1", "request-1")) == "request/tenant-1/request-1"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, "\ud800", {1: 2}])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, "\ud800", {1: 2, "b": 3}])
 def test_what_is_no_portable_json_is_refused(value: object) -> None:
     with pytest.raises(InvalidError, match="portable JSON"):
         canonical(value)

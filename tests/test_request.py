@@ -80,7 +80,6 @@ def test_a_broken_ask_names_its_field(body: object, field: str) -> None:
     [
         ({"form": FORM, "data_schema": SCHEMA}, "schema"),
         ({"expires_in": 1, "expires_at": NOON}, "expires_at"),
-        ({"due_at": NOON.replace(tzinfo=None)}, "due_at"),
         ({"kind": "approval"}, "action"),
         ({"allowed": ("approve", "approve")}, "allowed"),
         ({"form": Form([Number(f"n{n}") for n in range(6)])}, "form.fields"),
@@ -286,3 +285,30 @@ def test_an_ended_request_with_a_run_is_unacknowledged_until_it_is_taken_up() ->
     assert not answered(asked(), "approve").is_unacknowledged
     assert not done.acknowledged("worker", NOON)[0].is_unacknowledged
     assert not done.needing_attention("no such node", NOON)[0].is_unacknowledged
+
+
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59-23:00", "0001-01-01T00:00:00+14:00", "2026-01-01T00:00:00", 1_700_000_000, True]
+)
+def test_a_time_that_cannot_be_shown_in_every_zone_is_refused(time: object) -> None:
+    for field in ("due_at", "expires_at"):
+        with pytest.raises(InvalidError) as refused:
+            Ask.parse({"title": "When?", field: time})
+        assert [error.field for error in refused.value.errors] == [field]
+
+
+def test_times_are_kept_in_utc() -> None:
+    asked = Ask.parse({"title": "When?", "due_at": "2026-11-22T10:00:00+09:00"})
+    assert asked.due_at is not None
+    assert asked.due_at.isoformat() == "2026-11-22T01:00:00+00:00"
+
+
+def test_a_claim_also_keeps_others_from_passing_the_request_on() -> None:
+    claimed, _ = asked().claimed("ann", NOON, LEASE)
+    with pytest.raises(ClaimedError):
+        claimed.reassigned("bob", NOON, "bob", ())
+    assert claimed.reassigned("ann", NOON, "bob", ())[0].assignee == "bob"
+
+
+def test_edited_arguments_do_not_smuggle_data_past_a_missing_form() -> None:
+    assert wrong_field(asked(), "edit", args={"amount": 2}, data={"x": 1}) == "data"

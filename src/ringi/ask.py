@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
 from ringi import form as forms
 from ringi.canonical import digest
@@ -24,6 +25,26 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
+def written_time(value: object) -> object:
+    """Refuse a number: nobody sees whether it means seconds or milliseconds."""
+    if not isinstance(value, str | datetime):
+        raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
+    return value
+
+
+def utc_time(at: datetime) -> datetime:
+    """Return the time in UTC, or raise for one that has no zone or no place in a calendar."""
+    if at.tzinfo is None:
+        raise PydanticCustomError("time", "give a time zone, such as Z")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("time", "this is no time that a calendar knows: give a nearer one") from None
+
+
+Time = Annotated[datetime, BeforeValidator(written_time), AfterValidator(utc_time)]
+
+
 class Action(Frozen):
     """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
 
@@ -31,9 +52,11 @@ class Action(Frozen):
     args: dict[str, Any] = {}
     args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
-    def __init__(self, name: str = "", args: dict[str, Any] | None = None, **rest: Any) -> None:
-        # Without a default a JSON body that lacks the name is a TypeError instead of a field's error.
+    def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
         super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
+
+    # Without the mark pydantic calls __init__ for each stored action too: slower, and a missing name is a TypeError.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 class Button(Frozen):
@@ -70,9 +93,9 @@ class Ask(Frozen):
     assignee: Name | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
-    due_at: datetime | None = None
+    due_at: Time | None = None
     expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
-    expires_at: datetime | None = None
+    expires_at: Time | None = None
     fallback: dict[str, Any] | None = None
 
     @classmethod
@@ -99,15 +122,15 @@ class Ask(Frozen):
 
     def _contradictions(self) -> list[FieldError | None]:
         gated = self.action or self.resolved_kind in GATED
-        times = [f for f in ("due_at", "expires_at") if getattr(self, f) and getattr(self, f).tzinfo is None]
         return [
             wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
             wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
             wrong_if(
-                self.fallback is not None and gated, "fallback", "nothing may run unasked: remove it or the action"
+                self.fallback is not None and gated,
+                "fallback",
+                "nothing may run unasked: an action and this kind have none",
             ),
             wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
-            wrong_if(bool(times), times[0] if times else "", "give a time zone, such as Z"),
             wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 import rfc8785
@@ -11,8 +12,12 @@ from pydantic_core import to_jsonable_python
 
 from ringi.errors import InvalidError
 
-PLAIN = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False)
+PLAIN = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
 """Python's own encoder: many times faster, and right for all values that are plain."""
+DOUBTFUL = re.compile(r"(?:[\[,:]|^)-?\d+[.eE]|\d{16}")
+"""What a text may hold only if the value was looked through: a fraction, or digits enough for an unsafe number."""
 ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
 
@@ -25,9 +30,19 @@ def jsonable(value: Any) -> Any:
 def canonical(value: Any) -> bytes:
     """Return the canonical JSON of plain JSON data, or raise `InvalidError`."""
     try:
-        return PLAIN.encode(value).encode() if is_plain(value) else rfc8785.dumps(value)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+        return quickly(value) or rfc8785.dumps(value)
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidError.of("", f"not portable JSON: {error}; send such a value as text") from error
+
+
+def quickly(value: Any) -> bytes | None:
+    """Return the canonical JSON of a plain value; None for one that Python's encoder may write otherwise."""
+    try:
+        text = PLAIN.encode(value)
+    except (ValueError, TypeError):
+        return None
+    is_right = (text.isascii() and not DOUBTFUL.search(text)) or is_plain(value)
+    return text.encode() if is_right else None
 
 
 def is_plain(value: Any) -> bool:

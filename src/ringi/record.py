@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import quote, unquote
@@ -62,18 +63,15 @@ class Event(Frozen):
 
     def computed_hash(self) -> str:
         """Return the hash that this event must have, from its own fields."""
-        return digest(
-            {
-                "tenant": self.tenant,
-                "record": self.record,
-                "id": self.record_id,
-                "version": self.version,
-                "type": self.type,
-                "at": jsonable(self.at.astimezone(UTC)),
-                "payload": self.payload_digest,
-                "previous": self.previous,
-            }
-        )
+        return hash_of(self.model_dump(include=HASHED))
+
+
+HASHED = {"tenant", "record", "record_id", "version", "type", "at", "payload_digest", "previous"}
+
+
+def hash_of(fields: Mapping[str, Any]) -> str:
+    """Return the hash of an event with these fields: everything but the payload, which counts by its digest."""
+    return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
 
 
 class Record(Frozen):
@@ -111,20 +109,17 @@ class Record(Frozen):
 
     def _event(self, version: int, type: str, actor: str, at: datetime, changed: Any) -> Event:
         payload = {"actor": actor, "changed": changed}
-        unsealed = Event.model_construct(
-            tenant=self.tenant,
-            record=self.record,
-            record_id=self.id,
-            version=version,
-            type=f"{self.record}.{type}",
-            at=at,
-            payload=payload,
-            payload_digest=digest(payload),
-            previous=self.head,
-            hash="",
-            position=START,
-        )
-        return unsealed.model_copy(update={"hash": unsealed.computed_hash()})
+        fields = {
+            "tenant": self.tenant,
+            "record": self.record,
+            "record_id": self.id,
+            "version": version,
+            "type": f"{self.record}.{type}",
+            "at": at,
+            "payload_digest": digest(payload),
+            "previous": self.head,
+        }
+        return Event(**fields, payload=payload, hash=hash_of(fields))
 
 
 def topic_of(record: str, key: Key) -> str:

@@ -153,7 +153,7 @@ class Request(Record):
         if self.is_claimed_against(by, now):
             raise ClaimedError(self.id, str(self.claimed_by))
         data = self._checked(answer)
-        response = Response.model_construct(
+        response = Response(
             decision=answer.decision,
             data=data,
             args=answer.args,
@@ -195,6 +195,8 @@ class Request(Record):
     def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
         """Return it given to another person or to groups; a claim ends with it."""
         self._refuse_final()
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
 
@@ -287,7 +289,7 @@ class Request(Record):
         if self.data_schema is not None:
             forms.check_instance(self.data_schema, answer.data or {}, field="data")
             return answer.data or {}
-        if answer.data and answer.decision != "edit":
+        if answer.data and (answer.decision != "edit" or self.action):
             raise InvalidError.of("data", "this request has no form: send none")
         return answer.data
 

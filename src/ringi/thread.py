@@ -105,7 +105,7 @@ class Thread(Record):
 
     def given_back(self, fence: int, now: datetime) -> tuple[Self, Event]:
         """Return it still running but free for another worker at once."""
-        return self._let_go("given_back", fence, now)
+        return self._let_go("given_back", fence, now, tries=self.tries - 1)
 
     def cancelled(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return it idle under a higher fence, so that whoever runs it stops."""

@@ -35,7 +35,7 @@ class MemoryStore(Store):
         stored = self._records.get((record.record, record.key))
         if record.version != (stored.version + 1 if stored else 1):
             raise ConflictError()
-        self._records[record.record, record.key] = record
+        self._records[record.record, record.key] = record.model_copy(deep=True)
         if event:
             self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
 
@@ -43,7 +43,7 @@ class MemoryStore(Store):
         found = self._records.get((kind.record, Key(tenant, id)))
         if not isinstance(found, kind):
             raise NotFoundError(kind.record, id)
-        return found
+        return found.model_copy(deep=True)
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         found = (self._records.get((kind.record, Key(*key))) for key in keys)

@@ -46,7 +46,7 @@ class SqliteJobs(Jobs):
         row = (job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us())
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
         await self._execute(sql, row)
-        await self._notifier.publish(TOPIC)
+        self._notifier.ring(TOPIC)
 
     async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
         begun = set[asyncio.Task[None]]()

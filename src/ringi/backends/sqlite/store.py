@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ringi.backends.sqlite.database import Database
+from ringi.canonical import PLAIN
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
     START,
@@ -28,6 +29,7 @@ from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
 Columns = dict[str, Any]
+FOR_LIFE = frozenset({"tenant", "id", "created_at", "kind", "thread_id", "asked_by", "expires_at", "search"})
 
 
 class SqliteStore(Store):
@@ -47,10 +49,11 @@ class SqliteStore(Store):
         await self._database.write(save)
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
-        found = await self.get_many(kind, [Key(tenant, id)])
+        sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
+        found = await self._database.look(lambda c: c.execute(sql, (tenant, id)).fetchall())
         if not found:
             raise NotFoundError(kind.record, id)
-        return found[0]
+        return kind.model_validate_json(found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
@@ -102,18 +105,23 @@ class SqliteStore(Store):
 
 def save_record(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
     """Insert version 1 or replace the version before, or raise `ConflictError`."""
-    names = list(columns)
-    if columns["version"] == 1:
-        marks = ", ".join("?" for _ in names)
-        sql = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})"
-        saved = connection.execute(sql, list(columns.values()))
-    else:
-        sets = ", ".join(f"{name} = ?" for name in names)
-        sql = f"UPDATE {table} SET {sets} WHERE tenant = ? AND id = ? AND version = ?"
-        key = [columns["tenant"], columns["id"], columns["version"] - 1]
-        saved = connection.execute(sql, [*columns.values(), *key])
+    saved = insert(connection, table, columns) if columns["version"] == 1 else update(connection, table, columns)
     if not saved.rowcount:
         raise ConflictError()
+
+
+def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
+    """Insert a record unless its key is taken."""
+    sql = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
+    return connection.execute(sql, list(columns.values()))
+
+
+def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
+    """Replace the version before; what a record keeps for life is not written, nor are the indexes over it."""
+    changing = {name: value for name, value in columns.items() if name not in FOR_LIFE}
+    sets = ", ".join(f"{name} = ?" for name in changing)
+    sql = f"UPDATE {table} SET {sets} WHERE tenant = ? AND id = ? AND version = ?"
+    return connection.execute(sql, [*changing.values(), columns["tenant"], columns["id"], columns["version"] - 1])
 
 
 def columns_of(record: Record) -> Columns:
@@ -194,7 +202,7 @@ SELECT_EVENT = f"SELECT position, {EVENT_COLUMNS} FROM events"
 
 def event_row(event: Event) -> tuple[Any, ...]:
     """Return an event as the values of its row."""
-    payload = json.dumps(event.payload, ensure_ascii=False, separators=(",", ":"))
+    payload = PLAIN.encode(event.payload)
     chain = (event.payload_digest, event.previous, event.hash)
     at = microseconds(event.at)
     return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
