@@ -13,7 +13,7 @@ from tests.threads.world import World, at_work, checked, of_type, opened, until,
 
 from ringi import Action
 from ringi.errors import InvalidError, NotAuthorisedError, NotFoundError, ThreadBusyError
-from ringi.examples import two_questions
+from ringi.examples import refund, two_questions
 from ringi.inbox import utc_now
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
@@ -53,6 +53,23 @@ async def test_an_approved_refund_is_paid(url: str) -> None:
         thread = await world.answer(await world.one(), "approve")
         assert (thread.status, thread.values["outcome"]) == ("done", "refunded 40")
         await world.verified()
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(40, "40"), (40.0, "40"), (40.5, "40.5"), (1000000, "1000000"), (1e22, "1" + "0" * 22), (123456.78, "123456.78")],
+)
+def test_an_amount_of_money_is_shown_with_all_its_digits(amount: float, text: str) -> None:
+    assert refund.exact(amount) == text
+
+
+async def test_a_large_refund_is_asked_and_paid_to_the_cent(url: str) -> None:
+    async with at_work(url) as world:
+        await world.run("refund", {"order": 1182, "amount": 123456.78})
+        request = await world.one()
+        assert request.title == "Refund 123456.78 for order 1182?"
+        thread = await world.answer(request, "approve")
+        assert thread.values["outcome"] == "refunded 123456.78"
 
 
 async def test_an_edited_refund_is_paid_as_edited(url: str) -> None:

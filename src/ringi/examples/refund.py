@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
@@ -34,12 +35,12 @@ def agent(model: BaseChatModel) -> Agent:
     """Return the agent on this model."""
 
     async def explain(state: State) -> State:
-        prompt = f"Explain why order {state['order']} deserves a refund of {state['amount']:g}."
+        prompt = f"Explain why order {state['order']} deserves a refund of {exact(state['amount'])}."
         return {"explanation": (await model.ainvoke(prompt)).text}
 
     def pay(state: State) -> State:
         request = ask(
-            f"Refund {state['amount']:g} for order {state['order']}?",
+            f"Refund {exact(state['amount'])} for order {state['order']}?",
             description=state["explanation"],
             action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
         )
@@ -47,7 +48,8 @@ def agent(model: BaseChatModel) -> Agent:
             silent = "no reason given" if request.response else f"no consent, {request.status}"
             return {"outcome": f"rejected: {(request.response and request.response.message) or silent}"}
         request.authorise("refund", request.granted.args)
-        return {"refunded": request.granted.args["amount"], "outcome": f"refunded {request.granted.args['amount']:g}"}
+        amount = request.granted.args["amount"]
+        return {"refunded": amount, "outcome": f"refunded {exact(amount)}"}
 
     async def report(state: State) -> State:
         return {"farewell": (await model.ainvoke(f"Tell the customer what happened: {state['outcome']}.")).text}
@@ -66,6 +68,12 @@ def agent(model: BaseChatModel) -> Agent:
         prepare=fresh,
         values=shown,
     )
+
+
+def exact(amount: float) -> str:
+    """Return an amount with all its digits, and none that it does not have."""
+    text = format(Decimal(str(amount)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def fresh(input: dict[str, Any]) -> State:
