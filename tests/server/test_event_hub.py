@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -12,11 +14,14 @@ from ringi.ask import Ask
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.inbox import Inbox
-from ringi.record import START, Event, Position
+from ringi.record import START, Event, Key, Position
+from ringi.request import Request
 from ringi.server import Principal
 from ringi.server.auth import Known
 from ringi.server.event_hub import ALL, PAGE, EventHub
+from ringi.server.shapes import request_json
 from ringi.server.sse import Connection
+from ringi.store import R
 
 ANN = Known(Principal("default", "admin", "ann"), None)
 Between = Callable[[], Awaitable[None]]
@@ -121,3 +126,64 @@ async def test_who_arrives_after_more_was_forgotten_than_is_kept_reads_it_from_t
     reader = Reader()
     await hub.feed(reader.connection, ALL, START)
     assert reader.ids == [f"r{n}" for n in range(1_200)]
+
+
+class OddStore(BusyStore):
+    """A store with a row that nobody can read."""
+
+    unreadable = "none"
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        if any(key.id == self.unreadable for key in keys):
+            raise ValueError(self.unreadable)
+        return await super().get_many(kind, keys)
+
+
+async def test_a_request_that_cannot_be_read_is_left_out_and_ends_nobodys_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = OddStore()
+    async with MemoryNotifier(0.05) as notifier:
+        inbox = Inbox(store, notifier)
+        async with inbox.feed:
+            await assert_left_out(store, inbox, caplog)
+
+
+async def assert_left_out(store: OddStore, inbox: Inbox, caplog: pytest.LogCaptureFixture) -> None:
+    hub, early, late = EventHub(store, inbox.notifier, inbox.feed), Reader(), Reader()
+    try:
+        await hub.feed(early.connection, ALL, START)
+        store.unreadable = "odd"
+        await ask(inbox, "a", "odd", "b")
+        await handed_out(inbox, hub)
+        await hub.feed(late.connection, ALL, START)
+    finally:
+        await hub.close()
+    assert (early.ids, late.ids) == (["a", "b"], ["a", "b"])
+    assert "request odd cannot be read" in caplog.text
+
+
+async def test_a_request_that_cannot_be_written_is_left_out_and_ends_nobodys_stream(
+    store: BusyStore, inbox: Inbox, hub: EventHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = Reader()
+    await hub.feed(reader.connection, ALL, START)
+    await ask(inbox, "a")
+    odd, event = Request.asked(Ask.parse({"title": "Go?"}), id="odd", now=inbox.clock(), by="bot")
+    await store.put(odd.model_copy(update={"context": {"odd": object()}}), event)
+    await ask(inbox, "b")
+    await handed_out(inbox, hub)
+    assert reader.ids == ["a", "b"]
+    assert not reader.connection.is_over
+    assert "request odd cannot be written" in caplog.text
+
+
+FAR_EAST = timezone(timedelta(hours=9))
+
+
+@pytest.mark.parametrize("odd", [{"due_at": datetime.min.replace(tzinfo=FAR_EAST)}, {"title": "half \ud800"}])
+def test_an_odd_value_that_was_stored_is_written_all_the_same(odd: dict[str, Any]) -> None:
+    request, _ = Request.asked(Ask.parse({"title": "Go?"}), id="odd", now=datetime.now(UTC), by="bot")
+    written = json.loads(request_json(request.model_copy(update=odd)))
+    assert written["id"] == "odd"
+    assert written["title"] == odd.get("title", "Go?")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
+from ringi.errors import RingiError
 from ringi.feed import TOPIC, Feed
 from ringi.notifier import Notifier
 from ringi.record import START, Event, Key, Position
@@ -193,9 +194,21 @@ class EventHub:
 
     async def _items(self, events: Sequence[Event]) -> list[Item]:
         keys = {Key(e.tenant, e.record_id) for e in events if e.type in NAMES}
-        found = await self._store.get_many(Request, list(keys)) if keys else []
-        requests = {request.key: (request, request_json(request)) for request in found}
+        found = await self._found(list(keys)) if keys else []
+        bodies = ((request, _body(request)) for request in found)
+        requests = {request.key: (request, body) for request, body in bodies if body}
         return [_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
+
+    async def _found(self, keys: list[Key]) -> list[Request]:
+        try:
+            return await self._store.get_many(Request, keys)
+        except RingiError:
+            raise
+        except Exception:
+            if len(keys) == 1:
+                log.exception("request %s cannot be read: its news are not told", keys[0].id)
+                return []
+        return [request for key in keys for request in await self._found([key])]
 
     def _deliver(self, item: Item) -> None:
         if item.request is None:
@@ -233,6 +246,15 @@ class EventHub:
 
     def _everybody(self) -> list[Connection]:
         return [c for groups in self._seats.values() for connections in groups.values() for c in connections]
+
+
+def _body(request: Request) -> bytes:
+    try:
+        return request_json(request)
+    except Exception:
+        # Raised further, one odd request would end the streams of all, and again at each resume.
+        log.exception("request %s cannot be written as JSON: its news are not told", request.id)
+        return b""
 
 
 def _item(event: Event, request: Request | None, body: bytes) -> Item:

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
 from starlette.responses import Response as HttpResponse
 
 from ringi.canonical import jsonable
-from ringi.record import Event
+from ringi.record import Event, Record
 from ringi.request import Request
 from ringi.thread import Thread
 
@@ -22,13 +23,16 @@ THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "created_at", "
 
 def request_json(request: Request) -> bytes:
     """Return the public JSON of a request."""
-    return in_utc(request).model_dump_json(exclude=PRIVATE).encode()
+    return _written(in_utc(request), exclude=PRIVATE)
 
 
 def in_utc(request: Request) -> Request:
-    """Return the request with the times that its asker gave in UTC."""
+    """Return the request with the times that its asker gave in UTC; one that UTC cannot say stays as it is."""
     times = {"due_at": request.due_at, "expires_at": request.expires_at}
-    foreign = {name: at.astimezone(UTC) for name, at in times.items() if at and at.utcoffset()}
+    try:
+        foreign = {name: at.astimezone(UTC) for name, at in times.items() if at and at.utcoffset()}
+    except OverflowError:
+        return request
     return request.model_copy(update=foreign) if foreign else request
 
 
@@ -48,7 +52,7 @@ def audit_json(event: Event) -> bytes:
 
 def thread_json(thread: Thread, pending: Iterable[Request] | None = None) -> bytes:
     """Return the public JSON of a thread; in a list, without its requests."""
-    body = thread.model_dump_json(include=THREAD_FIELDS).encode()
+    body = _written(thread, include=THREAD_FIELDS)
     more: dict[str, Any] = {"run_id": thread.run_id, "error": thread.error.message if thread.error else None}
     body = body[:-1] + b"," + dumped(more)[1:]
     if pending is None:
@@ -63,7 +67,18 @@ def page_json(items: Iterable[bytes], next: str | None) -> bytes:
 
 def dumped(value: Any) -> bytes:
     """Return plain JSON data as bytes."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _written(record: Record, **fields: Any) -> bytes:
+    try:
+        return record.model_dump_json(**fields).encode()
+    except PydanticSerializationError:
+        # One stored half of a surrogate pair would fail every list that it stands in.
+        return dumped(record.model_dump(mode="json", **fields))
 
 
 def reply(content: bytes, status: int = 200) -> HttpResponse:

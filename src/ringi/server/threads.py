@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
@@ -26,7 +26,9 @@ from ringi.server.shapes import dumped, page_json, reply, thread_json
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.thread_hub import ThreadHub
 from ringi.thread import Thread
-from ringi.threads.runner import Runner
+
+if TYPE_CHECKING:
+    from ringi.threads.runner import Runner
 
 SCANNED = 1_000
 """How many threads one call looks through for an agent's own."""

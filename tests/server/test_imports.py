@@ -1,0 +1,23 @@
+"""What can be imported without the extras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import importlib, sys
+for name in ("langgraph", "langchain_core", "langgraph.checkpoint", "langchain"):
+    sys.modules[name] = None
+importlib.import_module(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("name", ["ringi.server.app", "ringi.server.auth", "ringi.server.platform"])
+def test_the_server_needs_no_agent_framework(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, name], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
