@@ -112,7 +112,7 @@ class Turn:
     async def _drop_others(self, requests: Sequence[Request]) -> None:
         asked = {request.id for request in requests}
         for stale in await open_requests(self._backend, self._lease.thread):
-            if stale.continuation and stale.id not in asked:
+            if stale.id not in asked:
                 await cancel_quietly(self._inbox, stale, SYSTEM, "superseded")
         await acknowledge_rest(self._backend, self._inbox, self._lease.thread, asked)
 

@@ -13,7 +13,7 @@ from ringi.record import Event
 from ringi.thread import SYSTEM, Failure, Thread
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
-from ringi.threads.loose_ends import acknowledge_rest, withdraw
+from ringi.threads.loose_ends import CANCELLED, tidy, withdraw
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Hold:
             await self.backend.notifier.publish(topic)
 
     async def fail(self, message: str, code: str) -> None:
-        """End the run with an error."""
+        """End the run with an error, and withdraw what it still asks."""
         await self.emitter.fail(message, code)
         failure = Failure(message=message, code=code)
         await self.settle(lambda t: t.failed(self.lease.fence, self.inbox.clock(), failure))
-        await acknowledge_rest(self.backend, self.inbox, self.thread)
+        await tidy(self.backend, self.inbox, self.thread)
 
     async def mark(self, why: str) -> None:
         """Mark the thread for an operator."""
@@ -67,4 +67,4 @@ class Hold:
         """After the loss of a cancelled thread, withdraw what was asked while it was being cancelled."""
         now = await self.backend.store.get(Thread, *self.lease.key)
         if now.run_id != self.run.id or now.status == "idle":
-            await withdraw(self.backend, self.inbox, self.thread, SYSTEM)
+            await withdraw(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container
+from typing import Any
 
 from ringi.connect import Backend
 from ringi.errors import ConflictError
@@ -11,27 +12,38 @@ from ringi.inbox import Inbox
 from ringi.record import Query
 from ringi.request import Request
 from ringi.thread import SYSTEM, Thread
+from ringi.threads.reconciler import is_ours, pages
 
 log = logging.getLogger(__name__)
 PAGE = 200
+CANCELLED = "the thread was cancelled"
+FAILED = "the run failed"
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return what a thread waits for."""
-    query = Query(tenant=thread.tenant, thread_id=thread.id, statuses=("pending",), limit=PAGE)
-    return await backend.store.find(Request, query)
+    return await _found(backend, thread, statuses=("pending",))
 
 
 async def asked_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return what a thread's newest run has asked, answered or not."""
-    found = await backend.store.find(Request, Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE))
-    return [request for request in found if request.run_id == thread.run_id]
+    return [request for request in await _found(backend, thread) if request.run_id == thread.run_id]
 
 
 async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return what has ended and was not taken up by the thread's run."""
-    query = Query(tenant=thread.tenant, thread_id=thread.id, unacknowledged=True, limit=PAGE)
-    return await backend.store.find(Request, query)
+    return await _found(backend, thread, unacknowledged=True)
+
+
+async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Request]:
+    query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **wanted)
+    # Anybody may post a request with this thread's id: it is none of the run's, and many of them may not hide one.
+    return [
+        request
+        async for page in pages(backend.store, Request, query)
+        for request in page
+        if is_ours(request) and request.continuation and request.continuation.key == thread.id
+    ]
 
 
 async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still_asked: Container[str] = ()) -> None:
@@ -41,11 +53,18 @@ async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still
             await inbox.acknowledge(request.id, SYSTEM)
 
 
-async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str) -> None:
+async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
     """Cancel what the thread's newest run asks; nothing that it gates will run."""
     for request in await open_requests(backend, thread):
         if request.run_id == thread.run_id:
-            await cancel_quietly(inbox, request, by, "the thread was cancelled")
+            await cancel_quietly(inbox, request, by, reason)
+
+
+async def tidy(backend: Backend, inbox: Inbox, thread: Thread) -> None:
+    """Leave nothing open of a run that is over, nor anything waiting to be taken up by it."""
+    if thread.status == "error":
+        await withdraw(backend, inbox, thread, SYSTEM, FAILED)
+    await acknowledge_rest(backend, inbox, thread)
 
 
 async def cancel_quietly(inbox: Inbox, request: Request, by: str, reason: str) -> None:

@@ -21,7 +21,7 @@ from ringi.threads.advance import advance
 from ringi.threads.agent import Agent
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import leased
-from ringi.threads.loose_ends import acknowledge_rest, open_requests, withdraw
+from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, withdraw
 from ringi.threads.reconciler import Reconciler, start_job
 
 log = logging.getLogger(__name__)
@@ -62,9 +62,9 @@ class Runner:
         return await open_requests(self.backend, thread)
 
     async def cancel(self, tenant: str, id: str, *, by: str) -> Thread:
-        """Stop a thread's run and withdraw its requests; a thread that is at its end stays as it is.
+        """Stop a thread's run and withdraw its requests; a run that is at its end stays as it ended.
 
-        Cancelling once more withdraws what a first try, cut short, left open.
+        What is open of an ended run, because a cancel or a failure was cut short, is withdrawn too.
         """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
@@ -72,8 +72,7 @@ class Runner:
             return thread.cancelled(by, self.inbox.clock()) if is_live else (thread, None)
 
         _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
-        if thread.status == "idle":
-            await self._withdraw(thread, by)
+        await self._withdraw(thread, by)
         return thread
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -97,7 +96,7 @@ class Runner:
         return thread
 
     async def _withdraw(self, thread: Thread, by: str) -> None:
-        await withdraw(self.backend, self.inbox.of(thread.tenant), thread, by)
+        await withdraw(self.backend, self.inbox.of(thread.tenant), thread, by, CANCELLED)
         emitter = Emitter(self.backend.stream, self.backend.notifier, thread.key, str(thread.run_id), thread.fence)
         try:
             await emitter.take_over()
@@ -122,7 +121,6 @@ class Runner:
     async def _has_work(self, key: Key, inbox: Inbox) -> bool:
         thread = await self.backend.store.get(Thread, *key)
         if thread.status in ("running", "interrupted"):
-            query = Query(tenant=key.tenant, thread_id=key.id, unacknowledged=True, limit=1)
-            return thread.status == "running" or await self.backend.store.count(Request, query) > 0
-        await acknowledge_rest(self.backend, inbox, thread)
+            return thread.status == "running" or bool(await ended_requests(self.backend, thread))
+        await tidy(self.backend, inbox, thread)
         return False
