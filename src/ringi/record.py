@@ -163,10 +163,11 @@ def cursor_of(record: Record) -> str:
 
 def microseconds(at: datetime) -> int:
     """Return the time as whole microseconds since 1970: sorts where texts do not."""
-    return (at - EPOCH) // timedelta(microseconds=1)
+    return (at - EPOCH) // MICROSECOND
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 CURSOR = re.compile(r"(-?[0-9]{1,18}):([^:]*):(.*)", re.DOTALL | re.ASCII)
 
 

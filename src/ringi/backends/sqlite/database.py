@@ -154,9 +154,12 @@ class WriterLane(Lane):
     def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
         super()._do(connection, [task for task in batch if not task.needs_turn])
         rest = [task for task in batch if task.needs_turn]
-        while rest:
-            with self._turnstile:
-                rest = rest[self._commit_some(connection, rest) :]
+        try:
+            while rest:
+                with self._turnstile:
+                    rest = rest[self._commit_some(connection, rest) :]
+        except OSError as error:
+            refuse(rest, error)
 
     def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> int:
         done, stop_at = 0, time.monotonic() + BATCH_SECONDS
