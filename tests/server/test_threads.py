@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.server.world import World, until
+from tests.server.world import World, open_world, until
 
 RUN = {"agent": "two_questions", "input": {}}
 
@@ -75,6 +75,42 @@ async def test_a_run_that_cannot_begin_is_refused(
     if field:
         assert reply.json()["errors"][0]["field"].startswith(field)
     assert (await world.client().get("/v1/threads")).json()["items"] == []
+
+
+async def test_nothing_can_be_planted_in_the_thread_of_another(world: World) -> None:
+    mallory, own = world.client("agent", "mallory"), world.client("agent", "bot")
+    planted = {"title": "Pay me?", "thread_id": "t1"}
+    assert (await mallory.post("/v1/requests", json=planted)).status_code == 201
+    await own.post("/v1/threads/t1/runs", json=RUN)
+    await shown(world, "interrupted")
+    refused = await mallory.post("/v1/requests", json=planted)
+    assert (refused.status_code, refused.json()["detail"]) == (404, "no thread 't1'")
+    beside = await own.post("/v1/requests", json={"title": "And this?", "thread_id": "t1"})
+    assert beside.status_code == 201
+    for client in (world.client("admin", "root"), world.client(), own):
+        pending = (await client.get("/v1/threads/t1")).json()["pending"]
+        assert all(request["id"].startswith("q-") for request in pending), pending
+        assert len(pending) == 2
+
+
+async def test_a_run_of_an_agent_counts_as_an_ask(store_url: str) -> None:
+    async with open_world(store_url, asks_per_minute=2) as world:
+        client = world.client("agent", "bot")
+        assert (await client.post("/v1/requests", json={"title": "Go?"})).status_code == 201
+        replies = [await client.post(f"/v1/threads/t{n}/runs", json=RUN) for n in range(2)]
+        assert [reply.status_code for reply in replies] == [202, 429]
+        assert 0 < int(replies[1].headers["retry-after"]) <= 60
+        assert (await world.client().post("/v1/threads/t9/runs", json=RUN)).status_code == 202
+
+
+async def test_an_agent_with_all_the_open_requests_that_it_may_have_begins_no_run(store_url: str) -> None:
+    async with open_world(store_url, max_open_requests=2) as world:
+        client = world.client("agent", "bot")
+        assert (await client.post("/v1/threads/t1/runs", json=RUN)).status_code == 202
+        await shown(world, "interrupted")
+        refused = await client.post("/v1/threads/t2/runs", json=RUN)
+        assert (refused.status_code, refused.json()["code"]) == (429, "limit")
+        assert (await client.get("/v1/threads/t2")).status_code == 404
 
 
 async def test_the_agents_are_listed_with_their_input(world: World) -> None:

@@ -18,6 +18,7 @@ from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
 from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
+from ringi.server.limits import AskLimits
 from ringi.server.openapi import described
 from ringi.server.pages import PageRoutes
 from ringi.server.platform import Platform
@@ -45,8 +46,9 @@ class App:
         self._threads = ThreadHub(backend.stream, backend.notifier)
         door = Door(platform.keys, settings)
         events = EventRoutes(platform, door, self._streams, self._events)
-        threads = ThreadRoutes(platform, door, self._streams, self._threads)
-        requests = RequestRoutes(platform, door, self._streams)
+        limits = AskLimits(settings)
+        threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
+        requests = RequestRoutes(platform, door, self._streams, limits)
         session, health = SessionRoutes(door, settings), HealthRoutes(platform, self._streams)
         self.api = bare_api()
         groups: tuple[Group, ...] = (requests, events, threads, session, health)

@@ -77,6 +77,15 @@ def readable_thread(who: Principal, thread: Thread) -> Thread:
     return thread
 
 
+async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
+    """Raise `NotFoundError` when there is such a thread and the caller may not know of it."""
+    try:
+        thread = await store.get(Thread, who.tenant, id)
+    except NotFoundError:
+        return
+    readable_thread(who, thread)
+
+
 def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
     """Return the inbox of the caller's tenant, in which `check` is asked about each request.
 

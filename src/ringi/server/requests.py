@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,36 +11,42 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
-from ringi import record
 from ringi.ask import Answer, Ask, Kind, parsed
-from ringi.errors import InvalidError, LimitError, NotFoundError, RingiError
+from ringi.errors import InvalidError, RingiError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
 from ringi.record import cursor_of
 from ringi.request import Status
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
+from ringi.server.limits import AskLimits
 from ringi.server.models import BulkItem, Cancel, Reassign
 from ringi.server.openapi import documented
-from ringi.server.permissions import Check, answerable, cancellable, inbox_for, readable, refuse_agents, visible
+from ringi.server.permissions import (
+    Check,
+    answerable,
+    cancellable,
+    inbox_for,
+    readable,
+    refuse_agents,
+    refuse_hidden_thread,
+    visible,
+)
 from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
-from ringi.server.refusals import OpenRequestsError, PaceError
 from ringi.server.shapes import dumped, page_json, reply, request_json
 from ringi.server.sse import Streams
 
 Cursor = Annotated[str | None, Query(description="`next` of the page before")]
-ASKERS = 10_000
-"""How many askers' paces are remembered."""
 
 
 class RequestRoutes:
     """Requests over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams) -> None:
+    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
         self._platform, self._door, self._streams = platform, door, streams
         self._settings = platform.settings
-        self._pace = Pace(platform.settings.asks_per_minute)
+        self._limits = limits
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -65,7 +69,9 @@ class RequestRoutes:
         ask = Ask.parse(await self._body(http))
         inbox = self._platform.inbox.of(who.tenant)
         if who.role != "admin":
-            await self._check_limits(inbox, who, ask.id)
+            await self._limits.check(inbox, who, ask.id)
+        if ask.thread_id is not None:
+            await refuse_hidden_thread(inbox.store, who, ask.thread_id)
         began = inbox.clock()
         request = await inbox.submit(ask, by=who.name)
         return reply(request_json(request), 201 if request.created_at >= began else 200)
@@ -158,30 +164,10 @@ class RequestRoutes:
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._settings.max_depth)
 
-    async def _check_limits(self, inbox: Inbox, who: Principal, id: str | None) -> None:
-        most = self._settings.max_open_requests
-        try:
-            self._pace.take(who)
-            query = record.Query(asked_by=who.name, statuses=("pending",), limit=most + 1)
-            if await inbox.count(query) >= most:
-                raise OpenRequestsError(who.name, most)
-        except LimitError:
-            if id is None or not await exists(inbox, id):
-                raise
-
 
 def id_of(http: HttpRequest) -> str:
     """Return the id in the path."""
     return str(http.path_params["id"])
-
-
-async def exists(inbox: Inbox, id: str) -> bool:
-    """Whether a request is there: asking it again opens none, and an agent that replays must not be stopped."""
-    try:
-        await inbox.get(id)
-    except NotFoundError:
-        return False
-    return True
 
 
 def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
@@ -204,24 +190,3 @@ async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> byt
     except RingiError as error:
         return dumped({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
     return dumped({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"
-
-
-class Pace:
-    """Counts what each caller does in a minute, in this process."""
-
-    def __init__(self, per_minute: int) -> None:
-        self._most = per_minute
-        self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
-
-    def take(self, who: Principal) -> None:
-        """Count one more, or raise `PaceError`."""
-        key, now = (who.tenant, who.name), time.monotonic()
-        began, count = self._minutes.get(key, (now, 0))
-        if now - began >= 60:
-            began, count = now, 0
-        if count >= self._most:
-            raise PaceError(who.name, count, 60 - (now - began))
-        self._minutes[key] = (began, count + 1)
-        self._minutes.move_to_end(key)
-        if len(self._minutes) > ASKERS:
-            self._minutes.popitem(last=False)

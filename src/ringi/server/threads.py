@@ -17,9 +17,10 @@ from ringi.errors import NotFoundError
 from ringi.record import Frozen, Key, cursor_of
 from ringi.server.auth import Door, Principal
 from ringi.server.body import json_body
+from ringi.server.limits import AskLimits
 from ringi.server.models import NewRun
 from ringi.server.openapi import documented
-from ringi.server.permissions import may_read, may_read_thread, readable_thread
+from ringi.server.permissions import may_read, may_read_thread, readable_thread, refuse_hidden_thread
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
 from ringi.server.shapes import dumped, page_json, reply, thread_json
@@ -43,8 +44,9 @@ class ThreadName(Frozen):
 class ThreadRoutes:
     """Threads over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: ThreadHub) -> None:
+    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: ThreadHub, limits: AskLimits) -> None:
         self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+        self._limits = limits
         self._settings = platform.settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -75,7 +77,9 @@ class ThreadRoutes:
         runner = self._platform.runner
         if runner is None:
             raise NotFoundError("agent", run.agent)
-        await self._refuse_taken(runner, who, thread_id)
+        if who.role == "agent":
+            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+        await refuse_hidden_thread(self._platform.backend.store, who, thread_id)
         thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.name)
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
@@ -107,13 +111,6 @@ class ThreadRoutes:
         if runner is None:
             raise NotFoundError("thread", id)
         return runner, who, readable_thread(who, await runner.get(who.tenant, id))
-
-    async def _refuse_taken(self, runner: Runner, who: Principal, id: str) -> None:
-        try:
-            thread = await runner.get(who.tenant, id)
-        except NotFoundError:
-            return
-        readable_thread(who, thread)
 
     async def _found(self, who: Principal, size: int, before: str | None) -> tuple[list[Thread], str | None]:
         found: list[Thread] = []

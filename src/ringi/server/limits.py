@@ -1,0 +1,64 @@
+"""How much a caller may ask of people."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+
+from ringi.errors import LimitError, NotFoundError
+from ringi.inbox import Inbox
+from ringi.record import Query
+from ringi.server.auth import Principal
+from ringi.server.platform import ServerSettings
+from ringi.server.refusals import OpenRequestsError, PaceError
+
+ASKERS = 10_000
+"""How many askers' paces are remembered."""
+
+
+class AskLimits:
+    """The limits of asking: by a request, or by a run that will ask."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._most_open, self._pace = settings.max_open_requests, Pace(settings.asks_per_minute)
+
+    async def check(self, inbox: Inbox, who: Principal, id: str | None = None) -> None:
+        """Count one more ask, or raise `LimitError`; the id of a request that is there opens none and always passes."""
+        try:
+            self._pace.take(who)
+            query = Query(asked_by=who.name, statuses=("pending",), limit=self._most_open + 1)
+            if await inbox.count(query) >= self._most_open:
+                raise OpenRequestsError(who.name, self._most_open)
+        except LimitError:
+            if id is None or not await exists(inbox, id):
+                raise
+
+
+async def exists(inbox: Inbox, id: str) -> bool:
+    """Whether a request is there: asking it again opens none, and an agent that replays must not be stopped."""
+    try:
+        await inbox.get(id)
+    except NotFoundError:
+        return False
+    return True
+
+
+class Pace:
+    """Counts what each caller does in a minute, in this process."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = per_minute
+        self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def take(self, who: Principal) -> None:
+        """Count one more, or raise `PaceError`."""
+        key, now = (who.tenant, who.name), time.monotonic()
+        began, count = self._minutes.get(key, (now, 0))
+        if now - began >= 60:
+            began, count = now, 0
+        if count >= self._most:
+            raise PaceError(who.name, count, 60 - (now - began))
+        self._minutes[key] = (began, count + 1)
+        self._minutes.move_to_end(key)
+        if len(self._minutes) > ASKERS:
+            self._minutes.popitem(last=False)
