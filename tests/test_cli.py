@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -12,9 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from ringi import open as open_inbox
+from ringi.cli import load_agents
+from ringi.record import Query
+
 ENTRY = "from ringi.cli import main; main()"
+BARE = f"""
+import sys
+for name in ("aiosqlite", "langchain", "langchain_core", "langgraph"):
+    sys.modules[name] = None
+{ENTRY}
+"""
 Ringi = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -28,11 +40,21 @@ def environment(home: Path) -> dict[str, str]:
 def ringi(tmp_path: Path) -> Ringi:
     """Run one command in a folder of its own."""
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", ENTRY, *arguments]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=40, check=False
-        )
+    return ringi_in(tmp_path, ENTRY)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Ringi:
+    """Run one command where LangGraph is not installed."""
+    return ringi_in(tmp_path, BARE)
+
+
+def ringi_in(folder: Path, entry: str) -> Ringi:
+    """Return what runs one command in a folder."""
+
+    def run(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        command, env = [sys.executable, "-c", entry, *arguments], environment(folder) | settings
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=40, check=False)
 
     return run
 
@@ -47,6 +69,8 @@ def assert_refused(done: subprocess.CompletedProcess[str], code: int, *words: st
     """Fail unless the command said in one line what is wrong."""
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(("error: ", "Usage: "))
+    assert not done.stderr.startswith("error: ") or done.stderr.count("\n") == 1
     assert all(word in done.stderr for word in words), done.stderr
 
 
@@ -64,16 +88,158 @@ def test_a_question_is_asked_listed_shown_answered_and_verified(ringi: Ringi, tm
     assert data(ringi("verify", "--json")) == {"events": 2, "findings": []}
 
 
-def test_asking_with_wait_returns_the_answer_of_another_process(ringi: Ringi, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", ENTRY, "ask", "Really?", "--wait", "--json"]
+@pytest.mark.parametrize(
+    ("asked", "answer", "code", "outcome"),
+    [
+        ((), ("respond", "--message", "yes"), 0, "respond"),
+        ((), ("reject",), 1, "reject"),
+        (("--action", "deploy", "--args", '{"to": "live"}'), ("approve",), 0, "approve"),
+        (("--action", "deploy", "--args", '{"to": "live"}'), ("edit", "--args", '{"to": "test"}'), 0, "edit"),
+        (("--action", "deploy"), ("reject", "--message", "not today"), 1, "reject"),
+    ],
+)
+def test_asking_with_wait_prints_the_answer_and_succeeds_only_on_a_yes(
+    ringi: Ringi, tmp_path: Path, asked: tuple[str, ...], answer: tuple[str, ...], code: int, outcome: str
+) -> None:
+    command = [sys.executable, "-c", ENTRY, "ask", "Really?", *asked, "--wait"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
     ) as asking:
         while not (items := data(ringi("list", "--json"))["items"]):
             assert asking.poll() is None
-        data(ringi("respond", items[0]["id"], "respond", "--message", "yes, really", "--json"))
+        data(ringi("respond", items[0]["id"], *answer, "--json"))
         said, _ = asking.communicate(timeout=20)
-    assert json.loads(said)["response"]["message"] == "yes, really"
+    assert asking.returncode == code
+    assert f"completed  {outcome} by " in said
+
+
+def test_asking_with_wait_fails_when_nobody_answers(ringi: Ringi) -> None:
+    done = ringi("ask", "Deploy?", "--expires-in", "0.2", "--wait")
+    assert done.returncode == 1
+    assert done.stdout.endswith("  expired\n")
+
+
+def test_asking_with_wait_fails_when_the_question_is_withdrawn(tmp_path: Path) -> None:
+    async def withdraw() -> None:
+        async with open_inbox(f"sqlite:///{tmp_path}/ringi.db") as inbox:
+            while not (found := await inbox.find(Query())):
+                assert asking.poll() is None
+            await inbox.cancel(found[0].id, by="ann")
+
+    command = [sys.executable, "-c", ENTRY, "ask", "Deploy?", "--wait"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
+    ) as asking:
+        asyncio.run(withdraw())
+        said, _ = asking.communicate(timeout=20)
+    assert (asking.returncode, said.split()[1]) == (1, "cancelled")
+
+
+def test_the_page_after_the_last_listed_request_has_a_cursor(ringi: Ringi) -> None:
+    for title in ("One?", "Two?"):
+        data(ringi("ask", title, "--json"))
+    listed = data(ringi("list", "--limit", "1", "--json"))
+    assert ([item["title"] for item in listed["items"]], listed["next"] is None) == (["Two?"], False)
+    assert data(ringi("list", "--limit", "2", "--json"))["next"] is None
+
+
+def test_requests_are_handled_without_langgraph(bare: Ringi) -> None:
+    asked = data(bare("ask", "Pay?", "--action", "pay", "--args", '{"amount": 40}', "--json"))
+    assert asked["action"]["args"] == {"amount": 40}
+    assert [item["id"] for item in data(bare("list", "--json"))["items"]] == [asked["id"]]
+    assert data(bare("show", asked["id"], "--json")) == asked
+    assert data(bare("respond", asked["id"], "approve", "--json"))["status"] == "completed"
+    assert data(bare("verify", "--json"))["findings"] == []
+    assert data(bare("migrate", "--json"))["url"].startswith("sqlite:///")
+    assert data(bare("token", "create", "--role", "person", "--name", "ann", "--json"))["role"] == "person"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("demo",), ("serve", "--agents", "mine"), ("worker", "--agents", "mine")], ids=lambda a: a[0]
+)
+def test_running_agents_without_langgraph_names_the_extra(bare: Ringi, arguments: tuple[str, ...]) -> None:
+    assert_refused(bare(*arguments), 1, arguments[0], "pip install 'ringi[langgraph]'")
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("def (", ["SyntaxError"]),
+        ("raise RuntimeError('no key')", ["RuntimeError", "no key"]),
+        ("raise SystemExit(0)", ["SystemExit"]),
+        ("agents = [1]", ["1 is no", "Agent"]),
+        ("agents = None", ["None is no", "Agent"]),
+        ("", ["agents"]),
+    ],
+)
+def test_a_module_of_agents_that_is_wrong_is_told_in_a_line(
+    ringi: Ringi, tmp_path: Path, module: str, words: list[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(module)
+    assert_refused(ringi("serve", "--agents", "mine", "--port", "0"), 2, "mine", *words)
+
+
+@pytest.mark.parametrize("agents", ["[{}]", "{}", "lambda: [{}]"])
+def test_a_module_may_hold_a_list_of_agents_an_agent_or_a_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "some_agents", raising=False)
+    wanted = agents.format('Agent("one", None)')
+    (tmp_path / "some_agents.py").write_text(f"from ringi.threads.agent import Agent\nagents = {wanted}\n")
+    assert [agent.name for agent in load_agents("some_agents")] == ["one"]
+    del sys.modules["some_agents"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("token", "create", "--role", "admin", "--name", "ann"), ("serve", "--port", "0")]
+)
+def test_a_home_that_is_no_folder_is_told_in_a_line(ringi: Ringi, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "file").touch()
+    assert_refused(ringi(*arguments, RINGI_HOME=str(tmp_path / "file")), 1, "RINGI_HOME", str(tmp_path / "file"))
+
+
+def test_an_unknown_log_level_is_told_in_a_line(ringi: Ringi) -> None:
+    assert_refused(ringi("list", RINGI_LOG="bogus"), 2, "RINGI_LOG='bogus'", "DEBUG")
+
+
+def test_a_form_that_is_not_utf_8_is_told_in_a_line(ringi: Ringi, tmp_path: Path) -> None:
+    (tmp_path / "form.json").write_bytes(b'{"fields": "\xff"}')
+    assert_refused(ringi("ask", "T", "--form", "form.json"), 1, "form.json", "UTF-8")
+
+
+def test_what_nobody_expected_is_told_in_a_line_and_in_full_at_debug(tmp_path: Path) -> None:
+    broken = "import ringi.cli as c\nc.json.dumps = None\nc.main()"
+    short = ringi_in(tmp_path, broken)("ask", "T", "--json")
+    assert_refused(short, 1, "unexpected TypeError", "RINGI_LOG=DEBUG")
+    assert "Traceback" in ringi_in(tmp_path, broken)("ask", "T", "--json", RINGI_LOG="debug").stderr
+
+
+@pytest.mark.parametrize("command", ["demo", "serve"])
+def test_the_printed_link_answers_on_another_address_with_its_own_limits(tmp_path: Path, command: str) -> None:
+    options = ["--host", "127.0.0.2", "--port", "0", "--max-fields", "6", "--poll-interval", "0.1", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-c", ENTRY, command, *options],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as serving:
+        try:
+            assert serving.stdout
+            url = json.loads(serving.stdout.readline())["url"]
+            token = json.loads((tmp_path / "tokens.json").read_text())["admin"]
+            with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as http:
+                codes = [http.post("/v1/requests", json=with_fields(count)).status_code for count in (6, 7)]
+        finally:
+            serving.terminate()
+            serving.communicate(timeout=20)
+    assert codes == [201, 422]
+
+
+def with_fields(count: int) -> dict[str, Any]:
+    """Return an ask with so many fields."""
+    return {"title": "T", "form": {"fields": [{"name": f"f{n}", "type": "text"} for n in range(count)]}}
 
 
 def test_verify_fails_when_somebody_edited_the_file(ringi: Ringi, tmp_path: Path) -> None:
@@ -105,6 +271,12 @@ def test_a_token_says_what_it_was_made_for(ringi: Ringi) -> None:
         (("serve", "--agents", "no.such.module"), 2, "no.such.module"),
         (("serve", "--host", "0.0.0.0", "--no-auth", "--port", "0"), 2, "127.0.0.1"),
         (("token", "create", "--role", "king", "--name", "x"), 2, "king"),
+        (("serve", "--host", "192.0.2.1", "--port", "0"), 2, "host='192.0.2.1'"),
+        (("demo", "--host", "no.such.host.invalid", "--port", "0"), 2, "host='no.such.host.invalid'"),
+        (("serve", "--poll-interval", "0", "--port", "0"), 2, "poll_interval"),
+        (("list", "--status", "bogus"), 2, "pending"),
+        (("ask", "T", "--args", "{}"), 1, "--action"),
+        (("ask", "T", "--action", "pay", "--args", "[]"), 1, "args"),
         (("nonsense",), 2, "nonsense"),
     ],
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import importlib
 import json
 import logging
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,12 +19,14 @@ from rich.table import Table
 
 from ringi import audit
 from ringi.ask import Answer, Ask
-from ringi.canonical import jsonable
 from ringi.connect import home, open, open_backend
-from ringi.errors import InvalidError, MissingExtraError, NotFoundError, RingiError, SettingError
-from ringi.record import DEFAULT_TENANT, Query
+from ringi.errors import InvalidError, MissingExtraError, RingiError, SettingError
+from ringi.inbox import Limits
+from ringi.record import DEFAULT_TENANT, Query, cursor_of
 from ringi.request import Request
+from ringi.threads.agent import Agent
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -37,6 +40,8 @@ Url = Annotated[str | None, typer.Option("--url", help="The store; by default RI
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)]
 Tenant = Annotated[str, typer.Option(help="Whose requests.")]
+MaxFields = Annotated[int, typer.Option(help="How many fields a form may have.", min=1)]
+PollInterval = Annotated[float, typer.Option(help="Seconds after which a lost notification does no more harm.")]
 Agents = Annotated[str | None, typer.Option(help="Where your agents are: MODULE or MODULE:NAME.")]
 
 
@@ -46,13 +51,17 @@ def demo(
     host: Host = "127.0.0.1",
     model: Annotated[str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a script.")] = None,
     url: Url = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
     """Open the inbox with three agents that ask, on SQLite."""
     from ringi.server.platform import ServerSettings
 
-    settings = ServerSettings(scripted=model is None, model=model)
-    _serve(_demo_agents(model), url, host, port, settings, json_)
+    _need_langgraph("demo")
+    settings = ServerSettings(scripted=model is None, model=model, hosts=(host,))
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    _serve(_demo_agents(model), settings, json_, limits=Limits(max_fields=max_fields), **place)
 
 
 @app.command()
@@ -63,18 +72,24 @@ def serve(
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Everybody is the administrator; loopback only.")] = False,
     agents: Agents = None,
     allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
     """Serve the API, the page and the worker of your agents."""
     from ringi.server.platform import ServerSettings
 
+    _need_langgraph("serve")
     settings = ServerSettings(no_auth=no_auth, hosts=(host, *(allow_host or ())))
-    _serve(load_agents(agents) if agents else [], url, host, port, settings, json_)
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    loaded = load_agents(agents) if agents else []
+    _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), **place)
 
 
 @app.command()
 def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
     """Run agents, without the API and the page, until a signal."""
+    _need_langgraph("worker")
     loaded = load_agents(agents or "")
     _say({"working": [agent.name for agent in loaded]}, f"working on {len(loaded)} agents", json_)
     _run(_work(loaded, url))
@@ -84,32 +99,41 @@ def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
 def ask(
     title: Annotated[str, typer.Argument(help="The question.")],
     form: Annotated[Path | None, typer.Option(help='A JSON file with a form: {"fields": […]}.')] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
+    action: Annotated[str | None, typer.Option(help="The call that waits for consent: its name.")] = None,
+    args: Annotated[str | None, typer.Option(help="The arguments of the call, as JSON.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless it is a yes.")] = False,
     expires_in: Annotated[float | None, typer.Option(help="Seconds after which nobody may answer.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Put a question to people."""
-    body = {"title": title, "form": _read_json(form) if form else None, "expires_in": expires_in}
+    """Put a question to people; with --wait, `ringi ask "Deploy?" --action deploy --wait && deploy` is safe."""
+    if args is not None and action is None:
+        raise InvalidError.of("args", "name the call that they are for with --action")
+    call = {"name": action, "args": {} if args is None else _json("args", args)} if action is not None else None
+    body = {"title": title, "form": _read_json(form) if form else None, "action": call, "expires_in": expires_in}
     asked = Ask.parse({name: value for name, value in body.items() if value is not None})
     request = _run(_ask(asked, tenant, url, wait))
     _say(public(request), f"{request.id}  {request.status}{_outcome(request)}", json_)
+    if wait and not (request.status == "completed" and request.response and request.response.decision != "reject"):
+        raise typer.Exit(1)
 
 
 @app.command("list")
 def list_(
-    status: Annotated[str | None, typer.Option(help="pending, completed, cancelled or expired.")] = "pending",
+    status: Annotated[Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option()] = "pending",
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
     """List requests, newest first."""
-    query = Query(statuses=(status,) if status and status != "all" else (), limit=limit)
-    requests = _run(_with_inbox(url, tenant, lambda inbox: inbox.find(query)))
+    query = Query(statuses=() if status == "all" else (status,), limit=limit + 1)
+    found = _run(_with_inbox(url, tenant, lambda inbox: inbox.find(query)))
+    requests = found[:limit]
     if json_:
-        return _say({"items": [public(request) for request in requests], "next": None}, "", json_)
+        next = cursor_of(requests[-1]) if len(found) > limit else None
+        return _say({"items": [public(request) for request in requests], "next": next}, "", json_)
     table = Table("id", "kind", "title", "status", "asked by", box=None)
     for request in requests:
         table.add_row(*map(visible, (request.id, request.kind, request.title, request.status, request.asked_by or "")))
@@ -185,20 +209,36 @@ def token_create(
     _say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
 
 
-def load_agents(where: str) -> list[Any]:
-    """Return the agents of MODULE or MODULE:NAME; NAME is `agents` unless given, a list or a function."""
+def load_agents(where: str) -> list[Agent]:
+    """Return the agents of MODULE or MODULE:NAME; NAME is `agents` unless given: a list, an agent or a function."""
     module_name, _, name = where.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module_name), name or "agents")
-    except (ImportError, AttributeError, ValueError) as error:
-        raise SettingError("agents", where, f"{error}: give MODULE or MODULE:NAME of a list of ringi agents") from error
-    return list(found() if callable(found) else found)
+        found = found() if callable(found) else found
+        agents = list(found) if isinstance(found, Iterable) else [found]
+    except (Exception, SystemExit) as error:  # The module is somebody else's: it may raise whatever it likes.
+        log.debug("%s cannot be loaded", where, exc_info=True)
+        why = f"{type(error).__name__}: {error}"
+        raise SettingError("agents", where, f"{why}: give MODULE or MODULE:NAME of a list of ringi agents") from error
+    if wrong := [agent for agent in agents if not isinstance(agent, Agent)]:
+        raise SettingError("agents", where, f"{wrong[0]!r} is no ringi.threads.agent.Agent: wrap your graph in one")
+    return agents
 
 
-def public(request: Request) -> dict[str, Any]:
+def public(request: Request) -> Any:
     """Return a request as the API shows it."""
-    return {k: v for k, v in jsonable(request).items() if k not in ("head", "continuation")}
+    from ringi.server.shapes import request_json
+
+    return json.loads(request_json(request))
+
+
+def person_name() -> str:
+    """Return the name of whoever sits at this machine."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # A container without an account for its user id.
+        return "person"
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -206,11 +246,17 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def _demo_agents(model: str | None) -> list[Any]:
+def _need_langgraph(command: str) -> None:
     try:
-        from ringi.examples import agents
+        for name in ("aiosqlite", "langchain", "langchain_core.messages", "langgraph.graph"):
+            importlib.import_module(name)
     except ImportError as error:
-        raise MissingExtraError("demo", "langgraph") from error
+        raise MissingExtraError(command, "langgraph") from error
+
+
+def _demo_agents(model: str | None) -> list[Agent]:
+    from ringi.examples import agents
+
     return agents(_chat_model(model) if model else None)
 
 
@@ -223,20 +269,17 @@ def _chat_model(name: str) -> Any:
         raise SettingError("model", name, f"{error}") from error
 
 
-def _serve(agents: list[Any], url: str | None, host: str, port: int, settings: Any, json_: bool) -> None:
+def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
     from ringi.server.serve import serve as serve_until_signal
 
     def announce(address: str, token: str) -> None:
         link = f"{address}/#token={token}"
         _say({"url": address, "link": link}, f"\nRingi is open:  {link}\n\nStop with Ctrl-C.", json_)
 
-    logging.basicConfig(
-        level=os.environ.get("RINGI_LOG", "WARNING").upper(), format="%(levelname)s %(name)s: %(message)s"
-    )
-    _run(serve_until_signal(agents, url=url, host=host, port=port, settings=settings, announce=announce))
+    _run(serve_until_signal(agents, settings=settings, person=person_name(), announce=announce, **place))
 
 
-async def _work(agents: list[Any], url: str | None) -> None:
+async def _work(agents: list[Agent], url: str | None) -> None:
     import signal
 
     from ringi.server.serve import running
@@ -255,7 +298,7 @@ async def _with_inbox(url: str | None, tenant: str, work: Any) -> Any:
 
 async def _ask(asked: Ask, tenant: str, url: str | None, wait: bool) -> Request:
     async with open(url, tenant=tenant) as inbox:
-        request = await inbox.submit(asked, by=_me())
+        request = await inbox.submit(asked, by=person_name())
         if not wait:
             return request
         with err.status(f"waiting for the answer to {request.id}"):
@@ -265,13 +308,7 @@ async def _ask(asked: Ask, tenant: str, url: str | None, wait: bool) -> Request:
 async def _respond(id: str, body: dict[str, Any], tenant: str, url: str | None) -> Request:
     async with open(url, tenant=tenant) as inbox:
         request = await inbox.get(id)
-        return await inbox.answer(id, Answer.parse({**body, "digest": request.digest}), by=_me(), channel="cli")
-
-
-def _me() -> str:
-    from ringi.server.serve import person_name
-
-    return person_name()
+        return await inbox.answer(id, Answer.parse({**body, "digest": request.digest}), by=person_name(), channel="cli")
 
 
 def _outcome(request: Request) -> str:
@@ -291,6 +328,8 @@ def _read_json(path: Path) -> Any:
         return _json("form", path.read_text("utf-8"))
     except OSError as error:
         raise InvalidError.of("form", f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidError.of("form", f"{path} is not UTF-8: save it as UTF-8") from error
 
 
 def _say(data: Any, text: str, as_json: bool) -> None:
@@ -310,15 +349,29 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 def main() -> None:
     """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
     try:
+        _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
         app()
     except SettingError as error:
-        _fail(error, 2)
-    except (RingiError, NotFoundError) as error:
-        _fail(error, 1)
+        _fail(str(error), 2)
+    except RingiError as error:
+        _fail(str(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:
+        log.debug("stopped by the system", exc_info=True)
+        named = f"{error.filename}: " if error.filename else ""
+        _fail(f"{named}{error.strerror or error}; the folder of Ringi's own files is RINGI_HOME={str(home())!r}", 1)
+    except Exception as error:
+        log.debug("unexpected", exc_info=True)
+        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG to see more", 1)
 
 
-def _fail(error: RingiError, code: int) -> None:
-    sys.stderr.write(f"error: {visible(str(error))}\n")
+def _log_to_stderr(level: str) -> None:
+    if level.upper() not in logging.getLevelNamesMapping():
+        raise SettingError("RINGI_LOG", level, "choose DEBUG, INFO, WARNING or ERROR")
+    logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+
+
+def _fail(why: str, code: int) -> None:
+    sys.stderr.write(f"error: {visible(why)}\n")
     sys.exit(code)

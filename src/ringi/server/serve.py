@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
-import getpass
 import json
 import logging
 import os
@@ -18,6 +18,7 @@ import uvicorn
 
 from ringi.connect import home, inbox_on, open_backend
 from ringi.errors import SettingError
+from ringi.inbox import Limits
 from ringi.record import DEFAULT_TENANT
 from ringi.server.app import create_app
 from ringi.server.auth import Keys
@@ -39,16 +40,20 @@ async def serve(
     host: str,
     port: int,
     settings: ServerSettings,
+    person: str,
+    limits: Limits | None = None,
+    poll_interval: float = 0.5,
     announce: Callable[[str, str], None],
 ) -> None:
-    """Serve until a signal; `announce(address, token)` is called once the port is open."""
+    """Serve until a signal; `announce(address, token)` is called with the token of `person` once the port is open."""
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
     with listening(host, port) as listener:
-        address = f"http://{'localhost' if host == '::1' else host}:{listener.getsockname()[1]}"
+        name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
+        address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home())
-        tokens = write_tokens(address, keys)
-        async with running(agents, url) as (platform_parts, worker):
+        tokens = write_tokens(address, keys, person)
+        async with running(agents, url, limits=limits, poll_interval=poll_interval) as (platform_parts, worker):
             app = create_app(Platform(**platform_parts, keys=keys, settings=settings))
             config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS, lifespan="off")
             server = Server(config, app)
@@ -59,10 +64,12 @@ async def serve(
 
 
 @asynccontextmanager
-async def running(agents: Iterable[Agent], url: str | None) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
+async def running(
+    agents: Iterable[Agent], url: str | None, *, limits: Limits | None = None, poll_interval: float = 0.5
+) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
     """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds."""
     stop = asyncio.Event()
-    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+    async with open_backend(url, poll_interval=poll_interval) as backend, inbox_on(backend, limits=limits) as inbox:
         runner = Runner(backend, inbox, by_name(agents))
         worker = asyncio.create_task(runner.work(stop))
         try:
@@ -88,26 +95,20 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host, port))
         listener.listen(2048)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         listener.close()
-        raise SettingError("port", port, f"{error.strerror}: choose another with --port") from error
+        if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise SettingError("port", port, f"{error.strerror}: choose another with --port") from error
+        raise SettingError("host", host, f"{error}: choose an address of this machine with --host") from error
     return listener
 
 
-def write_tokens(address: str, keys: Keys) -> dict[str, str]:
+def write_tokens(address: str, keys: Keys, person: str) -> dict[str, str]:
     """Write a token per role for the people and programs of this machine, and return them."""
-    names = {"agent": "agent", "person": person_name(), "admin": "admin"}
+    names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
     write_private(home() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
     return tokens
-
-
-def person_name() -> str:
-    """Return the name of whoever sits at this machine."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # A container without an account for its user id.
-        return "person"
 
 
 def write_private(path: Path, text: str) -> None:
