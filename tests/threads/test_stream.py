@@ -342,3 +342,28 @@ async def test_a_steps_last_words_are_stored_before_its_results(monkeypatch: pyt
         await world.answer(await world.one(), "reject", message="no")
         first, second = await world.texts()
         assert set(seen) == {"", first, first + second}
+
+
+UNFIT: list[Any] = [{"n": 2**53}, {"n": float("nan")}, {"n": object()}, ["no object"], None]
+
+
+@pytest.mark.parametrize("values", UNFIT, ids=["unsafe", "nan", "opaque", "list", "none"])
+async def test_a_run_whose_values_cannot_be_stored_never_says_that_it_ended_well(url: str, values: Any) -> None:
+    graph = graph_of("unfit", only=lambda state: {"log": ["ok"]}).graph
+    async with at_work(url, [Agent("unfit", graph, prepare=lambda _: {"log": []}, values=lambda _: values)]) as world:
+        thread = await world.run("unfit", {})
+        assert thread.error
+        assert (thread.status, thread.error.code) == ("error", "UnfitValuesError")
+        assert "values: agent 'unfit' cannot show these" in thread.error.message
+        kinds = [item.event["type"] for item in await world.items()]
+        assert kinds == ["RUN_STARTED", "RUN_ERROR"]
+
+
+async def test_nobody_is_asked_by_a_run_whose_values_cannot_be_stored(url: str) -> None:
+    graph = graph_of("unfit", only=talker("only")).graph
+    unfit = Agent("unfit", graph, prepare=lambda _: {"log": []}, values=lambda _: {"n": 2**53})
+    async with at_work(url, [unfit]) as world:
+        assert (await world.run("unfit", {})).status == "error"
+        assert await world.asked() == []
+        checked(await world.items())
+        assert of_type(await world.items(), "RUN_FINISHED") == []

@@ -74,14 +74,15 @@ class Turn:
         lost = await self._lost(place)
         if lost:
             return await self._strand(place, lost)
-        requests = await self._ask(place.questions) if place.questions else []
+        values = self._graph.shown(place) if place.questions or not place.has_more else {}
+        requests = await self._ask(place.questions)
         await self._drop_others(requests)
         answers = self._answers(place.questions, requests)
         if answers:
             return await self._go(resume_with(answers), answers)
         if requests:
-            return await self._park(place, requests)
-        return await self._go(None) if place.has_more else await self._finish(place)
+            return await self._park(values, requests)
+        return await self._go(None) if place.has_more else await self._finish(values)
 
     async def _go(self, input: Any, answers: Mapping[str, Any] | None = None) -> bool:
         await self._emitter.open()
@@ -134,7 +135,7 @@ class Turn:
             await self._inbox.mark_attention(request.id, why)
         await self._hold.mark(why)
         if pending:
-            return await self._park(place, pending)
+            return await self._park(self._graph.shown(place), pending)
         await self._hold.fail(why, "attention")
         return False
 
@@ -146,15 +147,13 @@ class Turn:
         self._handed |= ended.keys()
         return ended
 
-    async def _park(self, place: Place, requests: Sequence[Request]) -> bool:
-        values = self._graph.shown(place)
+    async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
         await self._emitter.pause(values, [interrupt_of(request) for request in requests])
         failpoint("run.before_park")
         await self._hold.settle(lambda t: t.parked(self._lease.fence, self._inbox.clock(), values))
         return False
 
-    async def _finish(self, place: Place) -> bool:
-        values = self._graph.shown(place)
+    async def _finish(self, values: dict[str, Any]) -> bool:
         await self._emitter.finish(values)
         failpoint("run.before_finish")
         await self._hold.settle(lambda t: t.finished(self._lease.fence, self._inbox.clock(), values))

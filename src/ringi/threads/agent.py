@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ringi import form as forms
-from ringi.errors import SettingError
+from ringi.errors import FieldError, InvalidError, SettingError
 
 State = Mapping[str, Any]
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
@@ -21,6 +21,13 @@ def as_it_is(input: dict[str, Any]) -> Any:
 def nothing(state: State) -> dict[str, Any]:
     """Show nothing of the state."""
     return {}
+
+
+class UnfitValuesError(InvalidError):
+    """What an agent shows of its state is no JSON object that can be stored."""
+
+    def __init__(self, agent: str, why: str) -> None:
+        super().__init__([FieldError("values", f"agent {agent!r} cannot show these: {why}")])
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from pydantic_core import to_json
 
 from ringi.ask import Ask
 from ringi.canonical import canonical, jsonable
+from ringi.errors import InvalidError
 from ringi.record import Key
 from ringi.request import Request
-from ringi.threads.agent import Agent
+from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.emitter import Emitter
 
 ENVELOPE = "ringi"
@@ -85,8 +86,16 @@ class GraphRun:
         return name in self._graph.nodes
 
     def shown(self, place: Place) -> dict[str, Any]:
-        """Return what the agent shows of its state, as JSON."""
-        return dict(jsonable(self.agent.values(place.values or {})))
+        """Return what the agent shows of its state, or raise `UnfitValuesError`."""
+        given = self.agent.values(place.values or {})
+        try:
+            shown = jsonable(given)
+            canonical(shown)
+        except (InvalidError, ValueError) as error:
+            raise UnfitValuesError(self.agent.name, str(error).removeprefix("body: ")) from error
+        if not isinstance(shown, dict):
+            raise UnfitValuesError(self.agent.name, f"show a dict, not {type(given).__name__}")
+        return shown
 
     async def go(self, input: Any, emitter: Emitter) -> None:
         """Run until the graph ends or asks, telling the emitter what it says."""

@@ -21,7 +21,7 @@ FAILED = "the run failed"
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return what a thread waits for."""
+    """Return what a thread's runs wait for."""
     return await _found(backend, thread, statuses=("pending",))
 
 
@@ -35,15 +35,16 @@ async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
     return await _found(backend, thread, unacknowledged=True)
 
 
+def is_asked_by(thread: Thread, request: Request) -> bool:
+    """Whether a run of the thread goes on after the request: anybody may post one that only names the thread."""
+    return is_ours(request) and request.continuation is not None and request.continuation.key == thread.id
+
+
 async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Request]:
     query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **wanted)
-    # Anybody may post a request with this thread's id: it is none of the run's, and many of them may not hide one.
-    return [
-        request
-        async for page in pages(backend.store, Request, query)
-        for request in page
-        if is_ours(request) and request.continuation and request.continuation.key == thread.id
-    ]
+    # To the last page: many requests that somebody posted with this thread's id would hide the run's own.
+    found = [request async for page in pages(backend.store, Request, query) for request in page]
+    return [request for request in found if is_asked_by(thread, request)]
 
 
 async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still_asked: Container[str] = ()) -> None:

@@ -58,7 +58,7 @@ class Runner:
         return await self.backend.store.find(Thread, Query(tenant=tenant, limit=limit, before=before))
 
     async def pending(self, thread: Thread) -> list[Request]:
-        """Return the open requests of a thread."""
+        """Return what a thread's runs wait for; what somebody merely posted with its id is not among it."""
         return await open_requests(self.backend, thread)
 
     async def cancel(self, tenant: str, id: str, *, by: str) -> Thread:
