@@ -86,6 +86,11 @@ async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
     readable_thread(who, thread)
 
 
+def is_of(thread: Thread, request: Request) -> bool:
+    """Whether a thread itself asks this: anybody may have named it before it began."""
+    return request.continuation is not None and request.continuation.key == thread.id
+
+
 def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
     """Return the inbox of the caller's tenant, in which `check` is asked about each request.
 
