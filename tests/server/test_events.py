@@ -109,6 +109,28 @@ async def test_a_stream_holds_only_what_its_caller_may_see(live: World) -> None:
         assert [e.data["request"]["id"] for e in await other.take(1)] == ["elsewhere"]
 
 
+async def test_who_loses_sight_of_a_request_is_told_that_it_is_gone_and_no_more(live: World) -> None:
+    async with AsyncExitStack() as stack:
+        opened = [listening(live.client("person", name), "/v1/events") for name in ("ann", "bob", "carl")]
+        ann, bob, carl = [await stack.enter_async_context(each) for each in opened]
+        for listener in (ann, bob, carl):
+            await listener.placed()
+        await live.asked(id="a", assignee="ann")
+        assert (await ann.next()).name == "request.created"
+        await live.inbox.reassign("a", "ann", assignee="bob")
+        gone = await ann.next()
+        assert gone.name == "request.reassigned"
+        assert gone.data == {
+            "type": "request.reassigned", "position": gone.id, "at": gone.data["at"], "actor": "ann", "gone": "a",
+        }  # fmt: skip
+        assert (await bob.next()).data["request"]["assignee"] == "bob"
+        await live.asked(id="b")
+        for listener in (ann, bob, carl):
+            assert (await listener.next()).data["request"]["id"] == "b"
+    async with listening(live.client("person", "ann"), "/v1/events", **{"last-event-id": "1"}) as late:
+        assert (await late.next()).data == gone.data
+
+
 async def test_a_request_streams_its_history_then_its_life(live: World) -> None:
     request = await live.asked(id="one")
     await live.asked(id="two")

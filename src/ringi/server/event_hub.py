@@ -16,13 +16,14 @@ from ringi.record import START, Event, Key, Position
 from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.permissions import may_read
-from ringi.server.shapes import event_json, request_json
+from ringi.server.shapes import event_json, gone_json, request_json
 from ringi.server.sse import Connection, encoded
 from ringi.store import Store
 
 log = logging.getLogger(__name__)
 WHAT = ("created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention")
 NAMES = frozenset(f"request.{what}" for what in WHAT)
+REASSIGNED = "request.reassigned"
 ALL = ""
 """In place of a request's id: all that the caller may see."""
 PAGE = 100
@@ -40,6 +41,16 @@ class Item(NamedTuple):
     event: Event
     request: Request | None
     chunk: bytes
+    before: Request | None = None
+    """What a reassign took the request from: who could see it as it was, and cannot now, is told that it is gone."""
+
+    def shown_to(self, who: Principal) -> bytes | None:
+        """Return what of this event the caller is shown."""
+        if self.request is None:
+            return None
+        if may_read(who, self.request):
+            return self.chunk
+        return gone_chunk(self.event) if self.before and may_read(who, self.before) else None
 
 
 def place_of(id: str | None) -> Position | None:
@@ -119,9 +130,9 @@ class EventHub:
                 is_seated = self._seat(connection, key, number, {e.position for e in events if e.type in NAMES})
 
     async def _send_history(self, connection: Connection, events: Sequence[Event]) -> None:
-        shown = [item for item in await self._items(events) if item.request and may_read(connection.who, item.request)]
-        if shown:
-            await connection.write(b"".join(item.chunk for item in shown))
+        chunks = (item.shown_to(connection.who) for item in await self._items(events))
+        if shown := b"".join(chunk for chunk in chunks if chunk):
+            await connection.write(shown)
 
     def _seat(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
         """Seat a connection that has seen all up to `number`, and the positions `sent` whatever their number."""
@@ -129,7 +140,7 @@ class EventHub:
             return connection.is_over
         connection.skip = sent
         for item in [item for item in self._kept if item.number > number and key in _keys_of(item)]:
-            _hand(connection, item, item.request is not None and may_read(connection.who, item.request))
+            _hand(connection, item, item.shown_to(connection.who))
         connection.skip.difference_update(self._kept_positions)
         self._seats[key][connection.who].add(connection)
         return True
@@ -197,7 +208,15 @@ class EventHub:
         found = await self._found(list(keys)) if keys else []
         bodies = ((request, _body(request)) for request in found)
         requests = {request.key: (request, body) for request, body in bodies if body}
-        return [_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
+        items = [_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
+        return [await self._with_before(item) if item.event.type == REASSIGNED else item for item in items]
+
+    async def _with_before(self, item: Item) -> Item:
+        if item.request is None:
+            return item
+        event = item.event
+        history = await self._store.events(START, BATCH, tenant=event.tenant, record_id=event.record_id)
+        return item._replace(before=assigned_before(item.request, event, history))
 
     async def _found(self, keys: list[Key]) -> list[Request]:
         try:
@@ -215,9 +234,9 @@ class EventHub:
             return
         for key in _keys_of(item):
             for who, connections in list(self._seats.get(key, {}).items()):
-                is_shown = may_read(who, item.request)
+                chunk = item.shown_to(who)
                 for connection in connections:
-                    _hand(connection, item, is_shown)
+                    _hand(connection, item, chunk)
 
     def _keep(self, item: Item) -> None:
         self._number += 1
@@ -248,6 +267,21 @@ class EventHub:
         return [c for groups in self._seats.values() for connections in groups.values() for c in connections]
 
 
+def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
+    """Return the request as it was assigned before an event, as far as its history tells."""
+    told = [e.payload.get("changed", {}) for e in history if e.record == Request.record and e.version < event.version]
+    given = next((changed for changed in reversed(told) if "assignee" in changed), None)
+    if given is None:
+        return None
+    groups = tuple(given.get("candidate_groups", ()))
+    return request.model_copy(update={"assignee": given["assignee"], "candidate_groups": groups})
+
+
+def gone_chunk(event: Event) -> bytes:
+    """Return a reassign as those see it who may not see the request any more."""
+    return encoded(gone_json(event), id=event.position, name=event.type)
+
+
 def _body(request: Request) -> bytes:
     try:
         return request_json(request)
@@ -264,11 +298,11 @@ def _item(event: Event, request: Request | None, body: bytes) -> Item:
     return Item(0, event, request, chunk)
 
 
-def _hand(connection: Connection, item: Item, is_shown: bool) -> None:
+def _hand(connection: Connection, item: Item, chunk: bytes | None) -> None:
     if item.event.position in connection.skip:
         connection.skip.discard(item.event.position)
-    elif is_shown:
-        connection.push(item.chunk)
+    elif chunk:
+        connection.push(chunk)
 
 
 def _keys_of(item: Item) -> tuple[Key, ...]:

@@ -194,7 +194,9 @@ class FeedEvent(BaseModel):
     position: str
     at: datetime
     actor: str
-    request: Request  # type: ignore[valid-type]
+    request: Request | None = None  # type: ignore[valid-type]
+    gone: str | None = None
+    """In place of `request`: the id of one that was passed on, and that the reader may not see any more."""
 
 
 class Session(BaseModel):

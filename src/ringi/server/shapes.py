@@ -38,8 +38,16 @@ def in_utc(request: Request) -> Request:
 
 def event_json(event: Event, request: bytes) -> bytes:
     """Return an event of the feed, with its request as it is now."""
-    head = {"type": event.type, "position": event.position, "at": jsonable(event.at), "actor": event.actor}
-    return dumped(head)[:-1] + b',"request":' + request + b"}"
+    return dumped(_head(event))[:-1] + b',"request":' + request + b"}"
+
+
+def gone_json(event: Event) -> bytes:
+    """Return an event after which its request is hidden from the reader: no more than that it is gone."""
+    return dumped({**_head(event), "gone": event.record_id})
+
+
+def _head(event: Event) -> dict[str, Any]:
+    return {"type": event.type, "position": event.position, "at": jsonable(event.at), "actor": event.actor}
 
 
 def audit_json(event: Event) -> bytes:

@@ -1,7 +1,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { listen } from "./listen";
-import { keep } from "./requests";
+import { drop, keep } from "./requests";
 import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -29,7 +29,11 @@ export function useFeed(): Connection {
           setConnection("live");
           catchUp(client);
         },
-        received: (event) => keep(client, (JSON.parse(event.data) as FeedEvent).request),
+        received: (event) => {
+          const { request, gone } = JSON.parse(event.data) as FeedEvent;
+          if (request) keep(client, request);
+          if (gone) drop(client, gone);
+        },
         lost: (refused) => {
           setConnection("lost");
           if (refused) void client.invalidateQueries({ queryKey: ["session"] });

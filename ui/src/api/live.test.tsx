@@ -70,6 +70,19 @@ test("a link signs in once, and the feed moves requests in and out of the list",
   await waitFor(() => expect(screen.queryByTestId("request-row")).toBeNull());
 });
 
+test("a request that was passed on leaves the list", async () => {
+  serve((path) => {
+    if (path === "/v1/session") return [200, { name: "ann", role: "person", tenant: "t", groups: [] }];
+    return path === "/v1/info" ? [200, { scripted: true, model: null, version: "0" }] : [200, { items: [], next: null }];
+  });
+  render(<App />);
+  expect(await screen.findByTestId("empty")).toBeTruthy();
+  act(() => FakeEventSource.last.send("request.created", { type: "request.created", position: 1, request: aRequest({}) }, "1"));
+  expect(await screen.findByTestId("request-row")).toBeTruthy();
+  act(() => FakeEventSource.last.send("request.reassigned", { type: "request.reassigned", position: 2, gone: "r1" }, "2"));
+  await waitFor(() => expect(screen.queryByTestId("request-row")).toBeNull());
+});
+
 test("without a session the page asks for the link, calmly", async () => {
   serve(() => [401, { title: "no session" }]);
   render(<App />);

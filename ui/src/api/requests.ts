@@ -57,6 +57,16 @@ export function keep(client: QueryClient, request: Request): void {
   }
 }
 
+/** Take a request that this person may not see any more out of every list; where it is open, ask the server again. */
+export function drop(client: QueryClient, id: string): void {
+  for (const shown of ["pending", "all"] as const) {
+    client.setQueryData<Pages>(["requests", shown], (old) => old && {
+      ...old, pages: old.pages.map((page) => ({ ...page, items: page.items.filter((item) => item.id !== id) })),
+    });
+  }
+  void client.resetQueries({ queryKey: ["request", id] });
+}
+
 export function useRespond(request: Request) {
   const client = useQueryClient();
   return useMutation({

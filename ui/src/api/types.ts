@@ -95,7 +95,9 @@ export interface Page<T> {
 export interface FeedEvent {
   type: string;
   position: string | number;
-  request: Request;
+  request?: Request;
+  /** In place of `request`: the id of one that was passed on, and that this person may not see any more. */
+  gone?: string;
 }
 
 export interface Session {
