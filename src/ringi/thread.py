@@ -20,6 +20,8 @@ class Run(Frozen):
 
     id: str
     input: dict[str, Any]
+    by: str | None = None
+    """Who started it; None in what was stored before this was kept."""
 
 
 class Failure(Frozen):
@@ -42,6 +44,7 @@ class Thread(Record):
     error: Failure | None = None
     attention: str | None = None
     started_by: str | None = None
+    """Who began the thread; its later runs may be another's."""
     updated_at: datetime
     owner: str | None = None
     fence: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 from langgraph.types import interrupt
@@ -31,7 +32,9 @@ def ask(
     assignee: str | None = None,
     candidate_groups: Sequence[str] = (),
     priority: Priority | None = None,
+    due_at: datetime | None = None,
     expires_in: float | None = None,
+    expires_at: datetime | None = None,
     fallback: dict[str, Any] | None = None,
 ) -> Request:
     """Stop the run until the question has ended, and return the request: decided or not.

@@ -108,7 +108,8 @@ class Turn:
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
-        return await self._inbox.submit(ask, by=self._lease.thread.started_by, continuation=continuation)
+        by = self._run.by or self._lease.thread.started_by
+        return await self._inbox.submit(ask, by=by, continuation=continuation)
 
     async def _drop_others(self, requests: Sequence[Request]) -> None:
         asked = {request.id for request in requests}

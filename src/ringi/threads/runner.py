@@ -45,7 +45,8 @@ class Runner:
         if agent not in self.agents:
             raise NotFoundError("agent", agent)
         self.agents[agent].check_input(input)
-        thread = await self._begin(Key(tenant, thread_id), agent, Run(id=uuid.uuid4().hex, input=input), by)
+        run = Run(id=uuid.uuid4().hex, input=input, by=by)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, by)
         await self.backend.jobs.submit(start_job(thread))
         return thread
 
