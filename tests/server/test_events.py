@@ -155,6 +155,17 @@ async def test_a_place_that_is_none_is_refused(world: World, place: str) -> None
         assert (reply.status_code, reply.headers["content-type"]) == (400, "application/problem+json"), path
 
 
+async def test_a_place_past_the_end_is_refused_and_the_end_itself_is_not(world: World) -> None:
+    await world.asked(id="one")
+    await world.asked(id="two", tenant="elsewhere")
+    end = int(await world.backend.store.tail())
+    for path in ("/v1/events", "/v1/requests/one/events"):
+        statuses = [
+            (await world.client().head(path, headers={"last-event-id": str(end + n)})).status_code for n in (-1, 0, 1)
+        ]
+        assert statuses == [200, 200, 400], path
+
+
 async def test_a_thread_streams_on_over_a_pause_and_a_reload(live: World) -> None:
     client = live.client()
     await client.post("/v1/threads/t1/runs", json={"agent": "two_questions"})
@@ -234,6 +245,19 @@ async def test_streams_are_limited_for_each_caller_and_given_back(store_url: str
         await until_open(world, 0)
         async with listening(client, "/v1/events"):
             pass
+
+
+async def test_long_polls_count_as_streams(store_url: str) -> None:
+    async with open_world(store_url, serves=True, streams_per_caller=1) as world:
+        await world.asked(id="one")
+        client = world.client()
+        async with listening(client, "/v1/events"):
+            reply = await client.get("/v1/requests/one?wait=25")
+            assert (reply.status_code, reply.json()["code"]) == (429, "limit")
+            assert (await client.get("/v1/requests/one")).status_code == 200
+        await until_open(world, 0)
+        for _ in range(2):
+            assert (await client.get("/v1/requests/one?wait=0.01")).status_code == 200
 
 
 async def until_open(world: World, count: int) -> None:

@@ -224,6 +224,8 @@ async def test_lists_are_filtered_and_paged(world: World) -> None:
         "q=議 3": "r3",
         "kind=form": "",
         "thread_id=t": "",
+        "status=&assignee=&kind=&thread_id=&q=&cursor=": "r4 r3 r2 r1 r0",
+        "status=&status=pending&assignee=": "r3 r2 r1 r0",
     }.items():
         items = (await client.get(f"/v1/requests?{query}")).json()["items"]
         assert " ".join(item["id"] for item in items) == expected, query

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from ringi.errors import RingiError
+from ringi.errors import InvalidError, RingiError
 from ringi.feed import TOPIC, Feed
 from ringi.notifier import Notifier
 from ringi.record import START, Event, Key, Position
@@ -82,9 +82,15 @@ class EventHub:
         return self._handing is None
 
     async def check(self, tenant: str, after: Position | None) -> None:
-        """Raise `InvalidError` for a position that is not one."""
-        if after:
-            await self._store.events(after, 1, tenant=tenant)
+        """Raise `InvalidError` for a position that is not one, or not yet one."""
+        if not after or await self._store.events(after, 1, tenant=tenant):
+            return
+        tail = await self._store.tail()
+        while after != tail and not await self._store.events(after, 1):
+            before, tail = tail, await self._store.tail()
+            # Only the store can compare places: what nothing follows and is not the end either lies past it.
+            if tail == before:
+                raise InvalidError.of("after", f"{after!r} is past the end of the events")
 
     async def feed(self, connection: Connection, id: str, after: Position | None) -> None:
         """Send what is past a position (None: only what is new), then seat the connection."""

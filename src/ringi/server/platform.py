@@ -38,6 +38,7 @@ class ServerSettings:
     asks_per_minute: int = 600
     """Of one asker, in one process."""
     streams_per_caller: int = 100
+    """Long polls count too."""
     streams_per_process: int = 10_000
     stream_buffer: int = 1024 * 1024
     """Bytes that wait for one slow reader before it is let go; it resumes where it stopped."""

@@ -178,7 +178,7 @@ class StreamsError(LimitError):
     @classmethod
     def of_caller(cls, name: str, limit: int) -> StreamsError:
         """Return the error of a caller that has all it may have."""
-        return cls(f"{name!r} has {limit} streams open: close one", 5)
+        return cls(f"{name!r} has {limit} streams and long polls open: close one", 5)
 
     @classmethod
     def of_server(cls, limit: int) -> StreamsError:

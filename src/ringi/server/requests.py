@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
+from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
@@ -38,6 +39,11 @@ from ringi.server.shapes import dumped, page_json, reply, request_json
 from ringi.server.sse import Streams
 
 Cursor = Annotated[str | None, Query(description="`next` of the page before")]
+
+
+def given(filter: Any) -> Any:
+    """Return what a form sends for a filter; one that was left empty is none."""
+    return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
 
 class RequestRoutes:
@@ -79,10 +85,10 @@ class RequestRoutes:
     async def find(
         self,
         http: HttpRequest,
-        status: Annotated[list[Status] | None, Query()] = None,
-        assignee: str | None = None,
-        kind: Kind | None = None,
-        thread_id: str | None = None,
+        status: Annotated[list[Status] | None, Query(), BeforeValidator(given)] = None,
+        assignee: Annotated[str | None, BeforeValidator(given)] = None,
+        kind: Annotated[Kind | None, BeforeValidator(given)] = None,
+        thread_id: Annotated[str | None, BeforeValidator(given)] = None,
         q: Annotated[str | None, Query(max_length=500)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
@@ -104,7 +110,8 @@ class RequestRoutes:
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
         if wait and not request.is_final:
-            await self._streams.wait(inbox.wait_final(id, min(wait, self._settings.max_wait)))
+            with self._streams.slot(who):
+                await self._streams.wait(inbox.wait_final(id, min(wait, self._settings.max_wait)))
             request = await inbox.get(id)
         return reply(request_json(request))
 

@@ -9,7 +9,8 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.datastructures import Headers, QueryParams
@@ -173,6 +174,8 @@ class Streams:
     def connection(self, send: Send, known: Known) -> Connection:
         """Return a new connection with a slot of its own, or raise what refuses it."""
         self._refuse(known.principal)
+        if len(self._open) >= self._settings.streams_per_process:
+            raise StreamsError.of_server(len(self._open))
         connection = Connection(send, known, self._settings.stream_buffer)
         self._open.add(connection)
         self._by_caller[known.principal[:3]] += 1
@@ -183,13 +186,20 @@ class Streams:
     def release(self, connection: Connection) -> None:
         """Give back a connection's slot."""
         self._open.discard(connection)
-        caller = connection.who[:3]
-        self._by_caller[caller] -= 1
-        if not self._by_caller[caller]:
-            del self._by_caller[caller]
+        self._give_back(connection.who)
         if not self._open and self._beat_at:
             self._beat_at.cancel()
             self._beat_at = None
+
+    @contextmanager
+    def slot(self, who: Principal) -> Iterator[None]:
+        """Hold one of the caller's slots for a long poll, or raise what refuses it."""
+        self._refuse(who)
+        self._by_caller[who[:3]] += 1
+        try:
+            yield
+        finally:
+            self._give_back(who)
 
     async def wait(self, work: Awaitable[object]) -> None:
         """Wait for a long poll, or until the server stops."""
@@ -217,8 +227,11 @@ class Streams:
         own = self._by_caller[who[:3]]
         if own >= self._settings.streams_per_caller:
             raise StreamsError.of_caller(who.name, own)
-        if len(self._open) >= self._settings.streams_per_process:
-            raise StreamsError.of_server(len(self._open))
+
+    def _give_back(self, who: Principal) -> None:
+        self._by_caller[who[:3]] -= 1
+        if not self._by_caller[who[:3]]:
+            del self._by_caller[who[:3]]
 
     def _beat_later(self) -> None:
         self._beat_at = asyncio.get_running_loop().call_later(self._settings.keep_alive_seconds, self._beat)
