@@ -6,21 +6,20 @@ import asyncio
 import logging
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ringi.connect import Backend
-from ringi.errors import ConflictError, FenceError, NotFoundError, ThreadBusyError
+from ringi.errors import ConflictError, FenceError, MissingExtraError, NotFoundError, ThreadBusyError
 from ringi.feed import TOPIC
 from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.thread import Run, Thread
-from ringi.threads.advance import advance
 from ringi.threads.agent import Agent
 from ringi.threads.emitter import Emitter
-from ringi.threads.lease import leased
+from ringi.threads.lease import Lease, leased
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, withdraw
 from ringi.threads.reconciler import Reconciler, start_job
 
@@ -77,7 +76,12 @@ class Runner:
         return thread
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Run threads until `stop` is set; what this process leaves undone the next one finds."""
+        """Run threads until `stop` is set; what this process leaves undone the next one finds.
+
+        Raises `MissingExtraError` when there are agents and nothing to run them with.
+        """
+        if self.agents:
+            advancing()
         reconciler = Reconciler(self.backend, self.inbox.clock)
         reconciling = asyncio.create_task(reconciler.run())
         try:
@@ -112,6 +116,7 @@ class Runner:
         inbox = self.inbox.of(key.tenant)
         if not await self._has_work(key, inbox):
             return
+        advance = advancing()
         try:
             async with leased(self.backend.store, self.inbox.clock, key, self._owner) as lease:
                 await advance(self.backend, inbox, self.agents, lease)
@@ -125,3 +130,12 @@ class Runner:
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await tidy(self.backend, inbox, thread)
         return False
+
+
+def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease], Awaitable[None]]:
+    """Return what runs graphs, or raise `MissingExtraError`: a server that only holds an inbox does without."""
+    try:
+        from ringi.threads.advance import advance
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("threads", "langgraph") from error
+    return advance
