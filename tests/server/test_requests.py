@@ -174,6 +174,19 @@ async def test_who_asked_may_see_it_but_not_answer_for_others(world: World) -> N
     assert (reply.status_code, reply.json()["code"]) == (403, "forbidden")
 
 
+async def test_who_asked_finds_it_in_their_own_list_in_its_place(world: World) -> None:
+    for n in range(6):
+        await world.asked(id=f"r{n}", by="ann" if n % 2 else "bot", assignee="bob" if n % 3 else None)
+    await world.asked(id="hidden", by="bot", assignee="bob")
+    seen, cursor, client = list[str](), "", world.client("person", "ann")
+    while True:
+        page = (await client.get(f"/v1/requests?limit=2&status=pending&cursor={cursor}")).json()
+        seen += [item["id"] for item in page["items"]]
+        if not (cursor := page["next"] or ""):
+            break
+    assert seen == ["r5", "r3", "r1", "r0"]
+
+
 async def test_a_cancelled_request_says_why(world: World) -> None:
     await world.asked(id="a", by="bot")
     reply = await world.client("agent", "bot").post("/v1/requests/a/cancel", json={"reason": "not needed"})

@@ -56,13 +56,12 @@ def refuse_agents(who: Principal) -> None:
         raise AgentDecidesError
 
 
-def visible(who: Principal) -> Query:
-    """Return the query for what the caller finds in a list."""
+def visible(who: Principal) -> tuple[Query, ...]:
+    """Return the queries for what the caller finds in a list: what any of them finds."""
     if who.role == "admin":
-        return Query(tenant=who.tenant)
-    if who.role == "agent":
-        return Query(tenant=who.tenant, asked_by=who.name)
-    return Query(tenant=who.tenant, viewer=who.viewer)
+        return (Query(tenant=who.tenant),)
+    asked = Query(tenant=who.tenant, asked_by=who.name)
+    return (asked,) if who.role == "agent" else (Query(tenant=who.tenant, viewer=who.viewer), asked)
 
 
 def may_read_thread(who: Principal, thread: Thread) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,12 +13,13 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
+from ringi import record
 from ringi.ask import Answer, Ask, Kind, parsed
 from ringi.errors import InvalidError, RingiError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
-from ringi.record import cursor_of
-from ringi.request import Status
+from ringi.record import cursor_of, parsed_cursor
+from ringi.request import Request, Status
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
@@ -96,9 +98,15 @@ class RequestRoutes:
         """List what the caller may see, newest first."""
         who = self._door.caller(http.scope)
         size = min(limit, self._settings.max_list)
-        wanted = {"assignee": assignee, "kind": kind, "thread_id": thread_id, "text": q, "before": cursor or None}
-        query = visible(who).model_copy(update={**wanted, "statuses": tuple(status or ()), "limit": size + 1})
-        found = await self._platform.inbox.of(who.tenant).find(query)
+        wanted: dict[str, Any] = {
+            "assignee": assignee,
+            "kind": kind,
+            "thread_id": thread_id,
+            "text": q,
+            "before": cursor or None,
+        }
+        wanted |= {"statuses": tuple(status or ()), "limit": size + 1}
+        found = await newest(self._platform.inbox.of(who.tenant), [q.model_copy(update=wanted) for q in visible(who)])
         items = found[:size]
         return reply(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
 
@@ -170,6 +178,13 @@ class RequestRoutes:
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._settings.max_depth)
+
+
+async def newest(inbox: Inbox, queries: Sequence[record.Query]) -> list[Request]:
+    """Return what any of the queries finds, newest first."""
+    pages = [await inbox.find(query) for query in queries]
+    found = {request.id: request for page in pages for request in page}
+    return sorted(found.values(), key=lambda request: parsed_cursor(cursor_of(request)), reverse=True)
 
 
 def id_of(http: HttpRequest) -> str:
