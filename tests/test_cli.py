@@ -9,7 +9,8 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,17 @@ def ringi_in(folder: Path, entry: str) -> Ringi:
     return run
 
 
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command in a folder; it does not outlive the block."""
+    command = [sys.executable, "-c", ENTRY, *arguments]
+    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def data(done: subprocess.CompletedProcess[str]) -> Any:
     """Return what a command printed as JSON; it must have gone well."""
     assert done.returncode == 0, done.stderr
@@ -101,10 +113,8 @@ def test_a_question_is_asked_listed_shown_answered_and_verified(ringi: Ringi, tm
 def test_asking_with_wait_prints_the_answer_and_succeeds_only_on_a_yes(
     ringi: Ringi, tmp_path: Path, asked: tuple[str, ...], answer: tuple[str, ...], code: int, outcome: str
 ) -> None:
-    command = [sys.executable, "-c", ENTRY, "ask", "Really?", *asked, "--wait"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
-    ) as asking:
+    data(ringi("migrate", "--json"))
+    with started(tmp_path, "ask", "Really?", *asked, "--wait") as asking:
         while not (items := data(ringi("list", "--json"))["items"]):
             assert asking.poll() is None
         data(ringi("respond", items[0]["id"], *answer, "--json"))
@@ -119,17 +129,15 @@ def test_asking_with_wait_fails_when_nobody_answers(ringi: Ringi) -> None:
     assert done.stdout.endswith("  expired\n")
 
 
-def test_asking_with_wait_fails_when_the_question_is_withdrawn(tmp_path: Path) -> None:
+def test_asking_with_wait_fails_when_the_question_is_withdrawn(ringi: Ringi, tmp_path: Path) -> None:
     async def withdraw() -> None:
         async with open_inbox(f"sqlite:///{tmp_path}/ringi.db") as inbox:
             while not (found := await inbox.find(Query())):
                 assert asking.poll() is None
             await inbox.cancel(found[0].id, by="ann")
 
-    command = [sys.executable, "-c", ENTRY, "ask", "Deploy?", "--wait"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
-    ) as asking:
+    data(ringi("migrate", "--json"))
+    with started(tmp_path, "ask", "Deploy?", "--wait") as asking:
         asyncio.run(withdraw())
         said, _ = asking.communicate(timeout=20)
     assert (asking.returncode, said.split()[1]) == (1, "cancelled")
@@ -218,22 +226,14 @@ def test_what_nobody_expected_is_told_in_a_line_and_in_full_at_debug(tmp_path: P
 @pytest.mark.parametrize("command", ["demo", "serve"])
 def test_the_printed_link_answers_on_another_address_with_its_own_limits(tmp_path: Path, command: str) -> None:
     options = ["--host", "127.0.0.2", "--port", "0", "--max-fields", "6", "--poll-interval", "0.1", "--json"]
-    with subprocess.Popen(
-        [sys.executable, "-c", ENTRY, command, *options],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as serving:
-        try:
-            assert serving.stdout
-            url = json.loads(serving.stdout.readline())["url"]
-            token = json.loads((tmp_path / "tokens.json").read_text())["admin"]
-            with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as http:
-                codes = [http.post("/v1/requests", json=with_fields(count)).status_code for count in (6, 7)]
-        finally:
-            serving.terminate()
-            serving.communicate(timeout=20)
+    with started(tmp_path, command, *options) as serving:
+        assert serving.stdout
+        url = json.loads(serving.stdout.readline())["url"]
+        token = json.loads((tmp_path / "tokens.json").read_text())["admin"]
+        with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as http:
+            codes = [http.post("/v1/requests", json=with_fields(count)).status_code for count in (6, 7)]
+        serving.terminate()
+        serving.communicate(timeout=20)
     assert codes == [201, 422]
 
 
