@@ -84,4 +84,4 @@ def fresh(input: dict[str, Any]) -> State:
 
 def shown(state: Any) -> dict[str, Any]:
     """Return what people may see."""
-    return {name: state[name] for name in ("order", "amount", "outcome") if state.get(name)}
+    return {name: state[name] for name in ("order", "amount", "outcome") if state.get(name) not in (None, "")}

@@ -257,7 +257,8 @@ class Database:
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
-        with ExitStack() as opened:
+        with ExitStack() as opened, self._turnstile:
+            # Two processes that switch a new file to WAL at once: one fails at once, whatever its busy timeout.
             writing = opened.enter_context(closing(self.connect()))
             migrate(writing)
             reading, near = (opened.enter_context(closing(self.connect())) for _ in range(2))
