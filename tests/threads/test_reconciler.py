@@ -159,6 +159,7 @@ async def test_tenants_with_equal_names_never_meet(url: str) -> None:
         assert done.values["outcome"] == "refunded 10"
         assert (await world.thread(tenant="b")).status == "interrupted"
         await world.runner.cancel("b", "t1", by="ann")
+        await world.rest(tenant="b")
         assert (await world.thread(tenant="a")) == done
         texts = {tenant: checked(await world.items(tenant=tenant)) for tenant in ("a", "b")}
         assert "refund of 10" in next(iter(texts["a"].values()))

@@ -111,7 +111,7 @@ class World:
 
     async def verified(self) -> None:
         _, findings = await verify(self.backend.store)
-        assert findings == []
+        assert findings == [], findings
 
 
 @asynccontextmanager
