@@ -133,7 +133,7 @@ async def serve_ringi(path: Path) -> None:
         announce(int(address.rpartition(":")[2]), json.loads((path / "tokens.json").read_text()))
 
     url = f"sqlite:///{path / 'ringi.db'}"
-    await serve(agents(), url=url, host="127.0.0.1", port=0, settings=settings, announce=ready)
+    await serve(agents(), url=url, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
 
 
 def announce(port: int, tokens: dict[str, str]) -> None:
