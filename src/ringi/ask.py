@@ -17,7 +17,6 @@ from ringi.record import Frozen
 Decision = Literal["approve", "edit", "reject", "respond"]
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
-SYSTEM = "system"
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 """Kinds whose answer lets something happen: silence may never stand in for one."""
 

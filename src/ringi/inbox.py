@@ -23,6 +23,7 @@ from ringi.store import R, Store
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
+Check = Callable[[Request], None]
 RESUMES = "resumes"
 """Rung when an ended request has a run that waits for it."""
 TRIES = 20
@@ -34,6 +35,10 @@ SWEEP = 200
 def utc_now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
+
+
+def everybody(request: Request) -> None:
+    """Refuse nobody: who holds the store may do everything with it."""
 
 
 class Limits(Frozen):
@@ -60,11 +65,15 @@ class Inbox:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits = limits or Limits()
         self.feed = Feed(store, notifier)
+        self._check: Check = everybody
 
-    def of(self, tenant: str) -> Inbox:
-        """Return the same inbox for another tenant."""
+    def of(self, tenant: str, check: Check = everybody) -> Inbox:
+        """Return the same inbox for another tenant, where `check` is asked about each request that is read.
+
+        It raises to refuse. A change is checked on the very version that it would replace.
+        """
         other = copy.copy(self)
-        other.tenant = tenant
+        other.tenant, other._check = tenant, check
         return other
 
     async def ask(
@@ -112,7 +121,9 @@ class Inbox:
 
     async def get(self, id: str) -> Request:
         """Return a request, or raise `NotFoundError`."""
-        return await self.store.get(Request, self.tenant, id)
+        request = await self.store.get(Request, self.tenant, id)
+        self._check(request)
+        return request
 
     async def find(self, query: Query | None = None) -> list[Request]:
         """Return this tenant's matching requests, newest first."""
@@ -240,7 +251,11 @@ class Inbox:
         return stored
 
     async def _change(self, id: str, step: Callable[[Request], tuple[Request, Event | None]]) -> Request:
-        before, after = await change(self.store, Request, Key(self.tenant, id), step)
+        def checked(request: Request) -> tuple[Request, Event | None]:
+            self._check(request)
+            return step(request)
+
+        before, after = await change(self.store, Request, Key(self.tenant, id), checked)
         if before.version != after.version:
             failpoint("change.after_commit")
             await self._tell(after)

@@ -21,6 +21,8 @@ START: Position = ""
 """The place before the first event."""
 
 DEFAULT_TENANT = "default"
+SYSTEM = "system"
+"""The actor of what nobody did."""
 
 
 class Key(NamedTuple):

@@ -16,10 +16,9 @@ from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind,
 from ringi.canonical import digest, jsonable
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
-from ringi.record import DEFAULT_TENANT, Event, Frozen, Record, Viewer, searchable
+from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record, Viewer, searchable
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-SYSTEM = "system"
 M = TypeVar("M", bound=BaseModel)
 
 

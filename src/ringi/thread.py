@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
 from ringi.errors import FenceError, ThreadBusyError
-from ringi.record import DEFAULT_TENANT, Event, Frozen, Record
+from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record
 
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
-SYSTEM = "system"
 
 
 class Run(Frozen):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 from ringi.errors import NotFoundError
 from ringi.inbox import Inbox
-from ringi.record import START, Event, Key, Position, Query, Record
+from ringi.record import Query
 from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.refusals import AgentDecidesError, NotTheirsError
-from ringi.store import R, Store
+from ringi.store import Store
 from ringi.thread import Thread
 
 Check = Callable[[Principal, Request], None]
@@ -85,64 +86,6 @@ async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
     readable_thread(who, thread)
 
 
-def is_of(thread: Thread, request: Request) -> bool:
-    """Whether a thread itself asks this: anybody may have named it before it began."""
-    return request.continuation is not None and request.continuation.key == thread.id
-
-
 def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
-    """Return the inbox of the caller's tenant, in which `check` is asked about each request.
-
-    A change is refused by the very version that it would have replaced.
-    """
-    own = inbox.of(who.tenant)
-    own.store = Checked(own.store, who, check)
-    return own
-
-
-class Checked(Store):
-    """A store whose `get` asks first whether the caller may."""
-
-    def __init__(self, store: Store, who: Principal, check: Check) -> None:
-        self._store, self._who, self._check = store, who, check
-
-    async def get(self, kind: type[R], tenant: str, id: str) -> R:
-        """Return the record, or raise what the check raises."""
-        record = await self._store.get(kind, tenant, id)
-        if isinstance(record, Request):
-            self._check(self._who, record)
-        return record
-
-    async def put(self, record: Record, event: Event | None) -> None:
-        """Save as the store does."""
-        await self._store.put(record, event)
-
-    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
-        """Return as the store does, unchecked."""
-        return await self._store.get_many(kind, keys)
-
-    async def find(self, kind: type[R], query: Query) -> list[R]:
-        """Return as the store does, unchecked."""
-        return await self._store.find(kind, query)
-
-    async def count(self, kind: type[R], query: Query) -> int:
-        """Count as the store does."""
-        return await self._store.count(kind, query)
-
-    async def events(
-        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
-    ) -> list[Event]:
-        """Return as the store does, unchecked."""
-        return await self._store.events(after, limit, tenant=tenant, record_id=record_id)
-
-    async def tail(self) -> Position:
-        """Return the store's tail."""
-        return await self._store.tail()
-
-    async def cursor(self, name: str) -> Position:
-        """Return the store's cursor."""
-        return await self._store.cursor(name)
-
-    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
-        """Move the store's cursor."""
-        await self._store.move_cursor(name, old, new)
+    """Return the inbox of the caller's tenant, in which `check` is asked about each request."""
+    return inbox.of(who.tenant, partial(check, who))

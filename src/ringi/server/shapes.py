@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
@@ -23,17 +22,7 @@ THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "created_at", "
 
 def request_json(request: Request) -> bytes:
     """Return the public JSON of a request."""
-    return _written(in_utc(request), exclude=PRIVATE)
-
-
-def in_utc(request: Request) -> Request:
-    """Return the request with the times that its asker gave in UTC; one that UTC cannot say stays as it is."""
-    times = {"due_at": request.due_at, "expires_at": request.expires_at}
-    try:
-        foreign = {name: at.astimezone(UTC) for name, at in times.items() if at and at.utcoffset()}
-    except OverflowError:
-        return request
-    return request.model_copy(update=foreign) if foreign else request
+    return _written(request, exclude=PRIVATE)
 
 
 def event_json(event: Event, request: bytes) -> bytes:

@@ -20,7 +20,7 @@ from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
 from ringi.server.models import NewRun
 from ringi.server.openapi import documented
-from ringi.server.permissions import is_of, may_read, may_read_thread, readable_thread, refuse_hidden_thread
+from ringi.server.permissions import may_read, may_read_thread, readable_thread, refuse_hidden_thread
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
 from ringi.server.shapes import dumped, page_json, reply, thread_json
@@ -103,7 +103,7 @@ class ThreadRoutes:
         return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.name))
 
     async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
-        pending = [request for request in await runner.pending(thread) if is_of(thread, request)]
+        pending = await runner.pending(thread)
         return reply(thread_json(thread, [request for request in pending if may_read(who, request)]))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:

@@ -17,8 +17,8 @@ from ringi.connect import Backend
 from ringi.errors import AskedAgainError, ConflictError, FenceError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
+from ringi.record import SYSTEM
 from ringi.request import Request
-from ringi.thread import SYSTEM
 from ringi.threads.agent import Agent
 from ringi.threads.hold import Hold
 from ringi.threads.langgraph import GraphRun, Place, Question, checkpoint_thread, resume_value, resume_with

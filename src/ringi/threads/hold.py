@@ -9,8 +9,8 @@ from ringi.connect import Backend
 from ringi.errors import FenceError, RingiError
 from ringi.feed import TOPIC
 from ringi.inbox import Inbox
-from ringi.record import Event
-from ringi.thread import SYSTEM, Failure, Thread
+from ringi.record import SYSTEM, Event
+from ringi.thread import Failure, Thread
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import CANCELLED, tidy, withdraw

@@ -9,9 +9,9 @@ from typing import Any
 from ringi.connect import Backend
 from ringi.errors import ConflictError
 from ringi.inbox import Inbox
-from ringi.record import Query
+from ringi.record import SYSTEM, Query
 from ringi.request import Request
-from ringi.thread import SYSTEM, Thread
+from ringi.thread import Thread
 from ringi.threads.reconciler import is_ours, pages
 
 log = logging.getLogger(__name__)
