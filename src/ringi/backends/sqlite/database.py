@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
@@ -18,12 +19,15 @@ from ringi.errors import SettingError, UnavailableError
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
+Run = Callable[[sqlite3.Connection, "Task[Any]"], bool]
 BATCH_SECONDS = 0.005
 """How long one group commit may collect; longer and the other processes wait."""
 BATCH_TASKS = 64
 """How many results are handed over at once; more and the first wait for the last."""
 BUSY_SECONDS = 10.0
 """How long a write may wait before it is refused."""
+ALARM_SECONDS = 0.5
+"""How often somebody looks for tasks that waited too long: a timer for each would cost more."""
 NEWER = "a newer Ringi has written this file: upgrade this one"
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
@@ -32,13 +36,14 @@ OLDEST = (3, 35, 0)
 class Task(Generic[T]):
     """Some work, and the future of its result."""
 
-    __slots__ = ("_taken", "error", "future", "needs_turn", "result", "work")
+    __slots__ = ("_started", "_taken", "error", "future", "needs_turn", "result", "until", "work")
 
-    def __init__(self, work: Work[T], future: asyncio.Future[T], needs_turn: bool) -> None:
-        self.work, self.future, self.needs_turn = work, future, needs_turn
+    def __init__(self, work: Work[T], future: asyncio.Future[T], needs_turn: bool, until: float) -> None:
+        self.work, self.future, self.needs_turn, self.until = work, future, needs_turn, until
         self.result: T | None = None
         self.error: BaseException | None = None
         self._taken = threading.Lock()
+        self._started = False
 
     def take(self) -> bool:
         """Return True to the first who asks: the thread that does it, or the caller who gives up.
@@ -53,11 +58,12 @@ class Task(Generic[T]):
             self.future.set_exception(UnavailableError.no_turn(BUSY_SECONDS))
 
     def run(self, connection: sqlite3.Connection) -> None:
-        """Do the work unless its caller gave up; an error is kept for the one who asked."""
-        if not self.take():
+        """Do the work, again if it was undone, unless its caller gave up; an error is kept for the one who asked."""
+        self._started = self._started or self.take()
+        if not self._started:
             return
         try:
-            self.result = self.work(connection)
+            self.result, self.error = self.work(connection), None
         except Exception as error:
             self.error = as_ours(error)
 
@@ -87,28 +93,53 @@ class Lane:
 
     def __init__(self, name: str, connection: sqlite3.Connection) -> None:
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Task[Any] | None] = SimpleQueue()
+        self._gathered: list[Task[Any]] = []
+        self._open: dict[Task[Any], None] = {}
+        self._alarm: asyncio.TimerHandle | None = None
+        self._queue: SimpleQueue[list[Task[Any]]] = SimpleQueue()
         self._connection = connection
         self._thread = threading.Thread(target=self._run, name=f"ringi-{name}", daemon=True)
         self._thread.start()
 
     async def do(self, work: Work[T], *, needs_turn: bool = True) -> T:
         """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
-        task: Task[T] = Task(work, self._loop.create_future(), needs_turn)
-        self._queue.put(task)
-        alarm = self._loop.call_later(BUSY_SECONDS, task.give_up)
+        task: Task[T] = Task(work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS)
+        self._gather(task)
+        self._open[task] = None
+        if not self._alarm:
+            self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late)
         try:
             return await task.future
         except asyncio.CancelledError:
             task.take()
             raise
         finally:
-            alarm.cancel()
+            del self._open[task]
 
     async def close(self) -> None:
         """Finish what was queued, then end the thread."""
-        self._queue.put(None)
+        self._pass_on()
+        if self._alarm:
+            self._alarm.cancel()
+        self._queue.put([])
         await asyncio.to_thread(self._thread.join)
+
+    def _give_up_late(self) -> None:
+        now = self._loop.time()
+        for task in takewhile(lambda task: task.until <= now, self._open):
+            task.give_up()
+        self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late) if self._open else None
+
+    def _gather(self, task: Task[Any]) -> None:
+        # Passed on one by one, the thread would wake at the first and fight the loop for the interpreter.
+        if not self._gathered:
+            self._loop.call_soon(self._pass_on)
+        self._gathered.append(task)
+
+    def _pass_on(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        for start in range(0, len(gathered), BATCH_TASKS):
+            self._queue.put(gathered[start : start + BATCH_TASKS])
 
     def _run(self) -> None:
         while batch := self._next_batch():
@@ -120,17 +151,16 @@ class Lane:
         self._connection.close()
 
     def _next_batch(self) -> list[Task[Any]]:
-        first = self._queue.get()
-        batch = [first] if first else []
+        batch = self._queue.get()
         while batch and len(batch) < BATCH_TASKS:
             try:
-                task = self._queue.get_nowait()
+                more = self._queue.get_nowait()
             except Empty:
                 break
-            if task is None:
-                self._queue.put(None)
+            if not more:
+                self._queue.put(more)
                 break
-            batch.append(task)
+            batch += more
         return batch
 
     def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
@@ -162,28 +192,44 @@ class WriterLane(Lane):
             refuse(rest, error)
 
     def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> int:
-        done, stop_at = 0, time.monotonic() + BATCH_SECONDS
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            while done < len(batch) and (not done or time.monotonic() < stop_at):
-                self._in_savepoint(connection, batch[done])
-                done += 1
-            connection.execute("COMMIT")
+            return self._commit(connection, batch, run_bare) or self._commit(connection, batch, run_apart)
         except (sqlite3.Error, UnavailableError) as error:
             refuse(batch, error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             return len(batch)
+
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]], run: Run) -> int:
+        done, stop_at = 0, time.monotonic() + BATCH_SECONDS
+        connection.execute("BEGIN IMMEDIATE")
+        while done < len(batch) and (not done or time.monotonic() < stop_at):
+            if not run(connection, batch[done]):
+                connection.execute("ROLLBACK")
+                return 0
+            done += 1
+        connection.execute("COMMIT")
         return done
 
-    def _in_savepoint(self, connection: sqlite3.Connection, task: Task[Any]) -> None:
-        connection.execute("SAVEPOINT task")
-        task.run(connection)
-        if task.error and not connection.in_transaction:  # A full disk undoes the whole batch.
-            raise task.error
-        if task.error:
-            connection.execute("ROLLBACK TO task")
-        connection.execute("RELEASE task")
+
+def run_bare(connection: sqlite3.Connection, task: Task[Any]) -> bool:
+    """Run a task without a way to undo it alone, and return whether it went well.
+
+    A savepoint around each task would cost as much as the task, and nearly all go well.
+    """
+    task.run(connection)
+    if task.error and not connection.in_transaction:  # A full disk undoes the whole batch.
+        raise task.error
+    return not task.error
+
+
+def run_apart(connection: sqlite3.Connection, task: Task[Any]) -> bool:
+    """Run a task so that its failure undoes nothing but itself."""
+    connection.execute("SAVEPOINT task")
+    if not run_bare(connection, task):
+        connection.execute("ROLLBACK TO task")
+    connection.execute("RELEASE task")
+    return True
 
 
 def refuse(batch: Sequence[Task[Any]], error: Exception) -> None:

@@ -29,7 +29,6 @@ from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
 Columns = dict[str, Any]
-FOR_LIFE = frozenset({"tenant", "id", "created_at", "kind", "thread_id", "asked_by", "expires_at", "search"})
 
 
 class SqliteStore(Store):
@@ -117,41 +116,46 @@ def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
 
 
 def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
-    """Replace the version before; what a record keeps for life is not written, nor are the indexes over it."""
-    changing = {name: value for name, value in columns.items() if name not in FOR_LIFE}
-    sets = ", ".join(f"{name} = ?" for name in changing)
+    """Replace the version before."""
+    tenant, id, version, *values = columns.values()
+    sets = ", ".join(f"{name} = ?" for name in list(columns)[2:])
     sql = f"UPDATE {table} SET {sets} WHERE tenant = ? AND id = ? AND version = ?"
-    return connection.execute(sql, [*changing.values(), columns["tenant"], columns["id"], columns["version"] - 1])
+    return connection.execute(sql, [version, *values, tenant, id, version - 1])
 
 
 def columns_of(record: Record) -> Columns:
-    """Return what is stored of a record: the columns that are searched, and all of it as JSON."""
-    columns = {
-        "tenant": record.tenant,
-        "id": record.id,
-        "version": record.version,
-        "created_at": microseconds(record.created_at),
-        "body": record.model_dump_json(),
-    }
+    """Return what is stored of a record: the columns that are searched, and all of it as JSON.
+
+    What a record keeps for life is written with its first version only: the indexes over it stay untouched.
+    """
+    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
+    if record.version == 1:
+        columns["created_at"] = microseconds(record.created_at)
     if isinstance(record, Request):
-        return columns | request_columns(record)
+        return columns | changing_columns(record) | (lasting_columns(record) if record.version == 1 else {})
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
     raise TypeError(type(record))
 
 
-def request_columns(request: Request) -> Columns:
-    """Return the columns by which requests are found."""
+def changing_columns(request: Request) -> Columns:
+    """Return the columns by which requests are found and that each version sets anew."""
     return {
         "status": request.status,
-        "kind": request.kind,
         "assignee": request.assignee,
         "candidate_groups": json.dumps(request.candidate_groups),
+        "unacknowledged": int(request.is_unacknowledged),
+    }
+
+
+def lasting_columns(request: Request) -> Columns:
+    """Return the columns by which requests are found and that a request keeps for life."""
+    return {
+        "kind": request.kind,
         "thread_id": request.thread_id,
         "asked_by": request.asked_by,
         "expires_at": microseconds(request.expires_at) if request.expires_at else None,
-        "unacknowledged": int(request.is_unacknowledged),
         "search": request.search_text,
     }
 
