@@ -5,8 +5,10 @@ import { isStatus, ProblemError } from "./api/call";
 import { useSession } from "./api/session";
 import { Shell } from "./shell";
 import { SignIn } from "./sign-in";
+import { InLanguage } from "./strings/language";
 import { useMedia } from "./widgets/media";
 import { Problem } from "./widgets/problem";
+import { usePreference } from "./widgets/preference";
 
 export function createClient(): QueryClient {
   const client = new QueryClient({
@@ -37,8 +39,14 @@ const lightColours = {
 };
 const darkColours = { colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorError: "#ff7875" };
 
+function useDark(): boolean {
+  const [chosen] = usePreference("theme");
+  const preferred = useMedia("(prefers-color-scheme: dark)");
+  return chosen ? chosen === "dark" : preferred;
+}
+
 function Look({ children }: { children: ReactNode }) {
-  const dark = useMedia("(prefers-color-scheme: dark)");
+  const dark = useDark();
   const calm = useMedia("(prefers-reduced-motion: reduce)");
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
   const token = { ...(dark ? darkColours : lightColours), motion: !calm };
@@ -62,7 +70,7 @@ export function App() {
   const [client] = useState(createClient);
   return (
     <QueryClientProvider client={client}>
-      <Look><Gate /></Look>
+      <InLanguage><Look><Gate /></Look></InLanguage>
     </QueryClientProvider>
   );
 }

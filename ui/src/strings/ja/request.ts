@@ -1,5 +1,5 @@
-import { createContext, useContext } from "react";
-import type { Decision, RequestStatus, ThreadStatus } from "./api/types";
+import type { request as en } from "../en/request";
+import type { Decision, RequestStatus } from "../../api/types";
 
 const decisions: Record<Decision, string> = {
   approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
@@ -10,43 +10,8 @@ const decided: Record<Decision, string> = {
 const statuses: Record<RequestStatus, string> = {
   pending: "pending", completed: "completed", cancelled: "cancelled", expired: "expired",
 };
-const threadStatuses: Record<ThreadStatus, string> = {
-  idle: "idle", running: "running", interrupted: "waits for a person", done: "done", error: "error",
-};
-
-const en = {
-  language: "en",
-  decisions, decided, statuses, threadStatuses,
-
-  inbox: "Inbox",
-  threads: "Threads",
-  signOut: "Sign out",
-  scripted: "scripted model",
-  reconnecting: "reconnecting…",
-  retry: "Try again",
-  back: "Back",
-  more: "Show more",
-  notFound: "There is no such page.",
-  unreachable: "The server cannot be reached. Nothing was lost on this page: try again when it is back.",
-
-  signInTitle: "Sign in to Ringi",
-  signInHow: "Open the link that `ringi` printed in the terminal, or paste its token here.",
-  signInRefused: "This link or token is not valid (any more). Take the newest one that `ringi` printed.",
-  token: "Token",
-  signIn: "Sign in",
-
-  pending: "Pending",
-  all: "All",
-  show: "Show",
-  emptyInbox: "Nothing waits for you.",
-  emptyInboxHint: "New requests appear here by themselves.",
-  emptyAll: "No requests yet.",
-  pick: "Choose a request to see what will happen.",
-  requests: "Requests",
-  dueIn: (time: string) => `due in ${time}`,
-  overdue: "overdue",
-  expiresIn: (time: string) => `${time} left`,
-  deadlinePassed: "deadline passed",
+export const request: typeof en = {
+  decisions, decided, statuses,
 
   whatWillHappen: "What will happen",
   whatWasAsked: "What was asked",
@@ -97,31 +62,4 @@ const en = {
   expiredNobody: "expired: nobody answered in time",
   fallbackUsed: "The run goes on with the value that was agreed for this case; that is no decision.",
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
-
-  startAgent: "Start an agent",
-  agent: "Agent",
-  threadName: "Name of the thread",
-  start: "Start",
-  starting: "Starting…",
-  noAgents: "No agents are registered. Start the server with `ringi demo`, or with `--agents MODULE`.",
-  emptyThreads: "No threads yet.",
-  streamStarts: "The agent's messages appear here as they come.",
-  tool: "Tool",
-  step: "Step",
-  result: "result",
-  runStarted: "run started",
-  runEnded: "run finished",
-  runCancelled: "run cancelled",
-  runFailed: "The run failed",
-  values: "Values",
-  rawEvents: (count: number) => `Raw events (${count})`,
 };
-
-export type Strings = typeof en;
-
-/** One entry per language; the page shows the one that `StringsContext` carries. */
-export const languages: Record<"en", Strings> = { en };
-
-export const StringsContext = createContext<Strings>(languages.en);
-
-export const useStrings = () => useContext(StringsContext);

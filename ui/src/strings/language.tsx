@@ -1,0 +1,60 @@
+import { ConfigProvider, type ConfigProviderProps } from "antd";
+import { useEffect, useState, type ReactNode } from "react";
+import { usePreference } from "../widgets/preference";
+import { StringsContext, type Strings } from ".";
+import { en } from "./en";
+
+export type Language = "en" | "ja" | "zh";
+
+interface Words {
+  strings: Strings;
+  locale?: ConfigProviderProps["locale"];
+}
+
+/** Each language is a file of its own, so that nobody loads three. */
+const loaders: Record<Language, () => Promise<Words>> = {
+  en: async () => ({ strings: en }),
+  ja: async () => {
+    const [words, locale] = await Promise.all([import("./ja"), import("antd/es/locale/ja_JP"), import("dayjs/locale/ja")]);
+    return { strings: words.ja, locale: locale.default };
+  },
+  zh: async () => {
+    const [words, locale] = await Promise.all([import("./zh"), import("antd/es/locale/zh_CN"), import("dayjs/locale/zh-cn")]);
+    return { strings: words.zh, locale: locale.default };
+  },
+};
+
+export const languages = Object.keys(loaders) as Language[];
+
+const isLanguage = (name: string | undefined): name is Language => languages.includes(name as Language);
+
+/** The language that this person chose, else the first of the browser's that there is. */
+export function useLanguage(): [Language, (language: Language) => void] {
+  const [chosen, choose] = usePreference("language");
+  const wished = navigator.languages.map((tag) => tag.slice(0, 2)).find(isLanguage);
+  return [isLanguage(chosen) ? chosen : (wished ?? "en"), choose];
+}
+
+/** The page in this person's language; the one before stays until the next has arrived. */
+export function InLanguage({ children }: { children: ReactNode }) {
+  const [language] = useLanguage();
+  const [words, setWords] = useState<Words>();
+  useEffect(() => {
+    let current = true;
+    const take = (loaded: Words) => {
+      if (!current) return;
+      document.documentElement.lang = language;
+      setWords(loaded);
+    };
+    loaders[language]().then(take, () => take({ strings: en }));
+    return () => {
+      current = false;
+    };
+  }, [language]);
+  if (!words) return null;
+  return (
+    <StringsContext value={words.strings}>
+      <ConfigProvider {...(words.locale && { locale: words.locale })}>{children}</ConfigProvider>
+    </StringsContext>
+  );
+}
