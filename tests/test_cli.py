@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from ringi import open as open_inbox
-from ringi.cli import load_agents
+from ringi.cli.agents import load_agents
 from ringi.record import Query
 
 ENTRY = "from ringi.cli import main; main()"
@@ -217,7 +217,7 @@ def test_a_form_that_is_not_utf_8_is_told_in_a_line(ringi: Ringi, tmp_path: Path
 
 
 def test_what_nobody_expected_is_told_in_a_line_and_in_full_at_debug(tmp_path: Path) -> None:
-    broken = "import ringi.cli as c\nc.json.dumps = None\nc.main()"
+    broken = f"import json\njson.dumps = None\n{ENTRY}"
     short = ringi_in(tmp_path, broken)("ask", "T", "--json")
     assert_refused(short, 1, "unexpected TypeError", "RINGI_LOG=DEBUG")
     assert "Traceback" in ringi_in(tmp_path, broken)("ask", "T", "--json", RINGI_LOG="debug").stderr

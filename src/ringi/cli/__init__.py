@@ -1,0 +1,58 @@
+"""The command `ringi`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import typer
+
+from ringi.cli.answering import respond
+from ringi.cli.asking import ask, list_, show
+from ringi.cli.printing import visible
+from ringi.cli.serving import demo, serve, worker
+from ringi.cli.upkeep import migrate, token_create, verify
+from ringi.connect import home
+from ringi.errors import RingiError, SettingError
+
+log = logging.getLogger(__name__)
+app = typer.Typer(
+    name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+for command in (demo, serve, worker, ask, list_, show, respond, migrate, verify):
+    app.command(command.__name__.rstrip("_"))(command)
+token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
+token_app.command("create")(token_create)
+app.add_typer(token_app, name="token")
+
+
+def main() -> None:
+    """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
+    try:
+        _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
+        app()
+    except SettingError as error:
+        _fail(str(error), 2)
+    except RingiError as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        log.debug("stopped by the system", exc_info=True)
+        named = f"{error.filename}: " if error.filename else ""
+        _fail(f"{named}{error.strerror or error}; the folder of Ringi's own files is RINGI_HOME={str(home())!r}", 1)
+    except Exception as error:
+        log.debug("unexpected", exc_info=True)
+        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG to see more", 1)
+
+
+def _log_to_stderr(level: str) -> None:
+    if level.upper() not in logging.getLevelNamesMapping():
+        raise SettingError("RINGI_LOG", level, "choose DEBUG, INFO, WARNING or ERROR")
+    logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+
+
+def _fail(why: str, code: int) -> None:
+    sys.stderr.write(f"error: {visible(why)}\n")
+    sys.exit(code)

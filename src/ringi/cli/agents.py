@@ -1,0 +1,57 @@
+"""Agents that somebody wrote, found by the name of their module."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ringi.errors import MissingExtraError, SettingError
+from ringi.threads.agent import Agent
+
+log = logging.getLogger(__name__)
+
+
+def load_agents(where: str) -> list[Agent]:
+    """Return the agents of MODULE or MODULE:NAME; NAME is `agents` unless given: a list, an agent or a function."""
+    module_name, _, name = where.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module_name), name or "agents")
+        found = found() if callable(found) else found
+        agents = list(found) if isinstance(found, Iterable) else [found]
+    except (Exception, SystemExit) as error:  # The module is somebody else's: it may raise whatever it likes.
+        log.debug("%s cannot be loaded", where, exc_info=True)
+        why = f"{type(error).__name__}: {error}"
+        raise SettingError("agents", where, f"{why}: give MODULE or MODULE:NAME of a list of ringi agents") from error
+    if wrong := [agent for agent in agents if not isinstance(agent, Agent)]:
+        raise SettingError("agents", where, f"{wrong[0]!r} is no ringi.threads.agent.Agent: wrap your graph in one")
+    return agents
+
+
+def need_langgraph(command: str) -> None:
+    """Raise `MissingExtraError` where this command has no LangGraph to run agents on."""
+    try:
+        for name in ("aiosqlite", "langchain", "langchain_core.messages", "langgraph.graph"):
+            importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(command, "langgraph") from error
+
+
+def demo_agents(model: str | None) -> list[Agent]:
+    """Return the agents of the demo, on a script unless a model is named."""
+    from ringi.examples import agents
+
+    return agents(_chat_model(model) if model else None)
+
+
+def _chat_model(name: str) -> Any:
+    try:
+        from langchain.chat_models import init_chat_model
+
+        return init_chat_model(name)
+    except (ImportError, ValueError) as error:
+        raise SettingError("model", name, f"{error}") from error

@@ -1,0 +1,16 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Url = Annotated[str | None, typer.Option("--url", help="The store; by default RINGI_URL, else .ringi/ringi.db.")]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)]
+Tenant = Annotated[str, typer.Option(help="Whose requests.")]
+MaxFields = Annotated[int, typer.Option(help="How many fields a form may have.", min=1)]
+PollInterval = Annotated[float, typer.Option(help="Seconds after which a lost notification does no more harm.")]
+Agents = Annotated[str | None, typer.Option(help="Where your agents are: MODULE or MODULE:NAME.")]

@@ -1,0 +1,27 @@
+"""What people type and files hold, read as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ringi.errors import InvalidError
+
+
+def parsed_json(name: str, text: str | None) -> Any:
+    """Return JSON as data, or raise `InvalidError` that names the option."""
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise InvalidError.of(name, f"not JSON: {error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """Return the JSON of a form's file, or raise `InvalidError` that names it."""
+    try:
+        return parsed_json("form", path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidError.of("form", f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidError.of("form", f"{path} is not UTF-8: save it as UTF-8") from error

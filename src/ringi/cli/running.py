@@ -1,0 +1,36 @@
+"""From a command to the store and back."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from ringi.connect import open
+from ringi.inbox import Inbox
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the work returns."""
+    try:
+        import uvloop
+    except ImportError:  # Windows has no uvloop.
+        return asyncio.run(work)
+    return uvloop.run(work)
+
+
+async def with_inbox(url: str | None, tenant: str, work: Callable[[Inbox], Awaitable[T]]) -> T:
+    """Return what the work returns on an open inbox."""
+    async with open(url, tenant=tenant) as inbox:
+        return await work(inbox)
+
+
+def person_name() -> str:
+    """Return the name of whoever sits at this machine."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # A container without an account for its user id.
+        return "person"

@@ -1,0 +1,84 @@
+"""The commands that stay: `demo`, `serve`, `worker`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from ringi.cli.agents import demo_agents, load_agents, need_langgraph
+from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, Url
+from ringi.cli.printing import say
+from ringi.cli.running import person_name, run
+from ringi.inbox import Limits
+from ringi.threads.agent import Agent
+
+
+def demo(
+    port: Port = 8123,
+    host: Host = "127.0.0.1",
+    model: Annotated[str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a script.")] = None,
+    url: Url = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
+    json_: Json = False,
+) -> None:
+    """Open the inbox with three agents that ask, on SQLite."""
+    from ringi.server.platform import ServerSettings
+
+    need_langgraph("demo")
+    settings = ServerSettings(scripted=model is None, model=model, hosts=(host,))
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    _serve(demo_agents(model), settings, json_, limits=Limits(max_fields=max_fields), **place)
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8123,
+    url: Url = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Everybody is the administrator; loopback only.")] = False,
+    agents: Agents = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
+    json_: Json = False,
+) -> None:
+    """Serve the API, the page and the worker of your agents."""
+    from ringi.server.platform import ServerSettings
+
+    need_langgraph("serve")
+    settings = ServerSettings(no_auth=no_auth, hosts=(host, *(allow_host or ())))
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    loaded = load_agents(agents) if agents else []
+    _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), **place)
+
+
+def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
+    """Run agents, without the API and the page, until a signal."""
+    need_langgraph("worker")
+    loaded = load_agents(agents or "")
+    say({"working": [agent.name for agent in loaded]}, f"working on {len(loaded)} agents", json_)
+    run(_work(loaded, url))
+
+
+def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
+    from ringi.server.serve import serve as serve_until_signal
+
+    def announce(address: str, token: str) -> None:
+        link = f"{address}/#token={token}"
+        say({"url": address, "link": link}, f"\nRingi is open:  {link}\n\nStop with Ctrl-C.", json_)
+
+    run(serve_until_signal(agents, settings=settings, person=person_name(), announce=announce, **place))
+
+
+async def _work(agents: list[Agent], url: str | None) -> None:
+    import signal
+
+    from ringi.server.serve import running
+
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with running(agents, url) as (_, work):
+        await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

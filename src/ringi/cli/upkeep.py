@@ -1,0 +1,56 @@
+"""The commands that look after the store and its keys: `migrate`, `verify`, `token create`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from ringi import audit
+from ringi.cli.options import Json, Tenant, Url
+from ringi.cli.printing import say
+from ringi.cli.running import run
+from ringi.connect import home, open_backend
+from ringi.record import DEFAULT_TENANT
+
+
+def migrate(url: Url = None, json_: Json = False) -> None:
+    """Bring the store up to this version."""
+
+    async def work() -> str:
+        async with open_backend(url) as backend:
+            return backend.url
+
+    say({"url": (done := run(work()))}, f"{done} is up to date", json_)
+
+
+def verify(url: Url = None, json_: Json = False) -> None:
+    """Prove that no event and no record was touched; exit with 1 when one was."""
+
+    async def work() -> tuple[int, list[audit.Finding]]:
+        async with open_backend(url) as backend:
+            return await audit.verify(backend.store)
+
+    count, findings = run(work())
+    found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
+    lines = [
+        f"{f.record} {f.key.tenant}/{f.key.id}: {f.what} {f.position and f'(event {f.position})'}" for f in findings
+    ]
+    say({"events": count, "findings": found}, "\n".join([*lines, f"{count} events, {len(findings)} findings"]), json_)
+    if findings:
+        raise typer.Exit(1)
+
+
+def token_create(
+    role: Annotated[Literal["agent", "person", "admin"], typer.Option(help="What it may do.")],
+    name: Annotated[str, typer.Option(help="Who it stands for: the name in the audit trail.")],
+    tenant: Tenant = DEFAULT_TENANT,
+    groups: Annotated[str, typer.Option(help="Groups, with commas between them.")] = "",
+    json_: Json = False,
+) -> None:
+    """Make a token."""
+    from ringi.server.auth import Keys
+
+    names = tuple(group.strip() for group in groups.split(",") if group.strip())
+    token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
+    say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
