@@ -15,7 +15,10 @@ from typing import Any, Self
 
 import httpx
 
+import ringi
+
 START_SECONDS = 60
+CODE = str(Path(ringi.__file__).parents[1])
 ENTRY = "from ringi.cli import main; main()"
 
 
@@ -48,7 +51,7 @@ class DemoServer:
 
     def start(self, *, failpoint: str = "") -> Self:
         """Start it and return once it serves."""
-        environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": ""}
+        environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": CODE}
         for name in ("RINGI_URL", "PYTHONDONTWRITEBYTECODE"):
             environment.pop(name, None)
         command = [sys.executable, "-c", ENTRY, *self.arguments, "--port", str(self.port), "--json"]
