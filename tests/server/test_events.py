@@ -29,10 +29,10 @@ async def test_a_stream_without_a_place_begins_with_what_comes(live: World) -> N
 
 async def test_an_event_shows_who_did_what_and_the_public_request(live: World) -> None:
     async with listening(live.client(), "/v1/events?after=0") as listener:
-        request = await live.asked(by="bot")
+        request = await live.asked()
         sent = await listener.next()
     assert sent.data["type"] == "request.created"
-    assert sent.data["actor"] == "bot"
+    assert sent.data["actor"] == "agent:bot"
     assert sent.data["at"].endswith("Z")
     assert sent.data["request"] == (await live.client().get(f"/v1/requests/{request.id}")).json()
     assert not {"head", "continuation"} & set(sent.data["request"])
@@ -99,10 +99,10 @@ async def test_a_stream_holds_only_what_its_caller_may_see(live: World) -> None:
         people.append(("admin", "root", "elsewhere"))
         paths = [listening(live.client(role, name, tenant), "/v1/events?after=0") for role, name, tenant in people]
         ann, bob, bot, other = [await stack.enter_async_context(path) for path in paths]
-        await live.asked(id="for-bob", assignee="bob", by="bot")
+        await live.asked(id="for-bob", assignee="bob")
         await live.asked(id="elsewhere", tenant="elsewhere")
         await live.asked(id="for-all", by="another")
-        await live.asked(id="by-bot", by="bot", assignee="carl")
+        await live.asked(id="by-bot", assignee="carl")
         assert [e.data["request"]["id"] for e in await bob.take(2)] == ["for-bob", "for-all"]
         assert [e.data["request"]["id"] for e in await ann.take(1)] == ["for-all"]
         assert [e.data["request"]["id"] for e in await bot.take(2)] == ["for-bob", "by-bot"]

@@ -101,10 +101,11 @@ async def peopled(store_url: str) -> AsyncIterator[World]:
     async with open_world(store_url) as world:
         for tenant in ("default", "elsewhere"):
             for name in (*ROLES, "stranger"):
+                by = "agent:agent" if name == "agent" else name
                 is_persons = name == "person"
-                who = {"by": "somebody" if is_persons else name, "assignee": "person" if is_persons else "nobody"}
+                who = {"by": "somebody" if is_persons else by, "assignee": "person" if is_persons else "nobody"}
                 await world.asked(tenant=tenant, id=f"{tenant}-{name}", **who)
-                await world.runner.start(tenant, f"{tenant}-{name}", "two_questions", {}, by=name)
+                await world.runner.start(tenant, f"{tenant}-{name}", "two_questions", {}, by=by)
         yield world
 
 
@@ -134,8 +135,10 @@ async def assert_hidden(world: World, method: str, path: str, role: str, id: str
     assert dict(reply.headers) | {"content-length": ""} == dict(nowhere.headers) | {"content-length": ""}
 
 
-async def call(world: World, method: str, path: str, row: Row, role: str, id: str) -> httpx.Response:
-    client = world.client(role, role)
+async def call(
+    world: World, method: str, path: str, row: Row, role: str, id: str, name: str | None = None
+) -> httpx.Response:
+    client = world.client(role, name or role)
     body = dict(row.body) if row.body is not None else None
     if body and "digest" in body:
         known = await world.client("admin", "root", id.partition("-")[0]).get(f"/v1/requests/{id}")
@@ -146,6 +149,64 @@ async def call(world: World, method: str, path: str, row: Row, role: str, id: st
         reply = await client.head(path.format(id=id))
         return reply if reply.status_code == 200 else await client.get(path.format(id=id))
     return await client.request(method, path.format(id=id), json=body)
+
+
+TWINS = {"agent": "agent:twin", "person": "twin"}
+"""Two callers of one name, and as whom each of them acts."""
+KNOWN_TO_ALL_PEOPLE = {"/v1/threads/{id}": 200, "/v1/threads/{id}/stream": 200, "/v1/threads/{id}/cancel": 403}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [row for row in REQUESTS | THREADS if "/runs" not in row[1]], ids=lambda part: part
+)
+async def test_an_agent_and_a_person_of_one_name_never_meet(world: World, method: str, path: str) -> None:
+    for role, actor in TWINS.items():
+        await world.asked(id=f"default-{role}", by=actor, assignee="nobody")
+        await world.runner.start("default", f"default-{role}", "two_questions", {}, by=actor)
+    row = ROWS[method, path]
+    for role, other in (("agent", "person"), ("person", "agent")):
+        reply = await call(world, method, path, row, role, f"default-{other}", name="twin")
+        if role == "person" and path in KNOWN_TO_ALL_PEOPLE:
+            assert reply.status_code == KNOWN_TO_ALL_PEOPLE[path], (role, reply.text)
+        elif role == "agent" and (reply.status_code, row.agent["random"]) == (403, 403):
+            assert reply.json()["code"] == "forbidden"
+        else:
+            assert reply.status_code == 404, (role, reply.text)
+    assert {(await world.inbox.get(f"default-{role}")).status for role in TWINS} == {"pending"}
+    assert "idle" not in {(await world.runner.get("default", f"default-{role}")).status for role in TWINS}
+
+
+async def test_an_agent_and_a_person_of_one_name_find_each_their_own(world: World) -> None:
+    for role in TWINS:
+        client = world.client(role, "twin")
+        body = {"title": "Go?", "id": f"of-{role}", "assignee": "nobody"}
+        assert (await client.post("/v1/requests", json=body)).json()["asked_by"] == TWINS[role]
+        assert (await client.post(f"/v1/threads/of-{role}/runs", json=NEW_RUN)).status_code == 202
+    for role in TWINS:
+        client = world.client(role, "twin")
+        for path in ("/v1/requests?assignee=nobody", "/v1/threads"):
+            listed = {item["id"] for item in (await client.get(path)).json()["items"]}
+            is_all = role == "person" and path == "/v1/threads"
+            assert listed == ({"of-agent", "of-person"} if is_all else {f"of-{role}"}), path
+        audited = (await client.get("/v1/audit?limit=200")).json()["items"]
+        asked = {event["record_id"] for event in audited if event["record_id"].startswith("of-")}
+        assert asked == {f"of-{role}"}
+        cancelled = (await client.post(f"/v1/requests/of-{role}/cancel", json={})).json()["id"]
+        events = await world.inbox.events(request_id=cancelled)
+        assert [event.actor for event in events if event.record == "request"] == [TWINS[role]] * 2
+        await client.post(f"/v1/threads/of-{role}/cancel")
+        events = [event for event in await world.inbox.events(request_id=f"of-{role}") if event.record == "thread"]
+        ends = {event.type: event.actor for event in events if event.type in ("thread.started", "thread.cancelled")}
+        assert ends == dict.fromkeys(("thread.started", "thread.cancelled"), TWINS[role])
+
+
+@pytest.mark.parametrize("limit", ["asks_per_minute", "max_open_requests"])
+async def test_an_agent_does_not_use_up_what_a_person_of_its_name_may_ask(store_url: str, limit: str) -> None:
+    settings: dict[str, Any] = {limit: 1}
+    async with open_world(store_url, **settings) as world:
+        for role in TWINS:
+            asks = [await world.client(role, "twin").post("/v1/requests", json={"title": "Go?"}) for _ in range(2)]
+            assert [reply.status_code for reply in asks] == [201, 429], role
 
 
 @pytest.mark.parametrize(("method", "path"), PLAIN, ids=lambda part: part)

@@ -36,7 +36,7 @@ async def test_a_request_has_the_names_of_the_surface(world: World) -> None:
         "acknowledged_at digest claimed_until asked_by"
     )
     assert set(shown) == set(named.split())
-    assert (shown["asked_by"], shown["due_at"]) == ("bot", "2030-01-01T00:00:00Z")
+    assert (shown["asked_by"], shown["due_at"]) == ("agent:bot", "2030-01-01T00:00:00Z")
     assert shown["created_at"].endswith("Z")
     assert shown["expires_at"].endswith("Z")
 
@@ -176,8 +176,8 @@ async def test_who_asked_may_see_it_but_not_answer_for_others(world: World) -> N
 
 async def test_who_asked_finds_it_in_their_own_list_in_its_place(world: World) -> None:
     for n in range(6):
-        await world.asked(id=f"r{n}", by="ann" if n % 2 else "bot", assignee="bob" if n % 3 else None)
-    await world.asked(id="hidden", by="bot", assignee="bob")
+        await world.asked(id=f"r{n}", by="ann" if n % 2 else "agent:bot", assignee="bob" if n % 3 else None)
+    await world.asked(id="hidden", assignee="bob")
     seen, cursor, client = list[str](), "", world.client("person", "ann")
     while True:
         page = (await client.get(f"/v1/requests?limit=2&status=pending&cursor={cursor}")).json()
@@ -188,7 +188,7 @@ async def test_who_asked_finds_it_in_their_own_list_in_its_place(world: World) -
 
 
 async def test_a_cancelled_request_says_why(world: World) -> None:
-    await world.asked(id="a", by="bot")
+    await world.asked(id="a")
     reply = await world.client("agent", "bot").post("/v1/requests/a/cancel", json={"reason": "not needed"})
     assert (reply.json()["status"], reply.json()["reason"]) == ("cancelled", "not needed")
     again = await world.client("agent", "bot").post("/v1/requests/a/cancel")
@@ -301,11 +301,11 @@ async def test_equal_ids_in_two_tenants_never_meet(world: World) -> None:
 
 
 async def test_the_audit_of_a_request_is_its_chain(world: World) -> None:
-    request = await world.asked(id="a", by="bot")
+    request = await world.asked(id="a")
     await world.inbox.respond("a", "respond", message="yes", responder="ann", digest=request.digest)
     events = (await world.client().get("/v1/audit?request_id=a")).json()["items"]
     assert [(event["type"], event["actor"]) for event in events] == [
-        ("request.created", "bot"), ("request.completed", "ann"),
+        ("request.created", "agent:bot"), ("request.completed", "ann"),
     ]  # fmt: skip
     assert events[1]["previous"] == events[0]["hash"]
     assert not [event for event in events if {"head", "continuation"} & set(event["changed"])]

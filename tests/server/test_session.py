@@ -45,6 +45,17 @@ def test_a_token_must_say_everything(claims: dict[str, object]) -> None:
         Keys(SECRET).read(jwt.encode(claims, SECRET, "HS256"))
 
 
+@pytest.mark.parametrize("name", ["agent:bot", "a:b", "system", ""])
+def test_a_token_is_refused_when_its_name_could_be_taken_for_anothers(name: str) -> None:
+    with pytest.raises(UnauthenticatedError, match="called"):
+        Keys(SECRET).read(jwt.encode({"tenant": "t", "role": "person", "sub": name}, SECRET, "HS256"))
+
+
+def test_an_agent_acts_under_a_name_that_no_person_can_have() -> None:
+    actors = [Principal("t", role, "ann").actor for role in ("agent", "person", "admin")]
+    assert actors == ["agent:ann", "ann", "ann"]
+
+
 def test_an_unsigned_token_is_refused() -> None:
     token = jwt.encode({"tenant": "t", "role": "admin", "sub": "eve"}, "", "none")
     with pytest.raises(UnauthenticatedError):
@@ -61,7 +72,7 @@ def test_a_token_ends_also_when_it_was_read_before(monkeypatch: pytest.MonkeyPat
         keys.read(token)
 
 
-@pytest.mark.parametrize("name", ["", "system", "x" * 201])
+@pytest.mark.parametrize("name", ["", "system", "x" * 201, "agent:bot", "a:b"])
 def test_nobody_is_called_by_a_name_that_misleads(name: str) -> None:
     with pytest.raises(SettingError):
         Keys(SECRET).mint(role="person", name=name)

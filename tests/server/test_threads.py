@@ -123,7 +123,7 @@ async def test_the_agents_are_listed_with_their_input(world: World) -> None:
 
 async def test_threads_are_listed_newest_first_and_an_agent_finds_its_own_over_all_pages(world: World) -> None:
     for n in range(6):
-        await world.runner.start("default", f"t{n}", "two_questions", {}, by="bot" if n % 3 == 0 else "ann")
+        await world.runner.start("default", f"t{n}", "two_questions", {}, by="agent:bot" if n % 3 == 0 else "ann")
     assert await listed(world, "person", "ann") == [f"t{n}" for n in (5, 4, 3, 2, 1, 0)]
     assert await listed(world, "agent", "bot") == ["t3", "t0"]
     assert await listed(world, "agent", "none") == []

@@ -56,7 +56,7 @@ class World:
         self.clients.append(client)
         return client
 
-    async def asked(self, by: str = "bot", tenant: str = "default", **more: Any) -> Request:
+    async def asked(self, by: str = "agent:bot", tenant: str = "default", **more: Any) -> Request:
         return await self.inbox.of(tenant).submit(Ask.parse({"title": "Go?", **more}), by=by)
 
 

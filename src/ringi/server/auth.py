@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from ringi.errors import SettingError
-from ringi.record import DEFAULT_TENANT, Viewer
+from ringi.record import DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.server.platform import ServerSettings
 from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
 
@@ -34,6 +34,11 @@ class Principal(NamedTuple):
     role: Role
     name: str
     groups: tuple[str, ...] = ()
+
+    @property
+    def actor(self) -> str:
+        """The name under which the caller asks, starts and cancels: an agent's is never that of a person."""
+        return f"agent:{self.name}" if self.role == "agent" else self.name
 
     @property
     def viewer(self) -> Viewer:
@@ -78,8 +83,8 @@ class Keys:
         """Return a new token."""
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
-        if not 0 < len(name) <= 200 or name == "system":
-            raise SettingError("name", name, "give 1 to 200 characters, and not 'system': that is nobody")
+        if not is_name(name):
+            raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
         now = int(time.time())
         claims: dict[str, Any] = {"tenant": tenant, "role": role, "sub": name, "groups": list(groups), "iat": now}
         if expires_in is not None:
@@ -110,9 +115,16 @@ class Keys:
             raise UnauthenticatedError.unknown() from error
         if claims["role"] not in get_args(Role):
             raise UnauthenticatedError.unknown()
+        if not is_name(claims["sub"]):
+            raise UnauthenticatedError.misnamed(claims["sub"])
         groups = tuple(str(group) for group in claims.get("groups") or ())
         expires_at = float(claims["exp"]) if "exp" in claims else None
         return Known(Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups), expires_at)
+
+
+def is_name(name: str) -> bool:
+    """Whether somebody may be called so, and cannot be taken for an agent or for nobody."""
+    return 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
 
 
 def kept_secret(path: Path) -> str:

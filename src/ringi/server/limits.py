@@ -26,7 +26,7 @@ class AskLimits:
         """Count one more ask, or raise `LimitError`; the id of a request that is there opens none and always passes."""
         try:
             self._pace.take(who)
-            query = Query(asked_by=who.name, statuses=("pending",), limit=self._most_open + 1)
+            query = Query(asked_by=who.actor, statuses=("pending",), limit=self._most_open + 1)
             if await inbox.count(query) >= self._most_open:
                 raise OpenRequestsError(who.name, self._most_open)
         except LimitError:
@@ -52,7 +52,7 @@ class Pace:
 
     def take(self, who: Principal) -> None:
         """Count one more, or raise `PaceError`."""
-        key, now = (who.tenant, who.name), time.monotonic()
+        key, now = (who.tenant, who.actor), time.monotonic()
         began, count = self._minutes.get(key, (now, 0))
         if now - began >= 60:
             began, count = now, 0

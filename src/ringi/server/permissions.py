@@ -21,7 +21,7 @@ def may_read(who: Principal, request: Request) -> bool:
     """Whether the caller may know of this request."""
     if request.tenant != who.tenant:
         return False
-    if who.role == "admin" or request.asked_by == who.name:
+    if who.role == "admin" or request.asked_by == who.actor:
         return True
     return who.role == "person" and is_theirs_to_answer(who, request)
 
@@ -47,7 +47,7 @@ def answerable(who: Principal, request: Request) -> None:
 def cancellable(who: Principal, request: Request) -> None:
     """Raise unless the caller may withdraw this request."""
     readable(who, request)
-    if who.role != "admin" and request.asked_by != who.name:
+    if who.role != "admin" and request.asked_by != who.actor:
         raise NotTheirsError.to_cancel("request", request.id)
 
 
@@ -61,13 +61,13 @@ def visible(who: Principal) -> tuple[Query, ...]:
     """Return the queries for what the caller finds in a list: what any of them finds."""
     if who.role == "admin":
         return (Query(tenant=who.tenant),)
-    asked = Query(tenant=who.tenant, asked_by=who.name)
+    asked = Query(tenant=who.tenant, asked_by=who.actor)
     return (asked,) if who.role == "agent" else (Query(tenant=who.tenant, viewer=who.viewer), asked)
 
 
 def may_read_thread(who: Principal, thread: Thread) -> bool:
     """Whether the caller may know of this thread: persons know all of their tenant."""
-    return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.name)
+    return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
 
 
 def readable_thread(who: Principal, thread: Thread) -> Thread:

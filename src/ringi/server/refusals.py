@@ -82,6 +82,11 @@ class UnauthenticatedError(RefusalError):
         return cls("the token is not one of this server")
 
     @classmethod
+    def misnamed(cls, name: str) -> UnauthenticatedError:
+        """Return the error of a token whose name could be taken for another's."""
+        return cls(f"nobody may be called {name!r} any more: make another token")
+
+    @classmethod
     def no_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header of another kind."""
         return cls("the Authorization header holds no bearer token")

@@ -81,7 +81,7 @@ class RequestRoutes:
         if ask.thread_id is not None:
             await refuse_hidden_thread(inbox.store, who, ask.thread_id)
         began = inbox.clock()
-        request = await inbox.submit(ask, by=who.name)
+        request = await inbox.submit(ask, by=who.actor)
         return reply(request_json(request), 201 if request.created_at >= began else 200)
 
     async def find(
@@ -156,7 +156,7 @@ class RequestRoutes:
         """Withdraw a request; who asked may, and an admin."""
         who = self._door.caller(http.scope)
         reason = parsed(Cancel, await self._body(http)).reason
-        return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.name, reason)))
+        return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.actor, reason)))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Give a request to somebody else."""

@@ -80,7 +80,7 @@ class ThreadRoutes:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         await refuse_hidden_thread(self._platform.backend.store, who, thread_id)
-        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.name)
+        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.actor)
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def find(
@@ -98,9 +98,9 @@ class ThreadRoutes:
     async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
         """Stop a thread's run and withdraw its requests."""
         runner, who, thread = await self._readable(http.scope, id)
-        if who.role != "admin" and thread.started_by != who.name:
+        if who.role != "admin" and thread.started_by != who.actor:
             raise NotTheirsError.to_cancel("thread", id)
-        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.name))
+        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor))
 
     async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
