@@ -3,12 +3,12 @@ import { App as AntApp, ConfigProvider, Skeleton, theme } from "antd";
 import { useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
 import { useSession } from "./api/session";
-import { Shell } from "./shell";
-import { SignIn } from "./sign-in";
+import { Shell } from "./shell/shell";
+import { SignIn } from "./shell/sign-in";
+import { useDark } from "./shell/theme";
 import { InLanguage } from "./strings/language";
 import { useMedia } from "./widgets/media";
 import { Problem } from "./widgets/problem";
-import { usePreference } from "./widgets/preference";
 
 export function createClient(): QueryClient {
   const client = new QueryClient({
@@ -38,12 +38,6 @@ const lightColours = {
   colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
 };
 const darkColours = { colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorError: "#ff7875" };
-
-function useDark(): boolean {
-  const [chosen] = usePreference("theme");
-  const preferred = useMedia("(prefers-color-scheme: dark)");
-  return chosen ? chosen === "dark" : preferred;
-}
 
 function Look({ children }: { children: ReactNode }) {
   const dark = useDark();

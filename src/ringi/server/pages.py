@@ -15,7 +15,9 @@ from starlette.types import Scope
 
 from ringi.server.platform import ServerSettings
 
-ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}")
+ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/operations")
+BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg"})
+"""Files that keep their names, and so must be asked for each time."""
 FOR_EVER = "public, max-age=31536000, immutable"
 REMEDY = "the page is not built: run `make demo`, or `python3 hatch_build.py --build`, and reload"
 
@@ -30,7 +32,7 @@ class PageRoutes:
         """Return the routes."""
         pages = [Route(path, self.page, methods=["GET"]) for path in ADDRESSES]
         assets = Mount("/assets", Assets(directory=self._static / "assets", check_dir=False))
-        return [*pages, assets, Route("/{name}.svg", self.picture, methods=["GET"])]
+        return [*pages, assets, *(Route(f"/{name}", self.beside, methods=["GET"]) for name in BESIDE)]
 
     async def page(self, http: HttpRequest) -> HttpResponse:
         """Return the page."""
@@ -39,11 +41,10 @@ class PageRoutes:
             raise HTTPException(503, REMEDY)
         return FileResponse(index, headers={"cache-control": "no-cache"})
 
-    async def picture(self, http: HttpRequest) -> HttpResponse:
-        """Return a picture from beside the page."""
-        name = http.path_params["name"]
-        file = self._static / f"{name}.svg"
-        if file.parent != self._static or not file.is_file():
+    async def beside(self, http: HttpRequest) -> HttpResponse:
+        """Return a file from beside the page."""
+        file = self._static / http.url.path.lstrip("/")
+        if not file.is_file():
             raise HTTPException(404, "no such file")
         return FileResponse(file, headers={"cache-control": "no-cache"})
 

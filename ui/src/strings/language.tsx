@@ -24,6 +24,8 @@ const loaders: Record<Language, () => Promise<Words>> = {
   },
 };
 
+export const languageNames: Record<Language, string> = { en: "English", ja: "日本語", zh: "中文" };
+
 export const languages = Object.keys(loaders) as Language[];
 
 const isLanguage = (name: string | undefined): name is Language => languages.includes(name as Language);

@@ -41,7 +41,7 @@ export default function ThreadPage({ id }: { id: string }) {
   const stream = useStream(id);
   const { data: thread, error, refetch } = useThread(id, stream.phase === "running");
   return (
-    <main className="column">
+    <div className="column">
       <Link to="/threads" className="back">← {strings.threads}</Link>
       <h1>{visible(id)} {thread && <ThreadStatusTag status={thread.status} />}</h1>
       {thread && <div className="quiet">{strings.agent}: {visible(thread.agent)}</div>}
@@ -55,6 +55,6 @@ export default function ThreadPage({ id }: { id: string }) {
       </div>
       {thread && <Outcome thread={thread} />}
       <RawEvents events={stream.events} />
-    </main>
+    </div>
   );
 }

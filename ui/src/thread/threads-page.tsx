@@ -35,10 +35,10 @@ function ThreadList() {
 export default function ThreadsPage() {
   const strings = useStrings();
   return (
-    <main className="column">
+    <div className="column">
       <h1>{strings.threads}</h1>
       <StartAgent />
       <ThreadList />
-    </main>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 
 export interface Shortcut {
-  /** As `KeyboardEvent.key`; `mod+k` is Ctrl or ⌘ with k. */
+  /** As `KeyboardEvent.key`; `mod+k` is Ctrl or ⌘ with k, `g i` is g and then i. */
   key: string;
   label: string;
   run: () => void;
@@ -28,13 +28,30 @@ function isTyping(target: EventTarget | null): boolean {
 
 const nameOf = (event: KeyboardEvent) => `${event.metaKey || event.ctrlKey ? "mod+" : ""}${event.key}`;
 
+let before = { name: "", at: 0 };
+
+/** What was pressed: the pair with the key before, when it was quick, and the key alone. */
+function pressedNames(event: KeyboardEvent): string[] {
+  const name = nameOf(event);
+  const pair = event.timeStamp - before.at < 1_000 ? [`${before.name} ${name}`] : [];
+  before = { name, at: event.timeStamp };
+  return [...pair, name];
+}
+
+function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
+  return shortcutGroups().reverse().flatMap((group) => group.shortcuts)
+    .find((shortcut) => shortcut.key === name && (!typing || shortcut.whileTyping));
+}
+
+/** A dialog has the keys for itself. */
+const dialog = ".ant-modal-wrap:not([style*='display: none']), .ant-drawer-open";
+
 function pressed(event: KeyboardEvent): void {
   // An input method that composes a character sends keys that are not meant for the page.
   if (event.defaultPrevented || event.isComposing || event.altKey) return;
-  if (document.querySelector(".ant-modal-wrap:not([style*='display: none'])") && event.key !== "Escape") return;
+  if (document.querySelector(dialog)) return;
   const typing = isTyping(event.target);
-  const wanted = shortcutGroups().reverse().flatMap((group) => group.shortcuts)
-    .find((shortcut) => shortcut.key === nameOf(event) && (!typing || shortcut.whileTyping));
+  const wanted = pressedNames(event).map((name) => shortcutFor(name, typing)).find(Boolean);
   if (!wanted) return;
   event.preventDefault();
   wanted.run();

@@ -1,10 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Card, Input } from "antd";
 import { useId, useState } from "react";
-import { isStatus } from "./api/call";
-import { signIn } from "./api/session";
-import { useStrings } from "./strings";
-import { Problem } from "./widgets/problem";
+import { isStatus } from "../api/call";
+import { signIn } from "../api/session";
+import { useStrings } from "../strings";
+import { Problem } from "../widgets/problem";
 
 /** The calm page of somebody who has no session (any more). */
 export function SignIn({ error }: { error: Error | null }) {

@@ -1,0 +1,85 @@
+import { Button, Tag } from "antd";
+import { lazy, Suspense, useState } from "react";
+import { useFeed } from "../api/feed";
+import { useInfo } from "../api/session";
+import type { Session } from "../api/types";
+import { useStrings } from "../strings";
+import { useKeys } from "../widgets/keys";
+import { useMedia } from "../widgets/media";
+import { go, Link } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { LanguageChoice, ThemeChoice } from "./choices";
+import { useBadge, usePendingCount } from "./pending";
+
+const Help = lazy(() => import("./help"));
+const Menu = lazy(() => import("./menu"));
+
+export type PageName = "inbox" | "threads" | "operations" | "none";
+
+function Pages({ page, session }: { page: PageName; session: Session }) {
+  const strings = useStrings();
+  const count = usePendingCount();
+  useBadge(count);
+  return (
+    <nav aria-label={strings.pages}>
+      <Link to="/" className="brand">Ringi</Link>
+      <Link to="/" current={page === "inbox"}>{strings.inbox} <span data-testid="pending-count">{count}</span></Link>
+      <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
+      {session.role === "admin" && <Link to="/operations" current={page === "operations"}>{strings.operations}</Link>}
+    </nav>
+  );
+}
+
+function State() {
+  const strings = useStrings();
+  const connection = useFeed();
+  const info = useInfo().data;
+  return (
+    <>
+      <output>
+        {connection === "lost" && <Tag color="warning" data-testid="reconnecting">{strings.reconnecting}</Tag>}
+      </output>
+      {info?.scripted && <Tag data-testid="scripted">{strings.scripted}</Tag>}
+      {info?.model && !info.scripted && <Tag>{visible(info.model)}</Tag>}
+    </>
+  );
+}
+
+function useShortcuts(openHelp: () => void): void {
+  const strings = useStrings();
+  useKeys(strings.everywhere, [
+    { key: "g i", label: strings.inbox, run: () => go("/") },
+    { key: "g t", label: strings.threads, run: () => go("/threads") },
+    { key: "?", label: strings.help, run: openHelp },
+  ]);
+}
+
+/** What stays on top of every page: where one can go, and what one can set. */
+export function Header({ page, session }: { page: PageName; session: Session }) {
+  const strings = useStrings();
+  const tight = useMedia("(max-width: 960px)");
+  const [open, setOpen] = useState<"help" | "menu">();
+  const close = () => setOpen(undefined);
+  useShortcuts(() => setOpen("help"));
+  return (
+    <header className="top">
+      <Pages page={page} session={session} />
+      <div className="top-end">
+        <State />
+        {!tight && <><LanguageChoice /><ThemeChoice /></>}
+        <Button
+          type="text" size="small" className="top-name" aria-haspopup="dialog" data-testid="open-menu"
+          title={visible(session.name)} onClick={() => setOpen("menu")}
+        >
+          <span className="for-readers">{strings.menu}: </span>
+          <span className="top-name-text" data-testid="session-name">{visible(session.name)}</span>
+          <span aria-hidden="true"> ☰</span>
+        </Button>
+      </div>
+      <Suspense fallback={null}>
+        {open === "help" && <Help onClose={close} />}
+        {open === "menu" && <Menu session={session} onClose={close} onHelp={() => setOpen("help")} />}
+      </Suspense>
+    </header>
+  );
+}

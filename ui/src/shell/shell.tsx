@@ -1,0 +1,58 @@
+import { Skeleton } from "antd";
+import { lazy, Suspense, useEffect, useRef, type MouseEvent } from "react";
+import type { Session } from "../api/types";
+import { Inbox } from "../inbox/inbox";
+import { useStrings } from "../strings";
+import { idIn, Link, usePath } from "../widgets/router";
+import { Header, type PageName } from "./header";
+import "./shell.css";
+
+const ThreadPage = lazy(() => import("../thread/thread-page"));
+const ThreadsPage = lazy(() => import("../thread/threads-page"));
+
+function nameOf(path: string): PageName {
+  if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
+  if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
+  return "none";
+}
+
+function Route({ path }: { path: string }) {
+  const strings = useStrings();
+  const thread = idIn(path, "/t/");
+  if (thread !== undefined) return <ThreadPage key={thread} id={thread} />;
+  if (path === "/threads") return <ThreadsPage />;
+  const request = idIn(path, "/r/");
+  if (path === "/" || request !== undefined) return <Inbox openId={request} />;
+  return <div className="column"><p>{strings.notFound}</p><Link to="/">{strings.inbox}</Link></div>;
+}
+
+/** Another page is read from its beginning: the focus goes there, not to the link that was left. */
+function useFocusOn(page: PageName) {
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(page);
+  useEffect(() => {
+    if (before.current !== page) main.current?.focus();
+    before.current = page;
+  }, [page]);
+  return main;
+}
+
+/** The page of somebody who is signed in. */
+export function Shell({ session }: { session: Session }) {
+  const strings = useStrings();
+  const path = usePath();
+  const main = useFocusOn(nameOf(path));
+  const skip = (event: MouseEvent) => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return (
+    <>
+      <a className="skip" href="#main" onClick={skip}>{strings.skip}</a>
+      <Header page={nameOf(path)} session={session} />
+      <main className="main" id="main" ref={main} tabIndex={-1}>
+        <Suspense fallback={<Skeleton active className="column" />}><Route path={path} /></Suspense>
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+import { useEffect } from "react";
+import { useMedia } from "../widgets/media";
+import { usePreference } from "../widgets/preference";
+
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const isTheme = (name: string | undefined): name is Theme => themes.includes(name as Theme);
+
+/** The theme that this person chose; the system's until they did. */
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [chosen, choose] = usePreference("theme");
+  return [isTheme(chosen) ? chosen : "system", choose];
+}
+
+/** Whether the page is dark now. What the browser draws by itself (scroll bars, the canvas) follows the same choice. */
+export function useDark(): boolean {
+  const [theme] = useTheme();
+  const preferred = useMedia("(prefers-color-scheme: dark)");
+  useEffect(() => {
+    document.documentElement.style.colorScheme = theme === "system" ? "" : theme;
+  }, [theme]);
+  return theme === "system" ? preferred : theme === "dark";
+}
