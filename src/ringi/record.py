@@ -151,6 +151,8 @@ class Query(Frozen):
     """Pending requests whose `expires_at` is not after this."""
     unacknowledged: bool = False
     """Ended requests with a continuation that no run has taken up and that need no attention."""
+    attention: bool = False
+    """Requests that wait for an operator."""
     unleased_at: datetime | None = None
     """Running threads that no worker holds at this time."""
     before: str | None = None

@@ -125,6 +125,11 @@ class Request(Record):
         return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
 
     @property
+    def needs_attention(self) -> bool:
+        """Whether an operator has to look at it: its run cannot go on by itself, answered or not."""
+        return self.attention is not None and self.acknowledged_at is None
+
+    @property
     def search_text(self) -> str:
         """What a search looks through."""
         return searchable(self.id, self.title, self.description, self.action.name if self.action else None)
@@ -216,6 +221,10 @@ class Request(Record):
     def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
         """Return it marked for an operator, still answerable if it was."""
         return self.changed("attention", SYSTEM, now, attention=why)
+
+    def retried(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it as if nothing had stood in its run's way; what was answered stays answered."""
+        return self.changed("retried", by, now, attention=None)
 
     def authorised_digest(
         self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None

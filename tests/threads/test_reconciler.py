@@ -14,7 +14,7 @@ from ringi.backends.sqlite.store import conditions
 from ringi.connect import PollingNotifier
 from ringi.inbox import change, utc_now
 from ringi.jobs import Job
-from ringi.record import Key, Query
+from ringi.record import Key, Query, Viewer
 from ringi.request import Request
 from ringi.thread import Run, Thread
 from ringi.threads import reconciler
@@ -190,6 +190,12 @@ async def test_tenants_with_equal_questions_have_their_own_checkpoints(url: str)
         (Request, Query(unacknowledged=True, before="1:default:x"), "requests_unacknowledged"),
         (Request, Query(tenant="a", thread_id="t", unacknowledged=True), "requests_"),
         (Request, Query(tenant="a", thread_id="t", statuses=("pending",)), "requests_by_"),
+        (Request, Query(tenant="a", attention=True), "requests_attention"),
+        (Request, Query(tenant="a", attention=True, before="1:default:x"), "requests_attention"),
+        (Request, Query(tenant="a", thread_id="t", attention=True), "requests_"),
+        (Request, Query(tenant="a", attention=True, viewer=Viewer(name="ann")), "requests_attention"),
+        (Thread, Query(tenant="a", statuses=("error",)), "threads_by_status"),
+        (Thread, Query(tenant="a", statuses=("error",), before="1:default:x"), "threads_by_status"),
         (Thread, Query(unleased_at=utc_now()), "threads_running"),
         (Thread, Query(unleased_at=utc_now(), before="1:default:x"), "threads_running"),
     ],

@@ -115,5 +115,6 @@ def request_matches(request: Request, query: Query) -> bool:
         and (query.viewer is None or request.is_open_to(query.viewer))
         and (query.expired_at is None or request.is_overdue(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
+        and (not query.attention or request.needs_attention)
         and (not query.text or searchable(query.text) in request.search_text)
     )

@@ -146,6 +146,7 @@ def changing_columns(request: Request) -> Columns:
         "assignee": request.assignee,
         "candidate_groups": json.dumps(request.candidate_groups),
         "unacknowledged": int(request.is_unacknowledged),
+        "attention": int(request.needs_attention),
     }
 
 
@@ -163,8 +164,7 @@ def lasting_columns(request: Request) -> Columns:
 def conditions(query: Query) -> tuple[str, list[Any]]:
     """Return the WHERE clause of a query and its values."""
     parts = [(sql, values) for sql, values in possible_conditions(query) if values]
-    if query.unacknowledged:
-        parts.append(("unacknowledged = 1", []))
+    parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
 
 

@@ -14,7 +14,7 @@ from ringi.request import Request
 from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.makers import CONTINUATION, a_request, a_thread, approval, stored
-from ringi.thread import Thread
+from ringi.thread import Failure, Thread
 
 SECOND = timedelta(seconds=1)
 EVERYBODYS = Viewer(name="eve")
@@ -176,6 +176,33 @@ class ListsConformance:
         await store.put(*stuck.needing_attention("no such node", NOON))
 
         assert await ids(store, unacknowledged=True) == ["ended"]
+
+    async def test_attention_finds_what_waits_for_an_operator_answered_or_not(self, store: Store) -> None:
+        for name in ("open", "answered", "taken-up", "retried"):
+            asked = await stored(store, name, parked=True)
+            await store.put(*asked.needing_attention("no such node", NOON))
+        answered = await store.get(Request, "tenant-1", "answered")
+        await store.put(*answered.completed(approval(answered), by="ann", channel="test", now=NOON))
+        for name in ("taken-up", "retried"):
+            stuck = await store.get(Request, "tenant-1", name)
+            await store.put(*(stuck.retried("ann", NOON) if name == "retried" else stuck.acknowledged("worker", NOON)))
+        await stored(store, "other", parked=True)
+        await stored(store, "theirs", tenant="theirs")
+
+        assert sorted(await ids(store, attention=True)) == ["answered", "open"]
+        assert await ids(store, tenant="theirs", attention=True) == []
+        assert await store.count(Request, Query(attention=True)) == 2
+
+    async def test_threads_are_found_by_their_status(self, store: Store) -> None:
+        for name in ("running", "failed"):
+            await store.put(*a_thread(name))
+        held, event = (await store.get(Thread, "tenant-1", "failed")).acquired("worker", NOON, 30 * SECOND)
+        await store.put(held, event)
+        failed, event = held.failed(held.fence, NOON, Failure(message="no", code="bug"))
+        await store.put(failed, event)
+
+        assert await store.find(Thread, Query(tenant="tenant-1", statuses=("error",))) == [failed]
+        assert await store.find(Thread, Query(tenant="theirs", statuses=("error",))) == []
 
     async def test_a_continuation_comes_back_as_it_was_put(self, store: Store) -> None:
         await stored(store, parked=True)
