@@ -74,8 +74,9 @@ PLAIN = {
     ("POST", "/v1/session"): Row(401, 401, 401, {"token": "none"}),
     ("DELETE", "/v1/session"): Row(204, 204, 204),
 }
-ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/operations", "/assets", "/look.js", "/stamp.svg", "/stamp-dot.svg")
-PUBLIC = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", *ADDRESSES)}
+ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/operations", "/assets", "/look.js")
+PICTURES = ("/stamp.svg", "/stamp-dot.svg")
+PUBLIC = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", *ADDRESSES, *PICTURES)}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
 ROWS = REQUESTS | THREADS | PLAIN
 
