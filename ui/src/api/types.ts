@@ -69,6 +69,7 @@ export interface Request {
   assignee?: string | null;
   candidate_groups?: string[] | null;
   claimed_by?: string | null;
+  claimed_until?: string | null;
   priority?: "low" | "normal" | "high" | "urgent" | null;
   created_at: string;
   due_at?: string | null;
@@ -76,6 +77,7 @@ export interface Request {
   fallback?: Json;
   reason?: string | null;
   attention?: string | null;
+  acknowledged_at?: string | null;
   digest: string;
   asked_by?: string | null;
 }

@@ -7,6 +7,8 @@ export interface Shortcut {
   run: () => void;
   /** Also while a text is typed. */
   whileTyping?: boolean;
+  /** Not again while the key is held down. */
+  once?: boolean;
 }
 
 export interface ShortcutGroup {
@@ -24,6 +26,11 @@ function isTyping(target: EventTarget | null): boolean {
   const { type } = target as HTMLInputElement;
   if (target instanceof HTMLInputElement) return !["button", "checkbox", "radio", "submit", "reset", "range"].includes(type);
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
+}
+
+/** Enter and Space on a button or a link are its own click. */
+function isClick({ key, target }: KeyboardEvent): boolean {
+  return (key === "Enter" || key === " ") && target instanceof Element && target.closest("button, a[href], summary") !== null;
 }
 
 const nameOf = (event: KeyboardEvent) => `${event.metaKey || event.ctrlKey ? "mod+" : ""}${event.key}`;
@@ -48,12 +55,13 @@ const dialog = ".ant-modal-wrap:not([style*='display: none']), .ant-drawer-open"
 
 function pressed(event: KeyboardEvent): void {
   // An input method that composes a character sends keys that are not meant for the page.
-  if (event.defaultPrevented || event.isComposing || event.altKey) return;
+  if (event.defaultPrevented || event.isComposing || event.altKey || isClick(event)) return;
   if (document.querySelector(dialog)) return;
   const typing = isTyping(event.target);
   const wanted = pressedNames(event).map((name) => shortcutFor(name, typing)).find(Boolean);
   if (!wanted) return;
   event.preventDefault();
+  if (event.repeat && wanted.once) return;
   wanted.run();
 }
 
