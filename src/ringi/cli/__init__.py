@@ -13,6 +13,7 @@ from ringi.cli.asking import ask, list_, show
 from ringi.cli.printing import visible
 from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import migrate, token_create, verify
+from ringi.cli.version import options
 from ringi.connect import home
 from ringi.errors import RingiError, SettingError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 for command in (demo, serve, worker, ask, list_, show, respond, migrate, verify):
     app.command(command.__name__.rstrip("_"))(command)
+app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
 token_app.command("create")(token_create)
 app.add_typer(token_app, name="token")
