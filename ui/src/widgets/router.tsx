@@ -15,9 +15,16 @@ export function usePath(): string {
   return useSyncExternalStore(subscribe, () => window.location.pathname);
 }
 
-export function go(path: string): void {
-  if (path === window.location.pathname) return;
-  window.history.pushState(null, "", path);
+/** What stands behind the "?" of the address, with it. */
+export function useSearch(): string {
+  return useSyncExternalStore(subscribe, () => window.location.search);
+}
+
+/** Show another address of this page; with `replace`, Back does not come here again. */
+export function go(path: string, { replace = false } = {}): void {
+  if (path === window.location.pathname + window.location.search) return;
+  if (replace) window.history.replaceState(null, "", path);
+  else window.history.pushState(null, "", path);
   window.dispatchEvent(new Event(moved));
 }
 
