@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ringi.canonical import digest
@@ -31,11 +32,12 @@ class Chain(NamedTuple):
     state: dict[str, Any]
 
 
-async def verify(store: Store) -> tuple[int, list[Finding]]:
+async def verify(store: Store, progress: Callable[[int], None] = lambda count: None) -> tuple[int, list[Finding]]:
     """Check every event and every record; return how many events there were, and what is wrong.
 
     Finds an event that was edited, deleted, reordered or inserted, and a record that is not
     the sum of its events. Events cut off the end of a record are found by the record itself.
+    `progress` is told how many events were read so far.
     """
     chains: dict[tuple[str, Key], Chain] = {}
     findings: list[Finding] = []
@@ -44,6 +46,7 @@ async def verify(store: Store) -> tuple[int, list[Finding]]:
         for event in events:
             findings += _check(event, chains)
         position, count = events[-1].position, count + len(events)
+        progress(count)
     for name in KINDS:
         findings += await _compare(store, name, chains)
     return count, findings
