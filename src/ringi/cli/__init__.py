@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from io import TextIOWrapper
 
 import typer
 
-from ringi.cli.answering import respond
+from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
-from ringi.cli.printing import visible
 from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import migrate, token_create, verify
 from ringi.cli.version import options
+from ringi.cli.visible import visible
 from ringi.connect import home
 from ringi.errors import RingiError, SettingError
 
@@ -21,7 +22,13 @@ log = logging.getLogger(__name__)
 app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-for command in (demo, serve, worker, ask, list_, show, respond, migrate, verify):
+COMMANDS = (
+    *(demo, serve, worker),
+    *(ask, list_, show),
+    *(respond, claim, release, reassign, cancel),
+    *(migrate, verify),
+)
+for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)
 app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
@@ -31,6 +38,9 @@ app.add_typer(token_app, name="token")
 
 def main() -> None:
     """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # A terminal in Latin-1 would fail on a Japanese title.
     try:
         _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
         app()
@@ -40,6 +50,10 @@ def main() -> None:
         _fail(str(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        # Nobody reads on, as in `ringi list | head`; Python would complain when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except OSError as error:
         log.debug("stopped by the system", exc_info=True)
         named = f"{error.filename}: " if error.filename else ""

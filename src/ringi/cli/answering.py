@@ -1,43 +1,80 @@
-"""The commands of a person who decides: `respond`."""
+"""The commands of a person who decides: `respond`, `claim`, `release`, `reassign`, `cancel`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ringi.ask import Answer
-from ringi.cli.options import Json, Tenant, Url
-from ringi.cli.printing import outcome, public, say
+from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.reading import parsed_json
-from ringi.cli.running import person_name, run
-from ringi.connect import open
+from ringi.cli.running import change, person_name
+from ringi.errors import InvalidError
+from ringi.inbox import Inbox
 from ringi.record import DEFAULT_TENANT
 from ringi.request import Request
 
+Id = Annotated[str, typer.Argument(help="The request, from `ringi list`.")]
+
 
 def respond(
-    id: str,
+    id: Id,
     decision: Annotated[str, typer.Argument(help="approve, edit, reject or respond.")],
     data: Annotated[str | None, typer.Option(help="The form's answers, as JSON.")] = None,
     args: Annotated[str | None, typer.Option(help="The whole edited arguments, as JSON.")] = None,
     message: Annotated[str | None, typer.Option(help="A reason or an answer in words.")] = None,
+    digest: Annotated[str | None, typer.Option(help="Answer only what has this digest, from `ringi show`.")] = None,
+    name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
     """Answer a request."""
-    body = {
-        "decision": decision,
-        "data": parsed_json("data", data),
-        "args": parsed_json("args", args),
-        "message": message,
-    }
-    request = run(_respond(id, body, tenant, url))
-    say(public(request), f"{request.id}  {request.status}{outcome(request)}", json_)
+    answers, edited = parsed_json("data", data), parsed_json("args", args)
+
+    async def answer(inbox: Inbox) -> Request:
+        seen = digest or (await inbox.get(id)).digest
+        body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": seen}
+        return await inbox.answer(id, Answer.parse(body), by=name or person_name(), channel="cli")
+
+    change(url, tenant, json_, answer)
 
 
-async def _respond(id: str, body: dict[str, Any], tenant: str, url: str | None) -> Request:
-    async with open(url, tenant=tenant) as inbox:
-        request = await inbox.get(id)
-        return await inbox.answer(id, Answer.parse({**body, "digest": request.digest}), by=person_name(), channel="cli")
+def claim(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """Keep others from answering for a while."""
+    change(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name()))
+
+
+def release(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """Give up a claim."""
+    change(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name()))
+
+
+def reassign(
+    id: Id,
+    to: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
+    groups: Annotated[str, typer.Option(help="Or the groups, with commas between them.")] = "",
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Give a request to another person or to groups."""
+    names = tuple(group.strip() for group in groups.split(",") if group.strip())
+    if not to and not names:
+        raise InvalidError.of("to", "say who shall answer: --to NAME or --groups A,B")
+    by = name or person_name()
+    change(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names))
+
+
+def cancel(
+    id: Id,
+    reason: Annotated[str | None, typer.Option(help="Why, for the agent and the audit trail.")] = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Withdraw a request; nothing that it gates will run."""
+    change(url, tenant, json_, lambda inbox: inbox.cancel(id, name or person_name(), reason))

@@ -2,77 +2,103 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
-from rich.table import Table
 
-from ringi.ask import Ask
-from ringi.cli.options import Json, Tenant, Url
-from ringi.cli.printing import err, out, outcome, public, say, visible
+from ringi.ask import Ask, Kind, Priority
+from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.picture import outcome, picture, public
+from ringi.cli.printing import progress, say
 from ringi.cli.reading import parsed_json, read_json
-from ringi.cli.running import person_name, run, with_inbox
-from ringi.connect import open
+from ringi.cli.running import change, person_name, run, with_inbox
+from ringi.cli.table import table
 from ringi.errors import InvalidError
-from ringi.record import DEFAULT_TENANT, Query, cursor_of
+from ringi.inbox import Inbox
+from ringi.record import DEFAULT_TENANT, Event, Query, cursor_of
 from ringi.request import Request
 
 
 def ask(
     title: Annotated[str, typer.Argument(help="The question.")],
+    description: Annotated[str | None, typer.Option(help="What people should know; Markdown.")] = None,
     form: Annotated[Path | None, typer.Option(help='A JSON file with a form: {"fields": […]}.')] = None,
     action: Annotated[str | None, typer.Option(help="The call that waits for consent: its name.")] = None,
     args: Annotated[str | None, typer.Option(help="The arguments of the call, as JSON.")] = None,
+    assignee: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
+    priority: Annotated[Priority | None, typer.Option(help="How much it matters.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless it is a yes.")] = False,
     expires_in: Annotated[float | None, typer.Option(help="Seconds after which nobody may answer.")] = None,
+    name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Put a question to people; with --wait, `ringi ask "Deploy?" --action deploy --wait && deploy` is safe."""
-    if args is not None and action is None:
-        raise InvalidError.of("args", "name the call that they are for with --action")
-    call = {"name": action, "args": {} if args is None else parsed_json("args", args)} if action is not None else None
-    body = {"title": title, "form": read_json(form) if form else None, "action": call, "expires_in": expires_in}
-    asked = Ask.parse({name: value for name, value in body.items() if value is not None})
-    request = run(_ask(asked, tenant, url, wait))
-    say(public(request), f"{request.id}  {request.status}{outcome(request)}", json_)
+    """Put a question to people.
+
+    With --wait, `ringi ask "Deploy?" --action deploy --wait && deploy` is safe.
+    """
+    body = {
+        "title": title,
+        "description": description,
+        "form": read_json(form) if form else None,
+        "action": _action(action, args),
+        "assignee": assignee,
+        "priority": priority,
+        "expires_in": expires_in,
+    }
+    asked = Ask.parse({key: value for key, value in body.items() if value is not None})
+    request = change(url, tenant, json_, lambda inbox: _ask(inbox, asked, name or person_name(), wait))
     if wait and not (request.status == "completed" and request.response and request.response.decision != "reject"):
         raise typer.Exit(1)
 
 
 def list_(
-    status: Annotated[Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option()] = "pending",
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+    status: Annotated[
+        Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option(help="Where they stand.")
+    ] = "pending",
+    kind: Annotated[Kind | None, typer.Option(help="Only of this kind.")] = None,
+    assignee: Annotated[str | None, typer.Option(help="Only for this person.")] = None,
+    search: Annotated[str | None, typer.Option(help="Only with these words.")] = None,
+    limit: Annotated[int, typer.Option(help="How many.", min=1, max=1000)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on where a list ended: its `next`.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
     """List requests, newest first."""
-    query = Query(statuses=() if status == "all" else (status,), limit=limit + 1)
-    found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
-    requests = found[:limit]
+    statuses = () if status == "all" else (status,)
+    query = Query(statuses=statuses, kind=kind, assignee=assignee, text=search, before=cursor, limit=limit + 1)
+    with progress("reading the list"):
+        found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
+    requests, next = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if json_:
-        next = cursor_of(requests[-1]) if len(found) > limit else None
         return say({"items": [public(request) for request in requests], "next": next}, "", json_)
-    table = Table("id", "kind", "title", "status", "asked by", box=None)
-    for request in requests:
-        table.add_row(*map(visible, (request.id, request.kind, request.title, request.status, request.asked_by or "")))
-    out.print(table if requests else "nothing to do")
+    rows = [(request.id, request.kind, outcome(request), request.title) for request in requests]
+    more = f"\nmore: --cursor '{next}'" if next else ""
+    say(None, table(("id", "kind", "status", "title"), rows) + more if rows else "nothing to do", json_)
 
 
 def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """Show one request."""
-    request = run(with_inbox(url, tenant, lambda inbox: inbox.get(id)))
-    say(public(request), visible(json.dumps(public(request), indent=2, ensure_ascii=False), keep="\n"), json_)
+    """Show one request and its history."""
+
+    async def read(inbox: Inbox) -> tuple[Request, list[Event]]:
+        return await inbox.get(id), await inbox.events(request_id=id)
+
+    request, events = run(with_inbox(url, tenant, read))
+    say(public(request), picture(request, [event for event in events if event.record == "request"]), json_)
 
 
-async def _ask(asked: Ask, tenant: str, url: str | None, wait: bool) -> Request:
-    async with open(url, tenant=tenant) as inbox:
-        request = await inbox.submit(asked, by=person_name())
-        if not wait:
-            return request
-        with err.status(f"waiting for the answer to {request.id}"):
-            return await inbox.wait_final(request.id) or request
+def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
+    if name is None and args is not None:
+        raise InvalidError.of("args", "name the call that they are for with --action")
+    return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
+
+
+async def _ask(inbox: Inbox, asked: Ask, by: str, wait: bool) -> Request:
+    request = await inbox.submit(asked, by=by)
+    if not wait:
+        return request
+    with progress(f"waiting for the answer to {request.id}"):
+        return await inbox.wait_final(request.id) or request

@@ -11,6 +11,7 @@ Url = Annotated[str | None, typer.Option("--url", help="The store; by default RI
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)]
 Tenant = Annotated[str, typer.Option(help="Whose requests.")]
+By = Annotated[str | None, typer.Option("--name", help="Who does it, in the audit trail; by default you.")]
 MaxFields = Annotated[int, typer.Option(help="How many fields a form may have.", min=1)]
 PollInterval = Annotated[float, typer.Option(help="Seconds after which a lost notification does no more harm.")]
 Agents = Annotated[str | None, typer.Option(help="Where your agents are: MODULE or MODULE:NAME.")]

@@ -1,38 +1,40 @@
-"""What the commands print: lines for people, or JSON."""
+"""What the commands print: lines for people on standard output, or JSON; what goes on, on standard error."""
 
 from __future__ import annotations
 
-import json
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 
-from ringi.request import Request
+from ringi.cli.visible import visible_json
 
-out, err = Console(), Console(stderr=True)
+SLOW = 1.0
+"""Seconds after which people want to see that something goes on."""
 
 
 def say(data: Any, text: str, as_json: bool) -> None:
     """Print the data as one line of JSON, or the text."""
-    line = json.dumps(data, ensure_ascii=False) if as_json else text
-    sys.stdout.write(line + "\n")
+    sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()
 
 
-def public(request: Request) -> Any:
-    """Return a request as the API shows it."""
-    from ringi.server.shapes import request_json
-
-    return json.loads(request_json(request))
-
-
-def outcome(request: Request) -> str:
-    """Return who decided what, to follow a status."""
-    response = request.response
-    return f"  {response.decision} by {visible(response.responder)}" if response else ""
-
-
-def visible(text: str, keep: str = "") -> str:
-    """Return a text with control and other unseen characters spelt out: a terminal would obey them."""
-    return "".join(c if c.isprintable() or c in keep else f"\\u{{{ord(c):x}}}" for c in text)
+@contextmanager
+def progress(text: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal that something goes on once it takes long; what is yielded changes the text."""
+    console = Console(stderr=True, markup=False, highlight=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    status = console.status(text)
+    starter = threading.Timer(SLOW, status.start)
+    starter.start()
+    try:
+        yield status.update
+    finally:
+        starter.cancel()
+        starter.join()
+        status.stop()

@@ -8,8 +8,9 @@ import typer
 
 from ringi import audit
 from ringi.cli.options import Json, Tenant, Url
-from ringi.cli.printing import say
+from ringi.cli.printing import progress, say
 from ringi.cli.running import run
+from ringi.cli.visible import visible
 from ringi.connect import home, open_backend
 from ringi.record import DEFAULT_TENANT
 
@@ -21,20 +22,21 @@ def migrate(url: Url = None, json_: Json = False) -> None:
         async with open_backend(url) as backend:
             return backend.url
 
-    say({"url": (done := run(work()))}, f"{done} is up to date", json_)
+    with progress("bringing the store up to date"):
+        done = run(work())
+    say({"url": done}, f"{done} is up to date", json_)
 
 
 def verify(url: Url = None, json_: Json = False) -> None:
-    """Prove that no event and no record was touched; exit with 1 when one was."""
+    """Prove that nobody touched the records.
 
-    async def work() -> tuple[int, list[audit.Finding]]:
-        async with open_backend(url) as backend:
-            return await audit.verify(backend.store)
-
-    count, findings = run(work())
+    Exits with 1 when an event or a record was changed behind Ringi's back.
+    """
+    count, findings = run(_verify(url))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     lines = [
-        f"{f.record} {f.key.tenant}/{f.key.id}: {f.what} {f.position and f'(event {f.position})'}" for f in findings
+        visible(f"{f.record} {f.key.tenant}/{f.key.id}: {f.what}" + (f" (event {f.position})" if f.position else ""))
+        for f in findings
     ]
     say({"events": count, "findings": found}, "\n".join([*lines, f"{count} events, {len(findings)} findings"]), json_)
     if findings:
@@ -54,3 +56,9 @@ def token_create(
     names = tuple(group.strip() for group in groups.split(",") if group.strip())
     token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
+
+
+async def _verify(url: str | None) -> tuple[int, list[audit.Finding]]:
+    with progress("reading the audit trail") as tell:
+        async with open_backend(url) as backend:
+            return await audit.verify(backend.store, progress=lambda count: tell(f"{count:,} events read"))

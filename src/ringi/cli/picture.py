@@ -1,0 +1,118 @@
+"""What a request looks like: as JSON for programs, in lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from ringi.cli.visible import visible, visible_lines, visible_value
+from ringi.record import Event
+from ringi.request import Request
+
+DECIDED = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
+
+
+def public(request: Request) -> Any:
+    """Return a request as the API shows it."""
+    from ringi.server.shapes import request_json
+
+    return json.loads(request_json(request))
+
+
+def line(request: Request) -> str:
+    """Return where a request stands, in a line that scripts can cut."""
+    response = request.response
+    decided = f"  {response.decision} by {visible(response.responder)}" if response else ""
+    return f"{request.id}  {request.status}{decided}"
+
+
+def outcome(request: Request) -> str:
+    """Return how a request ended, who ended it and when; where it stands while it is open."""
+    if request.response:
+        told = f"{DECIDED[request.response.decision]} by {visible(request.response.responder)}"
+        return f"{told} at {clock(request.response.at)}"
+    return f"{request.status}: {visible(request.reason)}" if request.reason else request.status
+
+
+def clock(at: datetime) -> str:
+    """Return a time as the clock on the wall shows it; the day too unless it is today."""
+    here = at.astimezone()
+    return f"{here:%H:%M}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
+
+
+def remaining(seconds: float) -> str:
+    """Return a stretch of time in the units that matter: 3:41, 2:05:00, 3 d."""
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} d"
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def picture(request: Request, events: Sequence[Event]) -> str:
+    """Return a request for people: what would happen first, then what the agent says about it."""
+    return "\n".join([visible(request.title), *_standing(request), *_facts(request), *_words(request), *_past(events)])
+
+
+def _standing(request: Request) -> Iterator[str]:
+    asked = f"asked {clock(request.created_at)}" + (f" by {visible(request.asked_by)}" if request.asked_by else "")
+    people = ", ".join(visible(name) for name in (request.assignee, *request.candidate_groups) if name)
+    parts = [request.kind, outcome(request), asked, people and f"for {people}", request.priority or ""]
+    yield " · ".join(part for part in parts if part)
+    yield f"id      {request.id}"
+    yield f"digest  {request.digest}"
+    if request.thread_id:
+        yield f"thread  {visible(request.thread_id)}"
+    for name, at in (("wanted", request.due_at), ("expires", request.expires_at)):
+        if at and not request.is_final:
+            yield f"{name:7} {at.astimezone():%Y-%m-%d %H:%M:%S %Z}"
+    if request.attention:
+        yield f"needs attention: {visible(request.attention)}"
+    if not request.is_final:
+        yield f"answer  {', '.join(request.allowed)}"
+
+
+def _facts(request: Request) -> Iterator[str]:
+    if request.action:
+        yield from (
+            "",
+            f"{'What was asked' if request.is_final else 'What will happen'}: {visible(request.action.name)}",
+        )
+        yield from _table(request.action.args)
+    if request.form:
+        yield from ("", "Form")
+        for field in request.form.fields:
+            options = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
+            needed = ", required" if field.required else ""
+            yield f"  {field.name}  {field.type}{needed}  {visible(field.label)}{options and f': {options}'}"
+    if request.data_schema is not None:
+        yield from ("", "Form", *_indented(visible_value(request.data_schema)))
+    if response := request.response:
+        yield from ("", "Answer", *_table(response.data or {}), *_table(response.args or {}))
+        yield from _indented(visible_lines(response.message or ""))
+
+
+def _words(request: Request) -> Iterator[str]:
+    if request.description:
+        yield from ("", "The agent's words (not checked)", *_indented(visible_lines(request.description), "  | "))
+    if request.context:
+        yield from ("", "Context from the agent (not checked)", *_table(request.context))
+
+
+def _past(events: Sequence[Event]) -> Iterator[str]:
+    yield from ("", "History")
+    for event in events:
+        yield f"  {clock(event.at)}  {event.type.partition('.')[2]} by {visible(event.actor)}"
+
+
+def _table(values: dict[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        first, *rest = visible_value(value).split("\n")
+        yield f"  {visible(name)}: {first}"
+        yield from _indented("\n".join(rest), "    ")
+
+
+def _indented(text: str, by: str = "  ") -> Iterator[str]:
+    yield from (f"{by}{line}" for line in text.split("\n") if text)

@@ -1,0 +1,63 @@
+"""Text that strangers wrote, made safe to print: a terminal would obey what it cannot show."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache
+from typing import Any
+
+HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Controls, format and bidi characters, half surrogates, private and unknown characters, line separators."""
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+"""Fillers, variation selectors and blanks that count as letters or marks."""
+JOINING = re.compile("[\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+"""Flag letters and skin tones: terminals disagree about their width, and a line too long runs into the next."""
+
+
+@cache
+def is_hidden(character: str) -> bool:
+    """Whether a terminal would not show this character as one of a width that all agree on."""
+    category = unicodedata.category(character)
+    return category in HIDDEN_CATEGORIES or bool(INVISIBLE.match(character) or JOINING.match(character))
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Return the text with every character that hides spelt out as \\u{…}, but for those to keep.
+
+    A symbol's own colour selector is left out: it hides nothing, and the symbol is the same without.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = re.sub("\r\n", "\n", text)
+    shown = (c if c in keep or not is_hidden(c) else f"\\u{{{ord(c):x}}}" for c in _without_colour(text))
+    return "".join(shown)
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines with every character that hides spelt out, and tabs as blanks."""
+    return visible(text, keep="\n\t").expandtabs(4)
+
+
+def visible_json(data: Any) -> str:
+    """Return data as one line of JSON in which nothing hides: parsed again it is the same."""
+    line = json.dumps(data, ensure_ascii=False)
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(json.dumps(c)[1:-1] if is_hidden(c) else c for c in line)
+
+
+def visible_value(value: Any) -> str:
+    """Return a JSON value for people: quotes keep "5" apart from 5, several lines stay several lines."""
+    if isinstance(value, str):
+        return f'"{visible_lines(value)}"'
+    return visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n")
+
+
+def _without_colour(text: str) -> str:
+    return re.sub(
+        "(.)\ufe0f", lambda found: found[1] if unicodedata.category(found[1]) in ("So", "Sm") else found[0], text
+    )
