@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
@@ -57,7 +57,8 @@ def _public_request() -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in request.Request.model_fields.items() if name not in PRIVATE
     }
-    return create_model("Request", __doc__="One question and where it stands.", **fields)
+    always = ConfigDict(json_schema_serialization_defaults_required=True)
+    return create_model("Request", __doc__="One question and where it stands.", __config__=always, **fields)
 
 
 Request = _public_request()

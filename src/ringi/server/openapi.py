@@ -49,7 +49,7 @@ def described(api: FastAPI) -> dict[str, Any]:
         (model, "serialization") for model in models.OUTPUTS
     ]
     _, schemas = models_json_schema(modes, ref_template=REF)
-    document.setdefault("components", {})["schemas"] = schemas["$defs"]
+    document.setdefault("components", {})["schemas"] = {name: tagged(each) for name, each in schemas["$defs"].items()}
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
         "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
@@ -60,6 +60,12 @@ def described(api: FastAPI) -> dict[str, Any]:
             operation["parameters"] = with_id(operation.get("parameters", []))
     document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
     return document
+
+
+def tagged(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema in which the tag that tells its kind from the others is required, as it is when it is read."""
+    tags = [name for name, each in schema.get("properties", {}).items() if "const" in each]
+    return {**schema, "required": [*schema["required"], *tags]} if tags else schema
 
 
 def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:

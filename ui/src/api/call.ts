@@ -1,23 +1,6 @@
-import type { Decision } from "./types";
+import type { FieldProblem, ProblemDocument, Winner } from "./types";
 
-export interface FieldProblem {
-  field: string;
-  message: string;
-}
-
-export interface Winner {
-  decision?: Decision | null;
-  responder?: string | null;
-  at?: string | null;
-}
-
-interface Problem {
-  title?: string;
-  detail?: string;
-  code?: string;
-  errors?: FieldProblem[];
-  winner?: Winner;
-}
+export type { FieldProblem, Winner };
 
 /** The server's refusal (RFC 9457); status 0 means that it could not be reached. */
 export class ProblemError extends Error {
@@ -25,11 +8,11 @@ export class ProblemError extends Error {
   readonly errors: FieldProblem[];
   readonly winner: Winner | undefined;
 
-  constructor(readonly status: number, problem: Problem) {
+  constructor(readonly status: number, problem: Partial<ProblemDocument>) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`);
     this.code = problem.code;
     this.errors = problem.errors ?? [];
-    this.winner = problem.winner;
+    this.winner = problem.winner ?? undefined;
   }
 }
 
@@ -39,7 +22,7 @@ export function isStatus(error: unknown, status: number): error is ProblemError 
 
 async function problemOf(reply: globalThis.Response): Promise<ProblemError> {
   const body: unknown = await reply.json().catch(() => null);
-  const problem = typeof body === "object" && body !== null ? (body as Problem) : {};
+  const problem = typeof body === "object" && body !== null ? (body as Partial<ProblemDocument>) : {};
   return new ProblemError(reply.status, { title: `${reply.status} ${reply.statusText}`.trim(), ...problem });
 }
 

@@ -1,144 +1,33 @@
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import type * as api from "./schema";
 
-export type Decision = "approve" | "edit" | "reject" | "respond";
-export type RequestStatus = "pending" | "completed" | "cancelled" | "expired";
-export type FieldType =
-  | "text" | "textarea" | "select" | "multiselect" | "radio"
-  | "checkbox" | "number" | "slider" | "date" | "boolean";
+export type {
+  Agent, AuditEvent, BulkAnswer, BulkItem, BulkOutcome, BulkResult, FieldProblem, Info, Json, JsonObject, Option, Response, Session,
+  ThreadSummary, Winner,
+} from "./schema";
+export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";
 
-export interface Option {
-  value: string | number;
-  label: string;
-}
+export type Decision = api.Answer["decision"];
+export type RequestStatus = api.Request["status"];
+export type Kind = api.Request["kind"];
+export type Priority = NonNullable<api.Request["priority"]>;
+export type ThreadStatus = api.Thread["status"];
 
-export interface FormField {
-  name: string;
-  type: FieldType;
-  label?: string | null;
-  required?: boolean;
-  options?: Option[] | null;
-  placeholder?: string | null;
-  default?: Json;
-  help?: string | null;
-  min?: number | string | null;
-  max?: number | string | null;
-  step?: number | null;
-  min_length?: number | null;
-  max_length?: number | null;
-}
+type Field = api.Form["fields"][number];
+type KeyOf<F> = F extends unknown ? keyof F : never;
+type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : never;
 
-export interface Action {
-  name: string;
-  args: JsonObject;
-  schema?: JsonObject | null;
-}
+export type FieldType = Field["type"];
+/** Any of the ten fields: what all have, and perhaps what some have. */
+export type FormField = Pick<Field, "name" | "type"> & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> } & {
+  default?: api.Json;
+};
 
-export interface ActionLook {
-  label?: string | null;
-  style?: string | null;
-}
+/** What an agent may leave out is always there when the server sends it. */
+export type Action = api.Action & { args: api.JsonObject };
+export type Request = Omit<api.Request, "action" | "form"> & { action: Action | null; form: { fields: FormField[] } | null };
+/** Whether the typed data is an object is for the server to say; who sends the answer adds the digest. */
+export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
 
-export interface Response {
-  decision: Decision;
-  data?: Json;
-  args?: JsonObject | null;
-  message?: string | null;
-  responder: string;
-  channel?: string | null;
-  at: string;
-  authorised_digest?: string | null;
-}
-
-export interface Request {
-  id: string;
-  version: number;
-  kind: "approval" | "form" | "choice" | "question" | "finish" | "learning";
-  title: string;
-  description?: string | null;
-  action?: Action | null;
-  form?: { fields: FormField[] } | null;
-  schema?: JsonObject | null;
-  allowed: Decision[];
-  actions?: Partial<Record<Decision, ActionLook>> | null;
-  context?: JsonObject | null;
-  thread_id?: string | null;
-  run_id?: string | null;
-  status: RequestStatus;
-  response?: Response | null;
-  assignee?: string | null;
-  candidate_groups?: string[] | null;
-  claimed_by?: string | null;
-  claimed_until?: string | null;
-  priority?: "low" | "normal" | "high" | "urgent" | null;
-  created_at: string;
-  due_at?: string | null;
-  expires_at?: string | null;
-  fallback?: Json;
-  reason?: string | null;
-  attention?: string | null;
-  acknowledged_at?: string | null;
-  digest: string;
-  asked_by?: string | null;
-}
-
-export interface Answer {
-  decision: Decision;
-  data?: Json;
-  args?: JsonObject;
-  message?: string;
-}
-
-export interface Page<T> {
-  items: T[];
-  next: string | null;
-}
-
-export interface FeedEvent {
-  type: string;
-  position: string | number;
-  request?: Request;
-  /** In place of `request`: the id of one that was passed on, and that this person may not see any more. */
-  gone?: string;
-}
-
-export interface Session {
-  name: string;
-  role: "agent" | "person" | "admin";
-  tenant: string;
-  groups: string[];
-}
-
-export interface Info {
-  scripted: boolean;
-  model: string | null;
-  version: string;
-}
-
-export interface Agent {
-  name: string;
-  title?: string | null;
-  description?: string | null;
-  input_schema?: JsonObject | null;
-}
-
-export type ThreadStatus = "idle" | "running" | "interrupted" | "done" | "error";
-
-export interface ThreadSummary {
-  id: string;
-  agent: string;
-  status: ThreadStatus;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface Thread {
-  id: string;
-  agent: string;
-  status: ThreadStatus;
-  run_id?: string | null;
-  values?: Json;
-  pending: Request[];
-  error?: string | null;
-  attention?: string | null;
-}
+export type FeedEvent = Omit<api.FeedEvent, "request"> & { request?: Request | null };
+export type Thread = Omit<api.Thread, "pending"> & { pending: Request[] };
+export type Page<T> = Omit<api.RequestPage, "items"> & { items: T[] };

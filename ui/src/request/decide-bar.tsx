@@ -17,7 +17,6 @@ interface DecideButtonProps {
 
 function look(decision: Decision, style: ActionLook["style"], solid: boolean) {
   if (style === "danger" || (decision === "reject" && !style)) return { danger: true, type: solid ? "primary" : "default" } as const;
-  if (style === "dashed" || style === "text" || style === "link") return { type: style } as const;
   const primary = style ? style === "primary" : decision === "approve" || decision === "respond";
   return { type: primary || solid ? "primary" : "default" } as const;
 }

@@ -38,15 +38,18 @@ export function show(page: ReactNode): QueryClient {
 
 export function aRequest(changes: Partial<Request>): Request {
   return {
-    id: "r1", version: 1, kind: "approval", title: "Refund order 1182?", allowed: ["approve", "edit", "reject"],
-    status: "pending", created_at: "2026-01-02T10:00:00Z", digest: "sha256:abc", ...changes,
+    tenant: "default", id: "r1", version: 1, kind: "approval", title: "Refund order 1182?", description: null,
+    action: null, form: null, schema: null, allowed: ["approve", "edit", "reject"], actions: {}, context: {},
+    thread_id: null, run_id: null, status: "pending", response: null, assignee: null, candidate_groups: [],
+    claimed_by: null, claimed_until: null, priority: null, created_at: "2026-01-02T10:00:00Z", due_at: null, expires_at: null,
+    fallback: null, reason: null, attention: null, acknowledged_at: null, asked_by: null, digest: "sha256:abc", ...changes,
   };
 }
 
 export function completed(request: Request, responder = "ann"): Request {
   return {
     ...request, version: request.version + 1, status: "completed",
-    response: { decision: "approve", responder, at: new Date().toISOString() },
+    response: { decision: "approve", responder, channel: "page", at: new Date().toISOString() },
   };
 }
 

@@ -1,0 +1,55 @@
+// Writes src/api/schema.ts from the server's description of its API; with --check it only tells whether that is stale.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { compile } from "json-schema-to-typescript";
+
+const file = fileURLToPath(new URL("../src/api/schema.ts", import.meta.url));
+const read = `
+import json
+from fastapi import FastAPI
+from ringi.server.openapi import described
+print(json.dumps(described(FastAPI())["components"]["schemas"]))`;
+
+const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export type JsonObject = { [key: string]: Json };
+`;
+
+const options = {
+  bannerComment, unreachableDefinitions: true, additionalProperties: false, ignoreMinAndMaxItems: true, style: { printWidth: 120 },
+};
+
+function record({ propertyNames, additionalProperties: { $ref } }) {
+  return `Partial<Record<${propertyNames.enum.map((name) => JSON.stringify(name)).join(" | ")}, ${$ref.split("/").at(-1)}>>`;
+}
+
+/** What json-schema-to-typescript cannot know: any JSON is `Json`, and an enumeration of keys has no others. */
+function typed(schema) {
+  if (schema.additionalProperties === true) return { tsType: "JsonObject" };
+  return schema.propertyNames ? { tsType: record(schema) } : schema;
+}
+
+/** A titled property would become a type of its own: Title, Title1, Title2, … */
+function untitled(node) {
+  if (Array.isArray(node)) return node.map(untitled);
+  if (typeof node !== "object" || node === null) return node;
+  const kept = Object.entries(node).filter(([key, value]) => key !== "title" || typeof value !== "string");
+  return typed(Object.fromEntries(kept.map(([key, value]) => [key, untitled(value)])));
+}
+
+async function generated() {
+  const told = execFileSync("python", ["-c", read], { encoding: "utf8" }).replaceAll("#/components/schemas/", "#/$defs/");
+  const root = { title: "Root", type: "object", additionalProperties: false, $defs: untitled(JSON.parse(told)) };
+  const source = await compile(root, "Root", options);
+  return source.replace("export interface Root {}\n", "").replaceAll(/ \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g, "");
+}
+
+const wanted = await generated();
+if (!process.argv.includes("--check")) {
+  writeFileSync(file, wanted);
+} else if (readFileSync(file, "utf8") !== wanted) {
+  console.error("ui/src/api/schema.ts is not what the server says: run `npm --prefix ui run api`");
+  process.exit(1);
+}

@@ -1,0 +1,488 @@
+/* Written by `npm run api` from the server's OpenAPI document: change the models there, not this file. */
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export type JsonObject = {[key: string]: Json};
+
+/**
+ * The call that waits for consent: its name, its whole arguments, their JSON Schema.
+ */
+export interface Action {
+  name: string;
+  args?: JsonObject;
+  schema?: JsonObject | null;
+}
+/**
+ * An agent that can be run.
+ */
+export interface Agent {
+  name: string;
+  title: string;
+  description: string;
+  input_schema: JsonObject;
+}
+/**
+ * The agents.
+ */
+export interface AgentPage {
+  items: Agent[];
+  next: null;
+}
+/**
+ * What a person sends back: the decision, what goes with it, and the digest they saw.
+ */
+export interface Answer {
+  decision: "approve" | "edit" | "reject" | "respond";
+  digest: string;
+  data?: JsonObject | null;
+  args?: JsonObject | null;
+  message?: string | null;
+}
+/**
+ * What an agent says when it asks; everything but the title has a default.
+ */
+export interface Ask {
+  title: string;
+  id?: string | null;
+  kind?: ("approval" | "form" | "choice" | "question" | "finish" | "learning") | null;
+  description?: string | null;
+  action?: Action | null;
+  form?: Form | null;
+  schema?: JsonObject | null;
+  allowed?: ("approve" | "edit" | "reject" | "respond")[] | null;
+  actions?: Partial<Record<"approve" | "edit" | "reject" | "respond", Button>>;
+  context?: JsonObject;
+  thread_id?: string | null;
+  run_id?: string | null;
+  assignee?: string | null;
+  /**
+   * @maxItems 100
+   */
+  candidate_groups?: string[];
+  priority?: ("low" | "normal" | "high" | "urgent") | null;
+  due_at?: string | null;
+  expires_in?: number | null;
+  expires_at?: string | null;
+  fallback?: JsonObject | null;
+}
+/**
+ * An ordered list of fields.
+ */
+export interface Form {
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
+  fields: (Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | Boolean)[];
+}
+/**
+ * One line of text.
+ */
+export interface Text {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  min_length?: number | null;
+  max_length?: number | null;
+  default?: string | null;
+  type: "text";
+}
+/**
+ * Several lines of text.
+ */
+export interface TextArea {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  min_length?: number | null;
+  max_length?: number | null;
+  default?: string | null;
+  type: "textarea";
+}
+/**
+ * One of several options, in a list that opens.
+ */
+export interface Select {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  options: Option[];
+  default?: string | number | null;
+  type: "select";
+}
+/**
+ * One choice: the value that is stored, and the label that a person sees (by default the value).
+ */
+export interface Option {
+  value: string | number;
+  label?: string;
+}
+/**
+ * Any of several options, in a list that opens.
+ */
+export interface MultiSelect {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  options: Option[];
+  default?: (string | number)[] | null;
+  type: "multiselect";
+}
+/**
+ * One of several options, all in sight.
+ */
+export interface Radio {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  options: Option[];
+  default?: string | number | null;
+  type: "radio";
+}
+/**
+ * Any of several options, all in sight.
+ */
+export interface Checkbox {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  options: Option[];
+  default?: (string | number)[] | null;
+  type: "checkbox";
+}
+/**
+ * A number; steps count from `min`, or from 0 without one.
+ */
+export interface Number {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  min?: number | null;
+  max?: number | null;
+  step?: number | null;
+  default?: number | null;
+  type: "number";
+}
+/**
+ * A number between `min` and `max`, set by dragging.
+ */
+export interface Slider {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  min?: number | null;
+  max?: number | null;
+  step?: number | null;
+  default?: number | null;
+  type: "slider";
+}
+/**
+ * A day, as YYYY-MM-DD.
+ */
+export interface Date {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  type: "date";
+  min?: string | null;
+  max?: string | null;
+  default?: string | null;
+}
+/**
+ * Yes or no; where it is required, no is an answer too.
+ */
+export interface Boolean {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  type: "boolean";
+  default?: boolean | null;
+}
+/**
+ * One change of one record, chained to the one before.
+ */
+export interface AuditEvent {
+  id: string;
+  record: string;
+  record_id: string;
+  version: number;
+  type: string;
+  at: string;
+  payload_digest: string;
+  previous: string;
+  hash: string;
+  position: string;
+  actor: string;
+  changed: JsonObject;
+}
+/**
+ * What happened, oldest first; `next` is the `after` of the page that follows.
+ */
+export interface AuditPage {
+  items: AuditEvent[];
+  next: string | null;
+}
+/**
+ * Several answers, each decided or refused on its own.
+ */
+export interface BulkAnswer {
+  items: BulkItem[];
+}
+/**
+ * One answer of several.
+ */
+export interface BulkItem {
+  decision: "approve" | "edit" | "reject" | "respond";
+  digest: string;
+  data?: JsonObject | null;
+  args?: JsonObject | null;
+  message?: string | null;
+  id: string;
+}
+/**
+ * What became of one answer: its status, with the request or the problem.
+ */
+export interface BulkOutcome {
+  id: string | null;
+  status: number;
+  request?: Request | null;
+  problem?: Problem | null;
+}
+/**
+ * One question and where it stands.
+ */
+export interface Request {
+  tenant: string;
+  id: string;
+  version: number;
+  created_at: string;
+  kind: "approval" | "form" | "choice" | "question" | "finish" | "learning";
+  title: string;
+  description: string | null;
+  action: Action | null;
+  form: Form | null;
+  schema: JsonObject | null;
+  allowed: ("approve" | "edit" | "reject" | "respond")[];
+  actions: Partial<Record<"approve" | "edit" | "reject" | "respond", Button>>;
+  context: JsonObject;
+  thread_id: string | null;
+  run_id: string | null;
+  status: "pending" | "completed" | "cancelled" | "expired";
+  response: Response | null;
+  assignee: string | null;
+  candidate_groups: string[];
+  claimed_by: string | null;
+  claimed_until: string | null;
+  priority: ("low" | "normal" | "high" | "urgent") | null;
+  due_at: string | null;
+  expires_at: string | null;
+  fallback: JsonObject | null;
+  reason: string | null;
+  attention: string | null;
+  acknowledged_at: string | null;
+  asked_by: string | null;
+  digest: string;
+}
+/**
+ * The one decision on a request.
+ */
+export interface Response {
+  decision: "approve" | "edit" | "reject" | "respond";
+  data?: JsonObject | null;
+  args?: JsonObject | null;
+  message?: string | null;
+  responder: string;
+  channel: string;
+  at: string;
+  authorised_digest?: string | null;
+}
+/**
+ * Why a call was refused (RFC 9457).
+ */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  errors?: FieldProblem[] | null;
+  winner?: Winner | null;
+}
+/**
+ * One thing wrong with one field.
+ */
+export interface FieldProblem {
+  field: string;
+  message: string;
+}
+/**
+ * The answer that came first.
+ */
+export interface Winner {
+  decision: "approve" | "edit" | "reject" | "respond";
+  responder: string;
+  at: string;
+}
+/**
+ * What became of each answer, in the order given.
+ */
+export interface BulkResult {
+  items: BulkOutcome[];
+  next: null;
+}
+/**
+ * How one decision is offered on the page.
+ */
+export interface Button {
+  label?: string | null;
+  style?: ("primary" | "default" | "secondary" | "danger") | null;
+}
+/**
+ * Why a request is withdrawn.
+ */
+export interface Cancel {
+  reason?: string | null;
+}
+/**
+ * The data of one server-sent event of the feed.
+ */
+export interface FeedEvent {
+  type: string;
+  position: string;
+  at: string;
+  actor: string;
+  request?: Request | null;
+  gone?: string | null;
+}
+/**
+ * How the server is.
+ */
+export interface Health {
+  status: "ok" | "ready";
+  store?: string | null;
+}
+/**
+ * What runs here.
+ */
+export interface Info {
+  scripted: boolean;
+  model: string | null;
+  version: string;
+}
+/**
+ * What a run begins with.
+ */
+export interface NewRun {
+  agent: string;
+  input?: JsonObject;
+}
+/**
+ * Who shall answer instead.
+ */
+export interface Reassign {
+  assignee?: string | null;
+  /**
+   * @maxItems 100
+   */
+  candidate_groups?: string[];
+}
+/**
+ * Requests, newest first.
+ */
+export interface RequestPage {
+  items: Request[];
+  next: string | null;
+}
+/**
+ * A run that goes on in the background.
+ */
+export interface RunStarted {
+  thread_id: string;
+  run_id: string;
+}
+/**
+ * Who is signed in.
+ */
+export interface Session {
+  name: string;
+  role: "agent" | "person" | "admin";
+  tenant: string;
+  groups: string[];
+}
+/**
+ * The token to exchange for a cookie.
+ */
+export interface SignIn {
+  token: string;
+}
+/**
+ * A conversation with an agent, and what it waits for.
+ */
+export interface Thread {
+  id: string;
+  agent: string;
+  status: "idle" | "running" | "interrupted" | "done" | "error";
+  run_id: string | null;
+  values: JsonObject;
+  error: string | null;
+  attention: string | null;
+  created_at: string;
+  updated_at: string;
+  pending: Request[];
+}
+/**
+ * Threads, newest first.
+ */
+export interface ThreadPage {
+  items: ThreadSummary[];
+  next: string | null;
+}
+/**
+ * A conversation with an agent.
+ */
+export interface ThreadSummary {
+  id: string;
+  agent: string;
+  status: "idle" | "running" | "interrupted" | "done" | "error";
+  run_id: string | null;
+  values: JsonObject;
+  error: string | null;
+  attention: string | null;
+  created_at: string;
+  updated_at: string;
+}
