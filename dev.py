@@ -163,8 +163,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
     ]
-    page = [("ui: lint", npm("lint")), ("ui: types", npm("types")), ("ui: api", [*npm("api"), "--", "--check"])]
-    return python + (page if has_page() else [])
+    return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
 
 
 def passes(title: str, command: list[str]) -> bool:

@@ -18,11 +18,13 @@ export type JsonObject = { [key: string]: Json };
 `;
 
 const options = {
-  bannerComment, unreachableDefinitions: true, additionalProperties: false, ignoreMinAndMaxItems: true, style: { printWidth: 120 },
+  bannerComment, unreachableDefinitions: true, additionalProperties: false, ignoreMinAndMaxItems: true,
+  style: { printWidth: 120 },
 };
 
 function record({ propertyNames, additionalProperties: { $ref } }) {
-  return `Partial<Record<${propertyNames.enum.map((name) => JSON.stringify(name)).join(" | ")}, ${$ref.split("/").at(-1)}>>`;
+  const keys = propertyNames.enum.map((name) => JSON.stringify(name)).join(" | ");
+  return `Partial<Record<${keys}, ${$ref.split("/").at(-1)}>>`;
 }
 
 /** What json-schema-to-typescript cannot know: any JSON is `Json`, and an enumeration of keys has no others. */
@@ -40,10 +42,11 @@ function untitled(node) {
 }
 
 async function generated() {
-  const told = execFileSync("python", ["-c", read], { encoding: "utf8" }).replaceAll("#/components/schemas/", "#/$defs/");
-  const root = { title: "Root", type: "object", additionalProperties: false, $defs: untitled(JSON.parse(told)) };
-  const source = await compile(root, "Root", options);
-  return source.replace("export interface Root {}\n", "").replaceAll(/ \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g, "");
+  const told = execFileSync("python", ["-c", read], { encoding: "utf8" });
+  const $defs = untitled(JSON.parse(told.replaceAll("#/components/schemas/", "#/$defs/")));
+  const source = await compile({ title: "Root", type: "object", additionalProperties: false, $defs }, "Root", options);
+  const noise = / \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g;
+  return source.replace("export interface Root {}\n", "").replaceAll(noise, "");
 }
 
 const wanted = await generated();

@@ -1,8 +1,8 @@
 import type * as api from "./schema";
 
 export type {
-  Agent, AuditEvent, BulkAnswer, BulkItem, BulkOutcome, BulkResult, FieldProblem, Info, Json, JsonObject, Option, Response, Session,
-  ThreadSummary, Winner,
+  Agent, AuditEvent, BulkAnswer, BulkItem, BulkOutcome, BulkResult, FieldProblem, Info, Json, JsonObject, Option, Response,
+  Session, ThreadSummary, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";
 
@@ -18,13 +18,16 @@ type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : ne
 
 export type FieldType = Field["type"];
 /** Any of the ten fields: what all have, and perhaps what some have. */
-export type FormField = Pick<Field, "name" | "type"> & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> } & {
-  default?: api.Json;
-};
+export type FormField = Pick<Field, "name" | "type">
+  & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> }
+  & { default?: api.Json };
 
 /** What an agent may leave out is always there when the server sends it. */
 export type Action = api.Action & { args: api.JsonObject };
-export type Request = Omit<api.Request, "action" | "form"> & { action: Action | null; form: { fields: FormField[] } | null };
+export type Request = Omit<api.Request, "action" | "form"> & {
+  action: Action | null;
+  form: { fields: FormField[] } | null;
+};
 /** Whether the typed data is an object is for the server to say; who sends the answer adds the digest. */
 export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
 

@@ -16,11 +16,13 @@ export function LanguageChoice() {
   const strings = useStrings();
   const [language, choose] = useLanguage();
   const options = languages.map((value) => ({
-    value, title: languageNames[value], label: <Sign sign={shortNames[value]} name={languageNames[value]} lang={value} />,
+    value, title: languageNames[value],
+    label: <Sign sign={shortNames[value]} name={languageNames[value]} lang={value} />,
   }));
   return (
     <Segmented<Language>
-      size="small" aria-label={strings.languageLabel} data-testid="languages" value={language} options={options} onChange={choose}
+      size="small" aria-label={strings.languageLabel} data-testid="languages"
+      value={language} options={options} onChange={choose}
     />
   );
 }
