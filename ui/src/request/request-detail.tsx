@@ -14,6 +14,8 @@ import { Record } from "./record";
 interface PlaceProps {
   onDecided?: (completed: Request) => void;
   inThread?: boolean;
+  /** Leave the focus where it is: somebody walks through the list with the arrows. */
+  keepsFocus?: boolean;
 }
 
 /** In a thread's column an answered question takes a line; what was asked can be unfolded. */
@@ -27,7 +29,7 @@ function FoldedFacts({ request }: { request: Request }) {
   );
 }
 
-function Panel({ request, onDecided, inThread = false }: PlaceProps & { request: Request }) {
+function Panel({ request, onDecided, inThread = false, keepsFocus = false }: PlaceProps & { request: Request }) {
   const strings = useStrings();
   // What ended before it was opened, or was decided right here, is a record; what ends elsewhere stays open but dead.
   const [open, setOpen] = useState(request.status === "pending");
@@ -37,7 +39,7 @@ function Panel({ request, onDecided, inThread = false }: PlaceProps & { request:
   };
   return (
     <article className="detail" data-testid="request-detail" data-id={request.id} data-status={request.status}>
-      <Heading request={request} focus={!inThread} threadLink={!inThread} />
+      <Heading request={request} focus={!inThread && !keepsFocus} threadLink={!inThread} />
       {request.attention && <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />}
       {open ? <OpenRequest request={request} onDecided={decided} /> : (
         <>
