@@ -1,5 +1,5 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
 import { drop, keep } from "./requests";
 import type { FeedEvent } from "./types";
@@ -17,20 +17,27 @@ function catchUp(client: QueryClient): void {
 }
 
 /** Keep the cached requests equal to the server's while mounted; say whether the feed is open. */
-export function useFeed(): Connection {
+export function useFeed(onEvent: (told: FeedEvent) => void): Connection {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>("connecting");
+  const heard = useRef(onEvent);
+  useEffect(() => {
+    heard.current = onEvent;
+  });
   useEffect(
     () =>
       listen({
         url: () => "/v1/events",
+        background: "ringi.feed",
         names,
         opened: () => {
           setConnection("live");
           catchUp(client);
         },
         received: (event) => {
-          const { request, gone } = JSON.parse(event.data) as FeedEvent;
+          const told = JSON.parse(event.data) as FeedEvent;
+          const { request, gone } = told;
+          heard.current(told);
           if (request) keep(client, request);
           if (gone) drop(client, gone);
         },

@@ -1,9 +1,13 @@
+import { takeTurn } from "./turn";
+
 export interface Listener {
   url: () => string;
   names: readonly string[];
   opened: () => void;
   received: (event: MessageEvent<string>) => void;
   lost: (refused: boolean) => void;
+  /** Stay open in a hidden tab, in one of all that have this name. */
+  background?: string;
 }
 
 const slowest = 15_000;
@@ -41,12 +45,22 @@ export function listen(listener: Listener): () => void {
     });
     for (const name of listener.names) current.addEventListener(name, listener.received);
   };
-  const follow = () => (document.hidden ? close() : connect());
+  const { background } = listener;
+  let letGo: (() => void) | undefined;
+  const follow = () => {
+    letGo?.();
+    letGo = undefined;
+    if (!document.hidden) return source?.readyState === EventSource.OPEN ? undefined : connect();
+    // The browser knows turns only where it trusts the address: https, or this machine.
+    if (!background || !("locks" in navigator)) return close();
+    letGo = takeTurn(background, { begun: connect, waits: close });
+  };
 
   follow();
   document.addEventListener("visibilitychange", follow);
   return () => {
     document.removeEventListener("visibilitychange", follow);
+    letGo?.();
     close();
   };
 }

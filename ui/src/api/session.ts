@@ -47,8 +47,8 @@ export async function signIn(client: QueryClient, given: string): Promise<void> 
 
 export async function signOut(client: QueryClient): Promise<void> {
   await call("DELETE", "/v1/session");
-  client.clear();
   client.setQueryData(["session"], null);
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
 }
 
 export function useInfo() {

@@ -9,6 +9,7 @@ import { useMedia } from "../widgets/media";
 import { go, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { LanguageChoice, ThemeChoice } from "./choices";
+import { useNotices } from "./notices";
 import { useBadge, usePendingCount } from "./pending";
 
 const Help = lazy(() => import("./help"));
@@ -32,7 +33,7 @@ function Pages({ page, session }: { page: PageName; session: Session }) {
 
 function State() {
   const strings = useStrings();
-  const connection = useFeed();
+  const connection = useFeed(useNotices());
   const info = useInfo().data;
   return (
     <>

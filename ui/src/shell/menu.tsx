@@ -1,10 +1,30 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Drawer } from "antd";
+import { App, Button, Drawer, Switch } from "antd";
+import { useId, useState } from "react";
 import { signOut } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
+import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { LanguageChoice, ThemeChoice } from "./choices";
+import { canNotify, useWantsNotices } from "./notices";
+
+/** Asks the browser only when it is switched on. */
+function NoticeSwitch() {
+  const strings = useStrings();
+  const id = useId();
+  const [wanted, want] = useWantsNotices();
+  const [refused, setRefused] = useState(false);
+  const change = (on: boolean) => void want(on).then((answer) => setRefused(answer === "refused"));
+  const why = canNotify() ? refused && strings.noticesRefused : strings.noticesImpossible;
+  return (
+    <div className="menu-row">
+      <label htmlFor={id}>{strings.notices}</label>
+      <Switch id={id} checked={wanted} disabled={!canNotify()} onChange={change} data-testid="notices" />
+      <output className="quiet">{why}</output>
+    </div>
+  );
+}
 
 interface MenuProps {
   session: Session;
@@ -16,13 +36,16 @@ interface MenuProps {
 export default function Menu({ session, onClose, onHelp }: MenuProps) {
   const strings = useStrings();
   const client = useQueryClient();
+  const { message } = App.useApp();
+  const leave = () => void signOut(client).catch((error: unknown) => void message.error(explain(error, strings)));
   return (
     <Drawer open title={visible(session.name)} onClose={onClose} size={320} data-testid="menu">
       <div className="menu">
         <div className="menu-row"><span>{strings.languageLabel}</span><LanguageChoice /></div>
         <div className="menu-row"><span>{strings.theme}</span><ThemeChoice /></div>
+        <NoticeSwitch />
         <Button block onClick={onHelp} data-testid="open-help">{strings.keyboard}</Button>
-        <Button block onClick={() => void signOut(client)} data-testid="sign-out">{strings.signOut}</Button>
+        <Button block onClick={leave} data-testid="sign-out">{strings.signOut}</Button>
       </div>
     </Drawer>
   );

@@ -1,4 +1,6 @@
-import { ConfigProvider, type ConfigProviderProps } from "antd";
+import { ConfigProvider } from "antd";
+import type { Locale } from "antd/es/locale";
+import english from "antd/es/locale/en_US";
 import { useEffect, useState, type ReactNode } from "react";
 import { usePreference } from "../widgets/preference";
 import { StringsContext, type Strings } from ".";
@@ -8,12 +10,14 @@ export type Language = "en" | "ja" | "zh";
 
 interface Words {
   strings: Strings;
-  locale?: ConfigProviderProps["locale"];
+  locale: Locale;
 }
+
+const inEnglish: Words = { strings: en, locale: english };
 
 /** Each language is a file of its own, so that nobody loads three. */
 const loaders: Record<Language, () => Promise<Words>> = {
-  en: async () => ({ strings: en }),
+  en: async () => inEnglish,
   ja: async () => {
     const [words, locale] = await Promise.all([import("./ja"), import("antd/es/locale/ja_JP"), import("dayjs/locale/ja")]);
     return { strings: words.ja, locale: locale.default };
@@ -48,7 +52,7 @@ export function InLanguage({ children }: { children: ReactNode }) {
       document.documentElement.lang = language;
       setWords(loaded);
     };
-    loaders[language]().then(take, () => take({ strings: en }));
+    loaders[language]().then(take, () => take(inEnglish));
     return () => {
       current = false;
     };
@@ -56,7 +60,7 @@ export function InLanguage({ children }: { children: ReactNode }) {
   if (!words) return null;
   return (
     <StringsContext value={words.strings}>
-      <ConfigProvider {...(words.locale && { locale: words.locale })}>{children}</ConfigProvider>
+      <ConfigProvider locale={words.locale}>{children}</ConfigProvider>
     </StringsContext>
   );
 }

@@ -1,0 +1,31 @@
+"""One demo for all tests of a file that do not kill it, and people who look at it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+from tests.acceptance.demo_server import DemoServer
+
+WAIT = 20_000
+"""Milliseconds after which the page is stuck."""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    """A running demo that the tests of one file share: each asks under names of its own."""
+    with DemoServer(tmp_path_factory.mktemp("house")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def person(browser: Browser, house: DemoServer) -> AsyncIterator[Page]:
+    """The page of somebody who has just opened the shared demo's link."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
+    page = await context.new_page()
+    await page.goto(house.link)
+    await expect(page.get_by_test_id("open-menu")).to_be_visible(timeout=WAIT)
+    yield page
+    await context.close()
