@@ -55,6 +55,7 @@ export function completed(request: Request, responder = "ann"): Request {
 
 /** A browser's EventSource whose other end the test holds. */
 export class FakeEventSource extends EventTarget {
+  static readonly OPEN = 1;
   static readonly CLOSED = 2;
   static all: FakeEventSource[] = [];
   readyState = 1;
