@@ -108,3 +108,42 @@ def test_new_input_may_follow_an_end(end: str) -> None:
 
     assert (again.status, again.run_id, again.error, again.fence) == ("running", "run-2", None, 1)
     assert (event.type, event.actor) == ("thread.started", "bob")
+
+
+def failed(thread: Thread | None = None) -> Thread:
+    return (thread or held()).failed(1, NOON, Failure(message="no", code="bug"))[0]
+
+
+def stranded() -> Thread:
+    return parked().needing_attention("no such step", NOON)[0]
+
+
+@pytest.mark.parametrize(("thread", "needs"), [(failed, True), (stranded, True), (parked, False), (held, False)])
+def test_an_operator_is_needed_where_a_run_failed_or_cannot_go_on(thread: Callable[[], Thread], needs: bool) -> None:
+    assert thread().needs_attention is needs
+
+
+def test_a_failed_run_that_is_retried_is_the_same_run_once_more() -> None:
+    again, event = failed().retried("root", LATER, "mended")
+
+    assert (again.status, again.error, again.tries, again.reason) == ("running", None, 0, "mended")
+    assert again.run == failed().run.model_copy(update={"attempt": 1})  # type: ignore[union-attr]
+    assert (event.type, event.actor) == ("thread.retried", "root")
+    assert again.acquired("worker", LATER, LEASE)[0].fence == 2
+
+
+def test_a_stranded_run_that_is_retried_waits_as_before() -> None:
+    again, _ = stranded().retried("root", LATER, None)
+
+    assert (again.status, again.attention, again.run) == ("interrupted", None, stranded().run)
+
+
+@pytest.mark.parametrize("thread", [failed, stranded])
+def test_an_abandoned_run_is_at_its_end_and_stops_whoever_holds_it(thread: Callable[[], Thread]) -> None:
+    before = thread()
+    ended, event = before.abandoned("root", LATER, "asked twice")
+
+    assert (ended.status, ended.attention, ended.error) == ("idle", None, before.error)
+    assert (ended.fence, ended.reason, ended.needs_attention) == (before.fence + 1, "asked twice", False)
+    assert (event.type, event.actor) == ("thread.abandoned", "root")
+    assert ended.started("agent", Run(id="run-2", input={}), by="bob", now=LATER)[0].reason is None

@@ -200,7 +200,19 @@ class Inbox:
 
     async def mark_attention(self, id: str, why: str) -> Request:
         """Mark a request for an operator."""
-        return await self._change(id, lambda request: request.needing_attention(why, self.clock()))
+
+        def mark(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
+
+        return await self._change(id, mark)
+
+    async def retry(self, id: str, by: str) -> Request:
+        """Let the run that a request stopped try again; a request that needs no attention stays as it is."""
+
+        def again(request: Request) -> tuple[Request, Event | None]:
+            return request.retried(by, self.clock()) if request.needs_attention else (request, None)
+
+        return await self._change(id, again)
 
     async def wait(self, id: str, timeout: float | None = None) -> Response:
         """Return the response as soon as there is one.

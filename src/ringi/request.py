@@ -127,7 +127,7 @@ class Request(Record):
     @property
     def needs_attention(self) -> bool:
         """Whether an operator has to look at it: its run cannot go on by itself, answered or not."""
-        return self.attention is not None and self.acknowledged_at is None
+        return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
 
     @property
     def search_text(self) -> str:

@@ -1,6 +1,7 @@
 """A conversation with an agent that may take months: a pure state machine with a lease and a fence.
 
 idle ──> running ──> interrupted ──> running ──> done | error | idle (cancelled)      and again
+error ──> running (retried) | idle (abandoned)
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ class Run(Frozen):
     input: dict[str, Any]
     by: str | None = None
     """Who started it; None in what was stored before this was kept."""
+    attempt: int = 0
+    """How often an operator had it go on after an error."""
 
 
 class Failure(Frozen):
@@ -42,6 +45,8 @@ class Thread(Record):
     values: dict[str, Any] = {}
     error: Failure | None = None
     attention: str | None = None
+    reason: str | None = None
+    """What the operator said who last retried or abandoned a run."""
     started_by: str | None = None
     """Who began the thread; its later runs may be another's."""
     updated_at: datetime
@@ -67,20 +72,30 @@ class Thread(Record):
         """The id of the newest run."""
         return self.run.id if self.run else None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether its run goes on, or waits for a person."""
+        return self.status in ("running", "interrupted")
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether its run has failed, or cannot go on from where it waits."""
+        return self.status == "error" or (self.status == "interrupted" and self.attention is not None)
+
     def is_leased(self, now: datetime) -> bool:
         """Whether some worker holds it now."""
         return self.owner is not None and self.lease_until is not None and self.lease_until > now
 
     def started(self, agent: str, run: Run, *, by: str, now: datetime) -> tuple[Self, Event]:
         """Return it with a new run; raises `ThreadBusyError` while it runs or waits for a person."""
-        if self.status in ("running", "interrupted"):
+        if self.is_live:
             raise ThreadBusyError(self.id, self.status)
         fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, "tries": 0}
-        return self.changed("started", by, now, **fresh, updated_at=now)
+        return self.changed("started", by, now, **fresh, reason=None, updated_at=now)
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one worker under a higher fence, running."""
-        if self.status not in ("running", "interrupted"):
+        if not self.is_live:
             raise ThreadBusyError(self.id, self.status)
         if self.is_leased(now):
             raise ThreadBusyError(self.id, f"held by another worker until {self.lease_until}")
@@ -111,17 +126,32 @@ class Thread(Record):
 
     def cancelled(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return it idle under a higher fence, so that whoever runs it stops."""
-        idle = {"status": "idle", "owner": None, "lease_until": None, "fence": self.fence + 1, "tries": 0}
-        return self.changed("cancelled", by, now, **idle, updated_at=now)
+        return self._stopped("cancelled", by, now)
 
-    def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
-        """Return it marked for an operator."""
+    def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
+        """Return it fit to go on: a run that failed runs again, from where it stood; one that waits just waits."""
+        again: dict[str, Any] = {"attention": None, "reason": reason, "updated_at": now}
+        if self.status == "error" and self.run:
+            run = self.run.model_copy(update={"attempt": self.run.attempt + 1})
+            again |= {"status": "running", "run": run, "error": None, "tries": 0}
+        return self.changed("retried", by, now, **again)
+
+    def abandoned(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
+        """Return it idle as after a cancel, with the error that its run had: nobody goes on with it."""
+        return self._stopped("abandoned", by, now, reason=reason)
+
+    def needing_attention(self, why: str | None, now: datetime) -> tuple[Self, Event]:
+        """Return it marked for an operator, or no longer so."""
         return self.changed("attention", SYSTEM, now, attention=why)
 
     def refuse_old(self, fence: int) -> None:
         """Raise `FenceError` unless this is the fence that holds the thread."""
         if fence != self.fence or self.owner is None:
             raise FenceError(self.id, fence)
+
+    def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
+        idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, "tries": 0}
+        return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
     def _let_go(self, type: str, fence: int, now: datetime, **changes: Any) -> tuple[Self, Event]:
         self.refuse_old(fence)

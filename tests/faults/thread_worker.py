@@ -51,6 +51,7 @@ def paying(effects: Path, before_paying: Callable[[], None]) -> Agent:
         request = ask("Pay 40?", action=Action("pay", {"amount": 40}))
         if request.granted is None:
             return {"outcome": "refused"}
+        fail_if_broken(effects)
         before_paying()
         request.authorise("pay", request.granted.args)
         note(effects, f"{request.id} {request.granted.args['amount']}")
@@ -73,6 +74,12 @@ def note(file: Path, line: str) -> None:
         lines.write(f"{line}\n")
         lines.flush()
         os.fsync(lines.fileno())
+
+
+def fail_if_broken(effects: Path) -> None:
+    """Raise as long as there is a file that says so."""
+    if effects.with_name("broken").exists():
+        raise OSError("no paper")
 
 
 def stand_still() -> None:

@@ -54,6 +54,8 @@ THREADS = {
     ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
     ("GET", "/v1/threads/{id}/stream"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
     ("POST", "/v1/threads/{id}/cancel"): Row(owned(200, HIDDEN), owned(200, 403), owned(200, 200), {}),
+    ("POST", "/v1/threads/{id}/retry"): Row(never(403), never(403), owned(200, 200), {}),
+    ("POST", "/v1/threads/{id}/abandon"): Row(never(403), never(403), owned(200, 200), {}),
     ("POST", "/v1/threads/{id}/runs"): Row(
         {"own": 409, "other": 404, "elsewhere": 202, "random": 202},
         {"own": 409, "other": 409, "elsewhere": 202, "random": 202},
@@ -65,6 +67,7 @@ PLAIN = {
     ("POST", "/v1/requests"): Row(201, 201, 201, {"title": "Go?"}),
     ("GET", "/v1/requests"): Row(200, 200, 200),
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
+    ("GET", "/v1/operations"): Row(403, 200, 200),
     ("GET", "/v1/events"): Row(200, 200, 200),
     ("GET", "/v1/audit"): Row(200, 200, 200),
     ("GET", "/v1/agents"): Row(200, 200, 200),
@@ -152,7 +155,13 @@ async def call(
 
 TWINS = {"agent": "agent:twin", "person": "twin"}
 """Two callers of one name, and as whom each of them acts."""
-KNOWN_TO_ALL_PEOPLE = {"/v1/threads/{id}": 200, "/v1/threads/{id}/stream": 200, "/v1/threads/{id}/cancel": 403}
+KNOWN_TO_ALL_PEOPLE = {
+    "/v1/threads/{id}": 200,
+    "/v1/threads/{id}/stream": 200,
+    "/v1/threads/{id}/cancel": 403,
+    "/v1/threads/{id}/retry": 403,
+    "/v1/threads/{id}/abandon": 403,
+}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import described
+from ringi.server.operations import OperationRoutes
 from ringi.server.pages import PageRoutes
 from ringi.server.platform import Platform
 from ringi.server.requests import RequestRoutes
@@ -51,7 +52,8 @@ class App:
         requests = RequestRoutes(platform, door, self._streams, limits)
         session, health = SessionRoutes(door, settings), HealthRoutes(platform, self._streams)
         self.api = bare_api()
-        groups: tuple[Group, ...] = (requests, events, threads, session, health)
+        operations = OperationRoutes(platform, door)
+        groups: tuple[Group, ...] = (requests, events, threads, operations, session, health)
         for group in groups:
             group.add_to(self.api)
         self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]

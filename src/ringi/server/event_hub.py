@@ -21,7 +21,7 @@ from ringi.server.sse import Connection, encoded
 from ringi.store import Store
 
 log = logging.getLogger(__name__)
-WHAT = ("created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention")
+WHAT = ("created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention", "retried")
 NAMES = frozenset(f"request.{what}" for what in WHAT)
 REASSIGNED = "request.reassigned"
 ALL = ""

@@ -13,6 +13,7 @@ from ringi.record import Frozen
 from ringi.server.auth import Role
 from ringi.server.shapes import PRIVATE
 from ringi.thread import ThreadStatus
+from ringi.threads.operations import Trouble
 
 
 class Cancel(Frozen):
@@ -26,6 +27,12 @@ class Reassign(Frozen):
 
     assignee: Name | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+
+
+class Operation(Frozen):
+    """Why a run is retried or abandoned; the audit trail keeps it."""
+
+    reason: str | None = Field(default=None, max_length=20_000)
 
 
 class BulkItem(Answer):
@@ -147,6 +154,7 @@ class ThreadSummary(BaseModel):
     values: dict[str, Any]
     error: str | None
     attention: str | None
+    reason: str | None
     created_at: datetime
     updated_at: datetime
 
@@ -161,6 +169,13 @@ class ThreadPage(BaseModel):
     """Threads, newest first."""
 
     items: list[ThreadSummary]
+    next: str | None
+
+
+class TroublePage(BaseModel):
+    """Runs that cannot go on by themselves: failed threads first, then stranded requests."""
+
+    items: list[Trouble]
     next: str | None
 
 
@@ -224,8 +239,8 @@ class Health(BaseModel):
     store: str | None = None
 
 
-INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, SignIn)
+INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, AuditPage, FeedEvent, Session,
-    Info, Health,
+    Request, RequestPage, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage, AuditPage,
+    FeedEvent, Session, Info, Health,
 )  # fmt: skip

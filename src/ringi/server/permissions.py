@@ -10,7 +10,7 @@ from ringi.inbox import Inbox
 from ringi.record import Query
 from ringi.request import Request
 from ringi.server.auth import Principal
-from ringi.server.refusals import AgentDecidesError, NotTheirsError
+from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotTheirsError
 from ringi.store import Store
 from ringi.thread import Thread
 
@@ -55,6 +55,12 @@ def refuse_agents(who: Principal) -> None:
     """Raise `AgentDecidesError` for an agent: what a person decides, a person decides."""
     if who.role == "agent":
         raise AgentDecidesError
+
+
+def refuse_all_but_admins(who: Principal) -> None:
+    """Raise `NotAnOperatorError` unless the caller may retry and abandon others' runs."""
+    if who.role != "admin":
+        raise NotAnOperatorError
 
 
 def visible(who: Principal) -> tuple[Query, ...]:

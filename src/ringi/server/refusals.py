@@ -149,6 +149,13 @@ class AgentDecidesError(ForbiddenError):
         super().__init__("an agent's token cannot decide: ask a person")
 
 
+class NotAnOperatorError(ForbiddenError):
+    """Somebody tries to end or repeat the runs of others."""
+
+    def __init__(self) -> None:
+        super().__init__("only an admin may retry or abandon a run: ask one")
+
+
 class NotTheirsError(ForbiddenError):
     """The caller may see it, but it is somebody else's to act on."""
 

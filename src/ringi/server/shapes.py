@@ -13,11 +13,12 @@ from ringi.canonical import jsonable
 from ringi.record import Event, Record
 from ringi.request import Request
 from ringi.thread import Thread
+from ringi.threads.operations import Trouble
 
 JSON = "application/json"
 PRIVATE = {"head", "continuation"}
 """What only this process needs to know of a request."""
-THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "created_at", "updated_at"}
+THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "created_at", "updated_at"}
 
 
 def request_json(request: Request) -> bytes:
@@ -57,6 +58,11 @@ def thread_json(thread: Thread, pending: Iterable[Request] | None = None) -> byt
     return body[:-1] + b',"pending":[' + b",".join(map(request_json, pending)) + b"]}"
 
 
+def trouble_json(trouble: Trouble) -> bytes:
+    """Return the public JSON of what needs an operator."""
+    return _written(trouble)
+
+
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return one page of a list."""
     return b'{"items":[' + b",".join(items) + b'],"next":' + dumped(next) + b"}"
@@ -70,7 +76,7 @@ def dumped(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _written(record: Record, **fields: Any) -> bytes:
+def _written(record: Record | Trouble, **fields: Any) -> bytes:
     try:
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:

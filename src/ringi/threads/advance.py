@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from ringi.ask import Continuation, digest_of
 from ringi.canonical import canonical
 from ringi.connect import Backend
-from ringi.errors import AskedAgainError, ConflictError, FenceError, RingiError, UnavailableError
+from ringi.errors import AskedAgainError, ConflictError, FenceError, NotFoundError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
-from ringi.record import SYSTEM
+from ringi.record import SYSTEM, Key
 from ringi.request import Request
 from ringi.threads.agent import Agent
 from ringi.threads.hold import Hold
@@ -76,6 +76,7 @@ class Turn:
             return await self._strand(place, lost)
         values = self._graph.shown(place) if place.questions or not place.has_more else {}
         requests = await self._ask(place.questions)
+        await self._recover(requests)
         await self._drop_others(requests)
         answers = self._answers(place.questions, requests)
         if answers:
@@ -102,14 +103,33 @@ class Turn:
         return [await self._ask_one(question) for question in questions]
 
     async def _ask_one(self, question: Question) -> Request:
-        key, digest = self._lease.key, digest_of(question.ask)
-        id = hashlib.sha256(canonical([checkpoint_thread(key), question.interrupt_id, digest])).hexdigest()[:32]
-        ask = question.ask.model_copy(update={"id": f"q-{id}", "thread_id": key.id, "run_id": self._run.id})
+        key, attempt = self._lease.key, self._run.attempt
+        for earlier in range(attempt):
+            asked = await self._asked(request_id(key, question, earlier))
+            # What the failure withdrew, or silence ended, is asked again; what a person has decided counts.
+            if asked and (asked.response or not asked.is_final):
+                return asked
+        id = request_id(key, question, attempt)
+        ask = question.ask.model_copy(update={"id": id, "thread_id": key.id, "run_id": self._run.id})
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
         by = self._run.by or self._lease.thread.started_by
         return await self._inbox.submit(ask, by=by, continuation=continuation)
+
+    async def _asked(self, id: str) -> Request | None:
+        try:
+            return await self._inbox.get(id)
+        except NotFoundError:
+            return None
+
+    async def _recover(self, requests: Sequence[Request]) -> None:
+        """Take the marks away: what a deploy had removed is there again."""
+        for request in requests:
+            if request.needs_attention:
+                await self._inbox.retry(request.id, SYSTEM)
+        if self._lease.thread.attention:
+            await self._hold.mark(None)
 
     async def _drop_others(self, requests: Sequence[Request]) -> None:
         asked = {request.id for request in requests}
@@ -179,6 +199,12 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         raise
     finally:
         hold.emitter.stop()
+
+
+def request_id(key: Key, question: Question, attempt: int) -> str:
+    """Return the id of a question's request: the same whenever this attempt of the run asks it."""
+    place = [checkpoint_thread(key), question.interrupt_id, digest_of(question.ask), *([attempt] if attempt else [])]
+    return f"q-{hashlib.sha256(canonical(place)).hexdigest()[:32]}"
 
 
 REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}

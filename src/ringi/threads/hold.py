@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 from ringi.connect import Backend
 from ringi.errors import FenceError, RingiError
-from ringi.feed import TOPIC
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Event
 from ringi.thread import Failure, Thread
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
-from ringi.threads.loose_ends import CANCELLED, tidy, withdraw
+from ringi.threads.loose_ends import CANCELLED, tell, tidy, withdraw
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +33,7 @@ class Hold:
     async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
         """Save what has become of the thread, and tell who watches it."""
         await self.lease.change(step)
-        for topic in (self.thread.topic, TOPIC):
-            await self.backend.notifier.publish(topic)
+        await tell(self.backend, self.thread)
 
     async def fail(self, message: str, code: str) -> None:
         """End the run with an error, and withdraw what it still asks."""
@@ -44,8 +42,8 @@ class Hold:
         await self.settle(lambda t: t.failed(self.lease.fence, self.inbox.clock(), failure))
         await tidy(self.backend, self.inbox, self.thread)
 
-    async def mark(self, why: str) -> None:
-        """Mark the thread for an operator."""
+    async def mark(self, why: str | None) -> None:
+        """Mark the thread for an operator, or take the mark away."""
         await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
 
     async def give_up(self, why: str) -> None:

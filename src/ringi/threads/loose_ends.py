@@ -7,11 +7,13 @@ from collections.abc import Container
 from typing import Any
 
 from ringi.connect import Backend
-from ringi.errors import ConflictError
+from ringi.errors import ConflictError, FenceError
+from ringi.feed import TOPIC
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Query
 from ringi.request import Request
 from ringi.thread import Thread
+from ringi.threads.emitter import Emitter
 from ringi.threads.reconciler import is_ours, pages
 
 log = logging.getLogger(__name__)
@@ -28,6 +30,11 @@ async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
 async def asked_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return what a thread's newest run has asked, answered or not."""
     return [request for request in await _found(backend, thread) if request.run_id == thread.run_id]
+
+
+async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
+    """Return what a thread's runs have asked and cannot go on after, answered or not."""
+    return await _found(backend, thread, attention=True)
 
 
 async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
@@ -49,9 +56,14 @@ async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Reques
 
 async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still_asked: Container[str] = ()) -> None:
     """Acknowledge the ended requests of a thread that its run no longer asks."""
-    for request in await ended_requests(backend, thread):
+    for request in await _ended(backend, thread):
         if request.id not in still_asked:
             await inbox.acknowledge(request.id, SYSTEM)
+
+
+async def _ended(backend: Backend, thread: Thread) -> list[Request]:
+    stuck = await stuck_requests(backend, thread)
+    return [*await ended_requests(backend, thread), *(request for request in stuck if request.is_final)]
 
 
 async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
@@ -63,13 +75,40 @@ async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reas
 
 async def tidy(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     """Leave nothing open of a run that is over, nor anything waiting to be taken up by it."""
-    if thread.status == "error":
-        await withdraw(backend, inbox, thread, SYSTEM, FAILED)
-    await acknowledge_rest(backend, inbox, thread)
+    asked = await open_requests(backend, thread) if thread.status == "error" else []
+    left = [*(request for request in asked if request.run_id == thread.run_id), *await _ended(backend, thread)]
+    now = await backend.store.get(Thread, *thread.key)
+    if not left or now.run != thread.run or now.is_live:
+        # What was found may belong to a run that has begun since, or to this one, which an operator retried.
+        return
+    for request in left:
+        await cancel_quietly(inbox, request, SYSTEM, FAILED)
+        await inbox.acknowledge(request.id, SYSTEM)
+
+
+async def wind_up(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
+    """Leave nothing open of a run that somebody ended, and tell who watches the thread."""
+    await withdraw(backend, inbox, thread, by, reason)
+    await tidy(backend, inbox, thread)
+    emitter = Emitter(backend.stream, backend.notifier, thread.key, str(thread.run_id), thread.fence)
+    try:
+        await emitter.take_over()
+        await emitter.cancel()
+    except FenceError:
+        log.info("thread %s has begun anew: its next worker ends the stretch", thread.id)
+    await tell(backend, thread)
+
+
+async def tell(backend: Backend, thread: Thread) -> None:
+    """Ring for those who watch a thread."""
+    for topic in (thread.topic, TOPIC):
+        await backend.notifier.publish(topic)
 
 
 async def cancel_quietly(inbox: Inbox, request: Request, by: str, reason: str) -> None:
     """Cancel a request unless it has ended already."""
+    if request.is_final:
+        return
     try:
         await inbox.cancel(request.id, by, reason)
     except ConflictError:

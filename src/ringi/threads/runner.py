@@ -11,16 +11,14 @@ from typing import Any
 
 from ringi.connect import Backend
 from ringi.errors import ConflictError, FenceError, MissingExtraError, NotFoundError, ThreadBusyError
-from ringi.feed import TOPIC
 from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.thread import Run, Thread
 from ringi.threads.agent import Agent
-from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease, leased
-from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, withdraw
+from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
 from ringi.threads.reconciler import Reconciler, start_job
 
 log = logging.getLogger(__name__)
@@ -68,11 +66,10 @@ class Runner:
         """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
-            is_live = thread.status in ("running", "interrupted")
-            return thread.cancelled(by, self.inbox.clock()) if is_live else (thread, None)
+            return thread.cancelled(by, self.inbox.clock()) if thread.is_live else (thread, None)
 
         _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
-        await self._withdraw(thread, by)
+        await wind_up(self.backend, self.inbox.of(tenant), thread, by, CANCELLED)
         return thread
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -100,17 +97,6 @@ class Runner:
             _, thread = await change(self.backend.store, Thread, key, restart)
         return thread
 
-    async def _withdraw(self, thread: Thread, by: str) -> None:
-        await withdraw(self.backend, self.inbox.of(thread.tenant), thread, by, CANCELLED)
-        emitter = Emitter(self.backend.stream, self.backend.notifier, thread.key, str(thread.run_id), thread.fence)
-        try:
-            await emitter.take_over()
-            await emitter.cancel()
-        except FenceError:
-            log.info("thread %s has begun anew: its next worker ends the stretch", thread.id)
-        for topic in (thread.topic, TOPIC):
-            await self.backend.notifier.publish(topic)
-
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.of(key.tenant)
@@ -126,7 +112,7 @@ class Runner:
 
     async def _has_work(self, key: Key, inbox: Inbox) -> bool:
         thread = await self.backend.store.get(Thread, *key)
-        if thread.status in ("running", "interrupted"):
+        if thread.is_live:
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await tidy(self.backend, inbox, thread)
         return False
