@@ -412,6 +412,12 @@ export interface NewRun {
   input?: JsonObject;
 }
 /**
+ * Why a run is retried or abandoned; the audit trail keeps it.
+ */
+export interface Operation {
+  reason?: string | null;
+}
+/**
  * Who shall answer instead.
  */
 export interface Reassign {
@@ -461,6 +467,7 @@ export interface Thread {
   values: JsonObject;
   error: string | null;
   attention: string | null;
+  reason: string | null;
   created_at: string;
   updated_at: string;
   pending: Request[];
@@ -483,6 +490,29 @@ export interface ThreadSummary {
   values: JsonObject;
   error: string | null;
   attention: string | null;
+  reason: string | null;
   created_at: string;
   updated_at: string;
+}
+/**
+ * One run that cannot go on by itself.
+ */
+export interface Trouble {
+  kind: "thread" | "request";
+  thread_id: string;
+  run_id: string | null;
+  request_id?: string | null;
+  agent: string | null;
+  title?: string | null;
+  status: string;
+  since: string;
+  why: string;
+  can_retry: boolean;
+}
+/**
+ * Runs that cannot go on by themselves: failed threads first, then stranded requests.
+ */
+export interface TroublePage {
+  items: Trouble[];
+  next: string | null;
 }
