@@ -1,14 +1,16 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { App as AntApp, ConfigProvider, Skeleton, theme } from "antd";
-import { useState, type ReactNode } from "react";
+import { lazy, Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
 import { useSession } from "./api/session";
 import { Shell } from "./shell/shell";
-import { SignIn } from "./shell/sign-in";
 import { useDark } from "./shell/theme";
 import { InLanguage } from "./strings/language";
 import { useMedia } from "./widgets/media";
 import { Problem } from "./widgets/problem";
+
+// Who is signed in does not need the door.
+const SignIn = lazy(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
 
 export function createClient(): QueryClient {
   const client = new QueryClient({
@@ -57,7 +59,8 @@ function Gate() {
   const { data, error, isPending, refetch } = useSession();
   if (data) return <Shell session={data} />;
   if (isDown(error)) return <main className="sign-in"><Problem error={error} retry={() => void refetch()} /></main>;
-  return isPending ? <Skeleton active className="column" /> : <SignIn error={error} />;
+  const waiting = <Skeleton active className="column" />;
+  return isPending ? waiting : <Suspense fallback={waiting}><SignIn error={error} /></Suspense>;
 }
 
 export function App() {
