@@ -15,6 +15,7 @@ from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import migrate, token_create, verify
 from ringi.cli.version import options
 from ringi.cli.visible import visible
+from ringi.cli.watching import watch
 from ringi.connect import home
 from ringi.errors import RingiError, SettingError
 
@@ -24,7 +25,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(demo, serve, worker),
-    *(ask, list_, show),
+    *(ask, list_, show, watch),
     *(respond, claim, release, reassign, cancel),
     *(migrate, verify),
 )

@@ -35,7 +35,7 @@ def load_agents(where: str) -> list[Agent]:
 def need_langgraph(command: str) -> None:
     """Raise `MissingExtraError` where this command has no LangGraph to run agents on."""
     try:
-        for name in ("aiosqlite", "langchain", "langchain_core.messages", "langgraph.graph"):
+        for name in ("langchain", "langchain_core.messages", "langgraph.checkpoint.sqlite", "langgraph.graph"):
             importlib.import_module(name)
     except ImportError as error:
         raise MissingExtraError(command, "langgraph") from error

@@ -44,12 +44,13 @@ def serve(
     poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
-    """Serve the API, the page and the worker of your agents."""
+    """Serve the API and the page, with --agents also the worker of your agents."""
     from ringi.server.platform import ServerSettings
 
-    need_langgraph("serve")
     settings = ServerSettings(no_auth=no_auth, hosts=(host, *(allow_host or ())))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    if agents:
+        need_langgraph("serve")
     loaded = load_agents(agents) if agents else []
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), **place)
 

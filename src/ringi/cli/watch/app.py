@@ -1,0 +1,115 @@
+"""The inbox in the terminal."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding
+from textual.filter import LineFilter
+
+from ringi.cli.visible import visible
+from ringi.cli.watch.desk import Desk
+from ringi.cli.watch.help_screen import HelpScreen
+from ringi.cli.watch.list_screen import ListScreen
+from ringi.cli.watch.request_screen import RequestScreen
+from ringi.cli.watch.safety import Harmless
+from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.inbox import Inbox
+
+INTERRUPTED = 130
+
+
+class WatchApp(App[None]):
+    """A list and one request at a time, both live."""
+
+    CSS_PATH = "watch.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [
+        Binding("q", "leave", show=False),
+        Binding("question_mark", "help", show=False),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+    ]
+
+    def __init__(self, inbox: Inbox, name: str) -> None:
+        super().__init__()
+        # The plain palette of the terminal has no colours to take away, but keeps bold and reverse.
+        self.theme = "ansi-dark" if os.environ.get("NO_COLOR") else "textual-dark"
+        self.desk = Desk(inbox, name)
+        self.list = ListScreen(self.desk)
+        self.crash: Exception | None = None
+        self._is_warned = False
+
+    async def on_mount(self) -> None:
+        """Read the list, then follow it."""
+        self.run_worker(self._follow(), exit_on_error=True)
+        await self.desk.live.reload()
+        await self.push_screen(self.list)
+
+    def get_line_filters(self) -> list[LineFilter]:
+        """Return the filters of the last step before the terminal."""
+        return [*super().get_line_filters(), Harmless()]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave letters to the field in which they are typed."""
+        in_field = isinstance(self.screen, RequestScreen) and self.screen.box_in_use
+        return not (in_field and action in ("leave", "help"))
+
+    def action_leave(self) -> None:
+        """Quit; what is typed and not sent is worth a second key."""
+        unsent = any(draft.typed for draft in self.desk.drafts.values())
+        if unsent and not self._is_warned:
+            self._is_warned = True
+            self._tell(WORDS.unsent)
+        else:
+            self.exit()
+
+    def action_interrupt(self) -> None:
+        """Quit at once."""
+        self.exit(return_code=INTERRUPTED)
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.push_screen(HelpScreen())
+
+    def trouble(self, record: logging.LogRecord) -> None:
+        """Show a warning where it cannot break the picture."""
+        self.call_later(self._tell, visible(record.getMessage()))
+
+    @on(ListScreen.Opened)
+    async def _open(self, opened: ListScreen.Opened) -> None:
+        await self.push_screen(RequestScreen(self.desk, opened.request))
+
+    @on(RequestScreen.Left)
+    async def _left(self, left: RequestScreen.Left) -> None:
+        if not isinstance(self.screen, RequestScreen):
+            return
+        if left.to:
+            await self.switch_screen(RequestScreen(self.desk, left.to, left.told))
+            return
+        shown = self.screen.request.id
+        await self.pop_screen()
+        if left.told and self.desk.live.is_done:
+            await self.list.action_news()
+        self.list.redraw(at=shown)
+        self.list.tell(left.told)
+
+    async def _follow(self) -> None:
+        async for ids in self.desk.live.changes():
+            for screen in self.screen_stack:
+                if isinstance(screen, ListScreen | RequestScreen):
+                    await screen.requests_changed(ids)
+
+    def _tell(self, what: str) -> None:
+        if isinstance(self.screen, RequestScreen):
+            self.screen.panel.tell(what)
+        else:
+            self.list.tell(what)
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print the whole stack with all local variables.
+        self.crash = self.crash or error
+        self.exit(return_code=1)

@@ -1,0 +1,254 @@
+"""Where people type and choose: a widget for each field type, each knows what it holds and what that means."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+from textual import events, on
+from textual.binding import Binding
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Select, TextArea
+
+from ringi.cli.visible import visible
+from ringi.cli.watch.slider import Slider
+from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.errors import RingiError
+from ringi.field import Boolean, Checkbox, Date, Field, MultiSelect, Number, Radio
+from ringi.field import Select as SelectField
+from ringi.field import Slider as SliderField
+from ringi.field import TextArea as TextAreaField
+
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
+
+
+class UnreadableError(RingiError):
+    """What is typed in a field cannot be sent."""
+
+    @classmethod
+    def number(cls, text: str) -> UnreadableError:
+        """Return the error of a number that is none."""
+        return cls(WORDS.no_number.format(text=f"“{visible(text)}”"))
+
+    @classmethod
+    def json(cls, error: ValueError) -> UnreadableError:
+        """Return the error of JSON that is none."""
+        return cls(WORDS.no_json.format(why=error))
+
+
+class LineControl(Input):
+    """One line of text."""
+
+    def __init__(self, typed: str, placeholder: str = "") -> None:
+        super().__init__(typed, placeholder=visible(placeholder), compact=True, select_on_focus=False)
+
+    def held(self) -> str:
+        """Return what is typed."""
+        return self.value
+
+    def read(self) -> Any:
+        """Return what it means."""
+        return self.value
+
+
+class NumberControl(LineControl):
+    """A number."""
+
+    def read(self) -> int | float | None:
+        """Return the number; raise `UnreadableError` for anything else."""
+        # Japanese and Chinese keyboards write figures in full width.
+        text = unicodedata.normalize("NFKC", self.value).strip()
+        if not text:
+            return None
+        if not NUMBER.fullmatch(text):
+            raise UnreadableError.number(self.value)
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+class JsonControl(LineControl):
+    """A value that is no text, as JSON."""
+
+    def read(self) -> Any:
+        """Return the value; raise `UnreadableError` for what is no JSON."""
+        return _parsed(self.value)
+
+
+class LinesControl(TextArea):
+    """Several lines of text."""
+
+    def __init__(self, typed: str, placeholder: str = "") -> None:
+        super().__init__(typed, placeholder=Content(visible(placeholder)), compact=True, highlight_cursor_line=False)
+
+    def held(self) -> str:
+        """Return what is typed."""
+        return self.text
+
+    def read(self) -> Any:
+        """Return what it means."""
+        return self.text
+
+
+class JsonLinesControl(LinesControl):
+    """A list or an object, as JSON."""
+
+    def read(self) -> Any:
+        """Return the value; raise `UnreadableError` for what is no JSON."""
+        return _parsed(self.text)
+
+
+class WordsControl(LinesControl):
+    """A reason or an answer: enter sends it."""
+
+    BINDINGS = [Binding("ctrl+j,shift+enter,alt+enter", "new_line", show=False, priority=True)]
+
+    class Sent(Message):
+        """Enter was pressed."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key != "enter":
+            return await super()._on_key(event)
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Sent())
+
+    def action_new_line(self) -> None:
+        """Begin a new line."""
+        self.insert("\n")
+
+
+class SelectControl(Select[Any]):
+    """One of several options, in a list that opens."""
+
+    def __init__(self, options: list[tuple[str, Any]], typed: Any, placeholder: str = "") -> None:
+        shown = [(Content(visible(label)), value) for label, value in options]
+        chosen = Select.NULL if typed is None else typed
+        super().__init__(shown, prompt=visible(placeholder) or WORDS.not_set, value=chosen, compact=True)
+
+    def held(self) -> Any:
+        """Return what is chosen."""
+        return None if self.is_blank() else self.value
+
+    read = held
+
+
+class ChoiceControl(OptionList):
+    """One of several options, or any of them, all in sight; the marks need no colour."""
+
+    BINDINGS = [Binding("space", "select", show=False)]
+
+    class Changed(Message):
+        """Something else is chosen."""
+
+    def __init__(self, options: list[tuple[str, Any]], chosen: list[Any], *, many: bool) -> None:
+        self.options_given, self.many = options, many
+        self.marked = {at for at, (_, value) in enumerate(options) if any(_same(value, other) for other in chosen)}
+        super().__init__(*map(self._prompt, range(len(options))), compact=True)
+
+    def held(self) -> Any:
+        """Return what is chosen: a list in the order of the options where there may be many."""
+        values = [self.options_given[at][1] for at in sorted(self.marked)]
+        return values if self.many else next(iter(values), None)
+
+    read = held
+
+    def on_focus(self) -> None:
+        """Begin at what is chosen."""
+        if self.highlighted is None:
+            self.highlighted = min(self.marked, default=0)
+
+    @on(OptionList.OptionSelected)
+    def _toggle(self, selected: OptionList.OptionSelected) -> None:
+        selected.stop()
+        before, toggled = self.marked, self.marked ^ {selected.option_index}
+        self.marked = toggled if self.many else toggled - before
+        for at in before ^ self.marked:
+            self.replace_option_prompt_at_index(at, self._prompt(at))
+        self.post_message(self.Changed())
+
+    def _prompt(self, at: int) -> Content:
+        mark = ("[x]" if self.many else "(•)") if at in self.marked else ("[ ]" if self.many else "( )")
+        return Content(f"{mark} {visible(self.options_given[at][0])}")
+
+
+class SliderControl(Slider):
+    """A number between two ends."""
+
+    def held(self) -> int | float | None:
+        """Return what is chosen."""
+        return self.value
+
+    read = held
+
+
+Control = LineControl | LinesControl | SelectControl | ChoiceControl | SliderControl
+
+
+def initial(field: Field) -> Any:
+    """Return what a field holds before anybody touched it."""
+    default = field.default
+    if isinstance(field, Number):
+        return "" if default is None else json.dumps(default)
+    if isinstance(field, MultiSelect | Checkbox):
+        return list(field.default or ())
+    if isinstance(field, SelectField | Radio | SliderField | Boolean):
+        return default
+    return default or ""
+
+
+def control(field: Field, typed: Any) -> Control:
+    """Return the widget for a field, holding what was typed."""
+    hint = field.placeholder or ""
+    match field:
+        case TextAreaField():
+            return LinesControl(typed, hint)
+        case Number():
+            return NumberControl(typed, hint)
+        case Date():
+            return LineControl(typed, hint or WORDS.date)
+        case SliderField():
+            return SliderControl(field, typed)
+        case Boolean():
+            return ChoiceControl([(WORDS.yes, True), (WORDS.no, False)], _listed(typed), many=False)
+        case MultiSelect() | Checkbox():
+            return ChoiceControl(_labelled(field), typed, many=True)
+        case Radio():
+            return ChoiceControl(_labelled(field), _listed(typed), many=False)
+        case SelectField():
+            return SelectControl(_labelled(field), typed, hint)
+    return LineControl(typed, hint)
+
+
+def written(value: Any) -> str:
+    """Return a value as it is typed: text as it is, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
+
+
+def value_control(before: Any, typed: str) -> Control:
+    """Return the widget in which a value is changed into another of its kind."""
+    if isinstance(before, str):
+        return LinesControl(typed) if "\n" in before or len(before) > 60 else LineControl(typed)
+    return JsonLinesControl(typed) if isinstance(before, dict | list) else JsonControl(typed)
+
+
+def _labelled(field: SelectField | Radio | MultiSelect | Checkbox) -> list[tuple[str, Any]]:
+    return [(option.label, option.value) for option in field.options]
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else [value]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UnreadableError.json(error) from error
