@@ -79,6 +79,23 @@ def check(_: list[str]) -> None:
         raise StepError(f"failed: {', '.join(failed)}")
 
 
+def docs(_: list[str]) -> None:
+    """Build the docs into site/; a link or a name that leads nowhere fails."""
+    setup([])
+    run([PYTHON, "-m", "scripts.docs"])
+
+
+def dist(_: list[str]) -> None:
+    """Build dist/: the source archive, and the wheel from it."""
+    setup([])
+    page("--build")
+    folder = ROOT / "dist"
+    shutil.rmtree(folder, ignore_errors=True)
+    step("build", [UV, "build", "--quiet", "--no-build-isolation", "--out-dir", str(folder)])
+    for archive in sorted(folder.glob("ringi-*")):
+        print(f"{archive.relative_to(ROOT)}  {archive.stat().st_size / 1024:,.0f} KiB")
+
+
 def bench(arguments: list[str]) -> None:
     """Measure against floors and peers."""
     setup([])
@@ -98,6 +115,8 @@ COMMANDS = {
     "demo": demo,
     "test": test,
     "check": check,
+    "docs": docs,
+    "dist": dist,
     "bench": bench,
     "lock": lock,
 }
@@ -162,6 +181,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("mypy", [str(BIN / "mypy")]),
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
+        ("docs", [PYTHON, "-m", "scripts.docs"]),
     ]
     return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
 

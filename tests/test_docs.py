@@ -1,33 +1,186 @@
-"""Every block of Python in the README and the docs runs."""
+"""Every block of the README and the docs runs, every link leads somewhere, every public thing is described."""
 
 from __future__ import annotations
 
+import inspect
 import re
-import subprocess
-import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import ag_ui.core
 import pytest
+from playwright.async_api import Page
+from scripts import docs, reference
+from tests.pages import ROOT, PageError, Part, Reader, parts_of
 
-ROOT = Path(__file__).parent.parent
+import ringi
+from ringi.ask import Ask
+from ringi.server import event_hub, models
+from ringi.threads import emitter
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCKS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
-    for page in PAGES
-    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S), 1)
-]
+RUNNING = [page for page in PAGES if any(part.kind != "text" for part in parts_of(page.read_text("utf-8")))]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_the_docs_runs(block: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
-    )
-    assert done.returncode == 0, done.stderr
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-def test_the_links_of_the_docs_lead_somewhere() -> None:
-    links = [
-        (page, link) for page in PAGES for link in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text("utf-8"))
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    folder, shims = tmp_path / "page", tmp_path / "shims"
+    folder.mkdir()
+    shims.mkdir()
+    with Reader(folder, shims) as reader:
+        yield reader
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("page", RUNNING, ids=named)
+def test_a_reader_can_work_through_the_page(page: Path, reader: Reader) -> None:
+    reader.work_through(parts_of(page.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_next_to_nothing_on_a_page_is_left_unrun(page: Path) -> None:
+    parts = parts_of(page.read_text("utf-8"))
+
+    assert {part.kind for part in parts} <= {
+        "python", "bash", "console", "json", "text", "another terminal", "ctrl-c", "meanwhile", "until",
+    }  # fmt: skip
+    assert len([part for part in parts if part.kind == "text"]) <= 1
+    assert [part.line for part in parts if part.kind == "json" and not part.title] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_what_a_page_saves_is_used_further_down(page: Path) -> None:
+    parts = parts_of(page.read_text("utf-8"))
+    unused = [
+        part.title
+        for number, part in enumerate(parts)
+        if part.title and not any(Path(part.title).stem in later.body for later in parts[number + 1 :])
     ]
-    assert [f"{page.name}: {link}" for page, link in links if not (page.parent / link).exists()] == []
+
+    assert unused == []
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / "README.md").read_text("utf-8"))
+
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def text_of(name: str) -> str:
+    return (docs.DOCS / name).read_text("utf-8")
+
+
+def leaves(nav: Any) -> list[str]:
+    """Return the pages that a navigation names."""
+    if isinstance(nav, str):
+        return [nav]
+    return [leaf for part in (nav.values() if isinstance(nav, dict) else nav) for leaf in leaves(part)]
+
+
+def test_every_page_stands_in_the_navigation_once() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+
+    assert sorted(leaves(nav)) == sorted(path.relative_to(docs.DOCS).as_posix() for path in docs.DOCS.rglob("*.md"))
+
+
+def test_every_variable_is_described() -> None:
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "src/ringi").rglob("*.py"))
+
+    assert set(re.findall(r"RINGI_[A-Z]+", sources)) == set(
+        re.findall(r"RINGI_[A-Z]+", text_of("reference/settings.md"))
+    )
+
+
+def test_every_event_of_both_streams_is_described() -> None:
+    page = text_of("reference/events.md")
+    used = [kind for _, kind in inspect.getmembers(emitter, inspect.isclass) if issubclass(kind, ag_ui.core.BaseEvent)]
+    types = {kind.model_fields["type"].default.value for kind in used if kind is not ag_ui.core.BaseEvent}
+
+    assert set(re.findall(r"^\| `(request\.\w+)`", page, re.M)) == event_hub.NAMES
+    assert set(re.findall(r"`([A-Z]+_[A-Z_]+|CUSTOM)`", page)) == types
+
+
+def test_every_field_of_a_request_is_described() -> None:
+    told = text_of("reference/http.md").partition("## What an answer says")[0]
+    fields = {info.alias or name for model in (models.Request, Ask) for name, info in model.model_fields.items()}
+
+    assert fields - set(re.findall(r"`(\w+)`", told)) == set()
+
+
+def test_every_public_name_is_described() -> None:
+    page = text_of("reference/python.md")
+    fields = {field.__name__ for field in reference.FIELDS}
+
+    assert [name for name in ringi.__all__ if name not in fields and f"ringi.{name}" not in page] == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return docs.build(docs.DOCS, tmp_path_factory.mktemp("stage") / "docs")
+
+
+async def test_the_built_docs_load_nothing_from_elsewhere(page: Page, site: Path) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for name in ("index.html", "reference/python.html", "reference/http.html"):
+        await page.goto((site / name).as_uri())
+        await page.wait_for_load_state("networkidle")
+
+    assert len(asked) > 3
+    assert [url for url in asked if not url.startswith((site.as_uri(), "data:"))] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("[a page](nowhere.md)", "page does not exist"),
+        ("[a place](#nowhere)", "anchor does not exist"),
+        ("::: ringi.Nowhere", "ringi.Nowhere could not be found"),
+    ],
+)
+def test_a_reference_that_leads_nowhere_fails_the_build(wrong: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text(f"# A page\n\n{wrong}\n")
+
+    with pytest.raises(docs.DocsError, match=why):
+        docs.build(tmp_path / "docs", tmp_path / "stage")
+
+
+PROMPT = Part(3, "console", "$ echo one; echo two\none\n…\n")
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([Part(7, "bash", "false")], "line 7: failed: false"),
+        ([Part(7, "python", "assert 1 == 2")], "line 7: .*AssertionError"),
+        ([PROMPT._replace(body="$ echo one\ntwo\n")], "line 3: the page says\ntwo"),
+        ([Part(1, "another terminal", ""), Part(2, "bash", "exit 3")], "line 2: wanted 'a line'"),
+    ],
+)
+def test_a_page_that_says_what_is_not_so_fails_with_its_line(parts: list[Part], why: str, reader: Reader) -> None:
+    with pytest.raises(PageError, match=re.compile(why, re.S)):
+        reader.work_through(parts)
+
+
+def test_a_terminal_keeps_what_was_set_and_any_output_fits_the_dots(reader: Reader) -> None:
+    reader.work_through(
+        [Part(1, "bash", "NAME=ann"), Part(2, "console", '$ echo "hello $NAME, 稟議"\nhello ann, …'), PROMPT]
+    )
+
+
+def test_another_terminal_goes_on_until_it_is_stopped(reader: Reader) -> None:
+    other = Part(2, "console", "$ echo here; read -r LINE < <(sleep 60) || true\nhere\n")
+    reader.work_through([Part(1, "another terminal", ""), other, Part(3, "ctrl-c", ""), Part(4, "bash", "true")])
+
+
+def test_a_block_may_stand_in_a_list() -> None:
+    text = '1. Save it:\n\n   ```python title="a.py"\n   if True:\n       pass\n   ```\n'
+
+    assert parts_of(text) == [Part(3, "python", "if True:\n    pass\n", "a.py")]

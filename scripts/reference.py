@@ -1,0 +1,207 @@
+"""The parts of the reference that the code says itself, as Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+import ringi
+from ringi import errors
+from ringi.connect import inbox_on, open_backend
+from ringi.server import problems, refusals
+from ringi.server.app import create_app
+from ringi.server.auth import SHORTEST_SECRET, Keys
+from ringi.server.platform import Platform, ServerSettings
+
+Json = dict[str, Any]
+GROUPS = {
+    "requests": "Requests",
+    "threads": "Threads",
+    "operations": "Operations",
+    "events": "Events",
+    "session": "The page's session",
+    "health": "For those who run the server",
+}
+FIELDS: tuple[type[BaseModel], ...] = (
+    *(ringi.Text, ringi.TextArea, ringi.Select, ringi.MultiSelect, ringi.Radio),
+    *(ringi.Checkbox, ringi.Number, ringi.Slider, ringi.Date, ringi.Boolean),
+)
+LIMITS = {
+    "minLength": "at least {} long",
+    "maxLength": "at most {} long",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+    "minimum": "≥ {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "≤ {}",
+    "pattern": "matches `{}`",
+}
+
+
+def http_api() -> str:
+    """Return every call and every shape, from the server's own description."""
+    document = asyncio.run(_description())
+    calls = [(path, method, call) for path, of in document["paths"].items() for method, call in of.items()]
+    calls.sort(key=lambda found: list(GROUPS).index(_group(found[2])))  # Fails for a group that has no title here.
+    lines = []
+    for group, members in groupby(calls, key=lambda found: _group(found[2])):
+        lines += [f"## {GROUPS[group]}", ""]
+        for path, method, call in members:
+            lines += _call(path, method, call)
+    lines += ["## Shapes", "", "The JSON that goes in and out. A name in a list of types leads to its own table.", ""]
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        lines += _shape(name, schema)
+    return "\n".join(lines)
+
+
+async def _description() -> Json:
+    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+        keys = Keys("x" * SHORTEST_SECRET)
+        return create_app(Platform(backend, inbox, None, keys, ServerSettings())).api.openapi()
+
+
+def _group(call: Json) -> str:
+    return str(call["tags"][0])
+
+
+def _call(path: str, method: str, call: Json) -> Iterator[str]:
+    yield from (f"### {method.upper()} {path} {{: #{method}-{_slug(path)} }}", "")
+    yield from (call.get("description") or f"{call['summary']}.", "")
+    rows = [
+        (f"`{p['name']}`", p["in"], _type(p["schema"]), p.get("description", "")) for p in call.get("parameters", [])
+    ]
+    yield from _table(("parameter", "in", "type", ""), rows)
+    if body := call.get("requestBody"):
+        yield from (f"Body: {_type(body['content']['application/json']['schema'])}", "")
+    replies = [(code, reply) for code, reply in call["responses"].items() if code != "default"]
+    yield from (f"Reply: {', '.join(_reply(code, reply) for code, reply in replies)}", "")
+
+
+def _reply(code: str, reply: Json) -> str:
+    for media, content in reply.get("content", {}).items():
+        schema = content.get("schema", {})
+        if media == "text/event-stream":
+            of = _type(schema["x-event-data"]) if "x-event-data" in schema else "AG-UI"
+            return f"{code}, server-sent events of {of}"
+        return f"{code}, {_type(schema) if media == 'application/json' else f'`{media}`'}"
+    return code
+
+
+def _shape(name: str, schema: Json) -> Iterator[str]:
+    yield from (f"### {name} {{: #shape-{name.lower()} }}", "")
+    if described := schema.get("description"):
+        yield from (_one_line(described), "")
+    required = schema.get("required", [])
+    rows = [
+        (f"`{field}`", _type(of), _default(of, field in required), _one_line(of.get("description", "")))
+        for field, of in schema.get("properties", {}).items()
+    ]
+    yield from _table(("field", "type", "if left out", ""), rows)
+
+
+def _default(schema: Json, is_required: bool) -> str:
+    if is_required:
+        return "required"
+    default = schema.get("default")
+    return "" if default in (None, [], {}) else f"`{default}`"
+
+
+def _type(schema: Json) -> str:
+    if ref := schema.get("$ref"):
+        name = ref.rpartition("/")[2]
+        return f"[{name}](#shape-{name.lower()})"
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_type(option) for option in options if option.get("type") != "null"))
+    if "enum" in schema or "const" in schema:
+        return " ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    limits = [text.format(_cell(str(schema[name]))) for name, text in LIMITS.items() if name in schema]
+    return ", ".join([schema.get("format") or schema.get("type") or "any JSON", *limits])
+
+
+def command_line() -> str:
+    """Return every command with its arguments and options, as typer describes it."""
+    typer = [str(Path(sys.executable).with_name("typer")), "ringi.cli", "utils", "docs", "--name", "ringi"]
+    told = subprocess.run(typer, stdout=subprocess.PIPE, text=True, check=True).stdout
+    # The page has a title of its own, and the list of commands cuts their descriptions short.
+    return (
+        told[told.index("\n## ") :]
+        .replace("**Usage**:\n\n", "")
+        .replace("* `--help`: Show this message and exit.\n", "")
+    )
+
+
+def form_fields() -> str:
+    """Return the fields of a form with what each takes besides its name."""
+    common = set.intersection(*(set(field.model_fields) for field in FIELDS))
+    rows = [(f"`{field.__name__}`", _first_line(field), ", ".join(_own(field, common))) for field in FIELDS]
+    return "\n".join(_table(("field", "", "takes besides"), rows))
+
+
+def _own(field: type[BaseModel], common: set[str]) -> list[str]:
+    return [f"`{info.alias or name}`" for name, info in field.model_fields.items() if name not in common]
+
+
+def error_classes() -> str:
+    """Return every error that Ringi raises on purpose, with the kind that it belongs to."""
+    own = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
+    rows = [(f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", _first_line(kind)) for kind in own]
+    return "\n".join(_table(("error", "is a", ""), rows))
+
+
+def problem_codes() -> str:
+    """Return the codes of problem documents with their statuses and meanings."""
+    known = [(code, status, _first_line(error)) for error, status, code in problems.KNOWN]
+    http = [(kind.code, kind.status, _first_line(kind)) for kind in refusals.RefusalError.__subclasses__()]
+    internal = [(problems.INTERNAL[1], problems.INTERNAL[0], "Something failed here; it was logged.")]
+    rows: dict[str, tuple[str, ...]] = {}
+    for code, status, meaning in (*known, *http, *internal):
+        # Two errors may share a code: the broader one, which comes first, explains it.
+        rows.setdefault(code, (f"`{code}`", str(status), meaning))
+    return "\n".join(_table(("code", "status", ""), sorted(rows.values(), key=lambda row: (row[1], row[0]))))
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "http": http_api,
+    "command line": command_line,
+    "fields": form_fields,
+    "errors": error_classes,
+    "problems": problem_codes,
+}
+"""What stands in a page for `<!-- generated: NAME -->`."""
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    listed = list(rows)
+    if not listed:
+        return
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in listed:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+
+
+def _first_line(kind: type[object]) -> str:
+    return _one_line((kind.__doc__ or "").partition("\n")[0])
+
+
+def _one_line(text: str) -> str:
+    return _cell(" ".join(text.split()))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;")
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

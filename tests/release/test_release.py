@@ -1,0 +1,129 @@
+"""What is published works where there is neither a checkout nor Node."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UV = str(Path(sys.executable).with_name("uv"))
+START_SECONDS = 60
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Archives(NamedTuple):
+    """Both archives; the wheel was built from the other one."""
+
+    source: Path
+    wheel: Path
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | variables, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Archives:
+    folder, nowhere = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("nowhere")
+    build = (UV, "build", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder)
+    run(*build, "--sdist", ROOT, cwd=nowhere)
+    (source,) = folder.glob("*.tar.gz")
+    # npm can fetch nothing: the source archive brings the page with it.
+    run(*build, "--wheel", source, cwd=nowhere, npm_config_registry="http://127.0.0.1:9", npm_config_cache=str(nowhere))
+    (wheel,) = folder.glob("*.whl")
+    return Archives(source, wheel)
+
+
+@pytest.fixture(scope="module")
+def names(archives: Archives) -> list[str]:
+    with zipfile.ZipFile(archives.wheel) as wheel:
+        return wheel.namelist()
+
+
+def test_both_archives_bear_the_version_that_stands_in_one_place(archives: Archives) -> None:
+    assert archives.source.name == f"ringi-{VERSION}.tar.gz"
+    assert archives.wheel.name == f"ringi-{VERSION}-py3-none-any.whl"
+    assert re.search(rf"^## {re.escape(VERSION)}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+
+
+def test_the_wheel_holds_the_page_the_types_and_the_licence(names: list[str]) -> None:
+    wanted = {"ringi/server/static/index.html", "ringi/py.typed", f"ringi-{VERSION}.dist-info/licenses/LICENSE"}
+
+    assert wanted <= set(names)
+    assert any(re.fullmatch(r"ringi/server/static/assets/.+\.js", name) for name in names)
+
+
+def test_the_wheel_holds_nothing_that_only_developers_need(names: list[str]) -> None:
+    assert {name.split("/")[0] for name in names} == {"ringi", f"ringi-{VERSION}.dist-info"}
+    assert [name for name in names if name.endswith((".map", ".pyc", ".stamp")) or "test_" in name] == []
+
+
+def test_the_source_archive_holds_what_the_wheel_is_built_from(archives: Archives) -> None:
+    with tarfile.open(archives.source) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+
+    assert {"hatch_build.py", "ui/package-lock.json", "ui/index.html", "CHANGELOG.md", "LICENSE"} <= names
+    assert [name for name in names if name.startswith(("tests/", "ui/node_modules")) or name.endswith(".map")] == []
+
+
+def test_the_metadata_names_no_place_and_says_what_it_is(archives: Archives) -> None:
+    with zipfile.ZipFile(archives.wheel) as wheel:
+        told = wheel.read(f"ringi-{VERSION}.dist-info/METADATA").decode()
+
+    assert f"\nVersion: {VERSION}\n" in told
+    assert "\nLicense-Expression: Apache-2.0\n" in told
+    assert "\nRequires-Python: >=3.11\n" in told
+    assert "\nProvides-Extra: langgraph\n" in told
+    assert re.findall(r"^Requires-Dist: .*(?:@|://).*$", told, re.M) == []
+
+
+@pytest.mark.parametrize("extra", ["", "[langgraph]"])
+def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra: str, tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    run(UV, "venv", "--quiet", "--python", sys.executable, environment, cwd=tmp_path)
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    install = (UV, "pip", "install", "--quiet", "--python", programs / "python", "-c", ROOT / "requirements.lock")
+    run(*install, f"{archives.wheel}{extra}", cwd=tmp_path)
+
+    assert run(programs / "ringi", "--version", cwd=tmp_path).strip() == f"ringi {VERSION}"
+    with demo(programs / "ringi", tmp_path) as url, httpx.Client(base_url=url, timeout=30) as client:
+        assert client.get("/healthz").json() == {"status": "ok"}
+        page = client.get("/").raise_for_status().text
+        assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
+        assert [path for path in assets if path.endswith(".js")]
+        assert [client.get(path).status_code for path in assets] == [200] * len(assets)
+
+
+@contextmanager
+def demo(ringi: Path, folder: Path) -> Iterator[str]:
+    """Run the demo in a folder with nothing on the PATH, and yield its address."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "PYTHON", "VIRTUAL"))}
+    command = [str(ringi), "demo", "--port", "0", "--json"]
+    with subprocess.Popen(command, cwd=folder, env=kept | {"PATH": ""}, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert select.select([process.stdout], [], [], START_SECONDS)[0], "the demo said nothing"
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0
