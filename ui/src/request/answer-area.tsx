@@ -1,72 +1,56 @@
-import { Input } from "antd";
+import { Card } from "antd";
 import { useId } from "react";
-import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
-import { answersJson, messageAt, type Draft } from "./draft";
+import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
-import type { DecisionState } from "./use-decision";
+import type { Desk } from "./use-desk";
 import { fieldsOf } from "./values";
+import { WordsBox } from "./words-box";
 
-interface AnswerAreaProps {
-  request: Request;
-  draft: Draft;
-  change: (change: Partial<Draft>) => void;
-  decision: DecisionState;
-  disabled: boolean;
-}
-
-function JsonAnswer({ draft, change, decision, disabled }: AnswerAreaProps) {
+function JsonAnswer({ desk }: { desk: Desk }) {
+  const { draft, change, decision, frozen } = desk;
   const strings = useStrings();
   const id = useId();
   const error = messageAt(decision.problems, "data");
   return (
     <div data-testid="field-data" data-invalid={Boolean(error)}>
       <label htmlFor={id}>{strings.answerJson}</label>
-      <JsonInput id={id} value={draft.json} disabled={disabled} onChange={(json) => change({ json })} />
-      {error && <div role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
-    </div>
-  );
-}
-
-function MessageBox({ draft, change, decision, disabled }: AnswerAreaProps) {
-  const strings = useStrings();
-  const id = useId();
-  const error = messageAt(decision.problems, "message");
-  return (
-    <div data-testid="field-message" data-invalid={Boolean(error)}>
-      <label htmlFor={id}>{strings.yourAnswer}</label>
-      <Input.TextArea
-        id={id} value={draft.message} disabled={disabled} autoSize={{ minRows: 3, maxRows: 12 }}
-        status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={`${id}-error`}
-        onChange={(event) => {
-          change({ message: event.target.value });
-          decision.mended("message");
+      <JsonInput
+        id={id} value={draft.json} broken={draft.broken.data} disabled={frozen}
+        aria={error ? { "aria-describedby": `${id}-error` } : {}}
+        onChange={(json) => {
+          change({ json, broken: {} });
+          decision.mended("data");
         }}
+        onBreak={(data) => change({ broken: { data } })}
       />
-      <div id={`${id}-error`} role="alert" className="error-text">{error && <span data-testid="field-error">{visible(error)}</span>}</div>
+      {error && <div id={`${id}-error`} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
     </div>
   );
 }
 
-/** Everything a person fills in: the form, JSON where there is only a schema, words where words are asked for. */
-export function AnswerArea(props: AnswerAreaProps) {
-  const { request, draft, change, decision, disabled } = props;
+/** Everything a person fills in: the form, JSON where there is only a schema, words where words are the answer. */
+export function AnswerArea({ desk }: { desk: Desk }) {
+  const { request, draft, change, decision, frozen } = desk;
+  const strings = useStrings();
+  if (!hasAnswer(request)) return null;
   return (
-    <>
+    <Card size="small" className="answer">
       <FormFields
         fields={fieldsOf(request)}
         values={draft.values}
         problems={decision.problems}
-        disabled={disabled}
+        disabled={frozen}
+        diff
         onChange={(values, changed) => {
           change({ values });
           decision.mended(changed);
         }}
       />
-      {answersJson(request) && <JsonAnswer {...props} />}
-      {request.allowed.includes("respond") && <MessageBox {...props} />}
-    </>
+      {answersJson(request) && <JsonAnswer desk={desk} />}
+      {wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}
+    </Card>
   );
 }

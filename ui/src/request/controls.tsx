@@ -11,6 +11,10 @@ export interface ControlProps {
   onChange: (value: Json | undefined) => void;
   disabled: boolean;
   aria: AriaAttributes;
+  /** A text begins with one line and grows. */
+  compact?: boolean;
+  /** Enter in a one-line control; in a text it is a new line, in a list it chooses. */
+  onEnter?: () => void;
 }
 
 const DateControl = lazy(() => import("./date-control"));
@@ -21,14 +25,20 @@ const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Op
 const optionsOf = (field: FormField) =>
   (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
 
-function TextControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+/** What names and describes a group; the states of a single input mean nothing on it. */
+const ofGroup = (id: string, aria: AriaAttributes) =>
+  ({ "aria-labelledby": `${id}-label`, "aria-describedby": aria["aria-describedby"] });
+
+function TextControl({ field, id, value, onChange, disabled, aria, compact = false }: ControlProps) {
   // The count warns; a hard limit would cut a pasted text short without a word.
   const count = field.max_length ? { show: true, max: field.max_length } : {};
   const common = {
-    ...aria, id, disabled, count, value: textOf(value), placeholder: visible(field.placeholder ?? ""), autoComplete: "off",
+    // Read-only, so that what was typed can still be selected and copied.
+    ...aria, id, readOnly: disabled, variant: disabled ? "filled" as const : "outlined" as const,
+    count, value: textOf(value), placeholder: visible(field.placeholder ?? ""), autoComplete: "off",
   };
   return field.type === "textarea"
-    ? <Input.TextArea {...common} autoSize={{ minRows: 3, maxRows: 12 }} onChange={(e) => onChange(e.target.value)} />
+    ? <Input.TextArea {...common} autoSize={{ minRows: compact ? 1 : 3, maxRows: 12 }} onChange={(e) => onChange(e.target.value)} />
     : <Input {...common} onChange={(e) => onChange(e.target.value)} />;
 }
 
@@ -47,55 +57,58 @@ function SelectControl({ field, id, value, onChange, disabled, aria }: ControlPr
 }
 
 function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const common = { options: optionsOf(field), disabled };
-  const radio = field.type === "radio";
-  return (
-    <div id={id} role={radio ? "radiogroup" : "group"} aria-labelledby={`${id}-label`} aria-describedby={aria["aria-describedby"]}>
-      {radio
-        ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
-        : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />}
-    </div>
-  );
+  const common = { ...ofGroup(id, aria), id, options: optionsOf(field), disabled, className: "choices" };
+  return field.type === "radio"
+    ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
+    : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
 }
 
-function NumberControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: ControlProps) {
   // No min and max here: antd would replace a number out of range by another one that nobody typed.
   return (
     <InputNumber<number>
-      {...aria} id={id} disabled={disabled} className="wide" value={numberOf(value)} step={field.step ?? 1}
+      {...aria} id={id} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="wide" value={numberOf(value)}
+      step={field.step ?? 1} status={aria["aria-invalid"] ? "error" : ""}
       placeholder={visible(field.placeholder ?? "")} onChange={(number) => onChange(number ?? undefined)}
+      {...(onEnter && { onPressEnter: onEnter })}
     />
   );
 }
 
-function SliderControl({ field, id, value, onChange, disabled }: ControlProps) {
+function SliderControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const strings = useStrings();
   const [min, max] = [Number(field.min ?? 0), Number(field.max ?? 100)];
+  const isSet = numberOf(value) !== null;
   return (
-    <div className="slider">
+    <fieldset className="slider" {...ofGroup(id, aria)}>
       <Slider
         id={id} disabled={disabled} min={min} max={max} step={field.step ?? 1} value={numberOf(value) ?? min}
-        onChange={(number) => onChange(number)} ariaLabelledByForHandle={`${id}-label`}
+        onChange={(number) => onChange(number)}
+        // The handle of a slider that nobody set stands at the least value: choosing that one is no change of place.
+        onChangeComplete={(number) => !isSet && onChange(number)}
+        ariaLabelledByForHandle={`${id}-label`} ariaRequired={Boolean(field.required)}
+        ariaValueTextFormatterForHandle={(number) => (isSet ? String(number) : strings.notSet)}
       />
       <output htmlFor={id}>{numberOf(value) ?? strings.notSet}</output>
-    </div>
+    </fieldset>
   );
 }
 
-function BooleanControl(props: ControlProps) {
-  const { field, id, value, onChange, disabled, aria } = props;
+function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const strings = useStrings();
   if (typeof field.default === "boolean") {
-    return <Switch {...aria} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />;
+    const { "aria-describedby": described } = aria;
+    return <Switch aria-describedby={described} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />;
   }
   // A switch that nobody touched looks like a "no": without a default the two answers are drawn apart.
   return (
-    <div id={id} role="radiogroup" aria-labelledby={`${id}-label`} aria-describedby={aria["aria-describedby"]}>
-      <Radio.Group name={id} disabled={disabled} value={value ?? null} onChange={(e) => onChange(e.target.value as boolean)}>
-        <Radio value={true}>{strings.yes}</Radio>
-        <Radio value={false}>{strings.no}</Radio>
-      </Radio.Group>
-    </div>
+    <Radio.Group
+      {...ofGroup(id, aria)} id={id} name={id} disabled={disabled} value={value ?? null} className="choices"
+      onChange={(e) => onChange(e.target.value as boolean)}
+    >
+      <Radio value={true}>{strings.yes}</Radio>
+      <Radio value={false}>{strings.no}</Radio>
+    </Radio.Group>
   );
 }
 

@@ -1,17 +1,28 @@
 import { Button } from "antd";
+import type { ReactNode } from "react";
 import type { ActionLook, Decision, Request } from "../api/types";
-import { useStrings } from "../strings";
+import { useStrings, type Strings } from "../strings";
 import { visible } from "../widgets/visible";
+import { asksBack, isChanged } from "./draft";
+import type { Desk } from "./use-desk";
+import { editableOf } from "./values";
+
+export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
+
+/** What a button says, and the key that does the same. */
+export function Labelled({ label, keyName }: { label: string; keyName: string }) {
+  return <span>{label}<kbd className="key" aria-hidden>{keyName}</kbd></span>;
+}
 
 interface DecideButtonProps {
-  request: Request;
+  desk: Desk;
   decision: Decision;
   testId: string;
-  label?: string;
+  label: string;
+  keyName: string;
   solid?: boolean;
-  disabled: boolean;
+  disabled?: boolean;
   title?: string | undefined;
-  sending: Decision | null;
   onClick: () => void;
 }
 
@@ -23,60 +34,56 @@ function look(decision: Decision, style: ActionLook["style"], solid: boolean) {
 
 /** One decision's button, with the label and style that the request gives it. */
 export function DecideButton(props: DecideButtonProps) {
-  const { request, decision, testId, label, solid, disabled, title, sending, onClick } = props;
+  const { desk, decision, testId, label, keyName, solid = false, disabled = false, title, onClick } = props;
   const strings = useStrings();
-  const given = request.actions?.[decision];
+  const { sending } = desk.decision;
   const mine = sending === decision;
-  const text = label ?? (given?.label ? visible(given.label) : strings.decisions[decision]);
+  const style = desk.request.actions?.[decision]?.style ?? (decision === "respond" && asksBack(desk.request) && !solid ? "default" : null);
   return (
     <Button
-      {...look(decision, given?.style, solid ?? false)}
+      {...look(decision, style, solid)}
       data-testid={testId}
-      title={title}
+      title={desk.hindrance ?? title}
+      aria-keyshortcuts={keyName}
       loading={mine}
-      disabled={disabled || (sending !== null && !mine)}
+      disabled={disabled || desk.dead || desk.hindrance !== null || (sending !== null && !mine)}
       // The next request may open under the pointer: the second half of a double-click must not decide it.
       onClick={(event) => event.detail < 2 && onClick()}
     >
-      {mine ? strings.sending : text}
+      {mine ? strings.sending : <Labelled label={label} keyName={keyName} />}
     </Button>
   );
 }
 
-interface DecideBarProps {
-  request: Request;
-  dead: boolean;
-  changed: boolean;
-  opensEditor: boolean;
-  sending: Decision | null;
-  onDecide: (decision: Decision) => void;
-  onEdit: () => void;
-  onReject: () => void;
+/** What a decision is called here: by the request, else by us. */
+export function labelOf(request: Request, decision: Decision, strings: Strings): string {
+  const given = request.actions?.[decision]?.label;
+  if (given) return visible(given);
+  if (decision !== "respond" || !asksBack(request)) return strings.decisions[decision];
+  return request.kind === "finish" ? strings.inWords : strings.askBack;
 }
 
-export function DecideBar({ request, dead, changed, opensEditor, sending, onDecide, onEdit, onReject }: DecideBarProps) {
+/** The decisions side by side, and beside them what is no decision. */
+export function DecideBar({ desk, children }: { desk: Desk; children: ReactNode }) {
   const strings = useStrings();
-  const waitsForChange = !opensEditor && !changed;
-  const clicks: Record<Decision, () => void> = {
-    approve: () => onDecide("approve"),
-    respond: () => onDecide("respond"),
-    edit: opensEditor ? onEdit : () => onDecide("edit"),
-    reject: onReject,
-  };
+  const { request } = desk;
+  const waitsForChange = !editableOf(request) && !isChanged(request, desk.draft);
   return (
     <div className="bar">
       {request.allowed.map((decision) => (
         <DecideButton
           key={decision}
-          request={request}
+          desk={desk}
           decision={decision}
           testId={`decide-${decision}`}
-          disabled={dead || (decision === "edit" && waitsForChange)}
+          label={labelOf(request, decision, strings)}
+          keyName={decideKeys[decision]}
+          disabled={decision === "edit" && waitsForChange}
           title={decision === "edit" && waitsForChange ? strings.editNeedsChange : undefined}
-          sending={sending}
-          onClick={clicks[decision]}
+          onClick={() => desk.start(decision)}
         />
       ))}
+      {children}
     </div>
   );
 }

@@ -89,7 +89,7 @@ test("nothing counts as decided before the server agreed, and two clicks send on
 test("the second half of a double-click, which may meet the next request, decides nothing", async () => {
   const { sent } = open(refund);
   fireEvent.click(await button("decide-approve"), { detail: 2 });
-  expect((await button("decide-approve")).textContent).toBe("Approve");
+  expect(screen.getByRole("button", { name: "Approve" })).toBeTruthy();
   expect(sent).toEqual([]);
 });
 
@@ -165,5 +165,5 @@ test("a bare schema is answered with JSON", async () => {
 
 test("buttons carry the labels of the request", async () => {
   open(aRequest({ actions: { approve: { label: "Pay\u202E it", style: "primary" } } }));
-  expect((await button("decide-approve")).textContent).toBe("Pay\\u{202e} it");
+  expect(await screen.findByRole("button", { name: "Pay\\u{202e} it" })).toBe(await button("decide-approve"));
 });

@@ -1,46 +1,59 @@
-import { useState } from "react";
-import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
 import type { FieldProblem } from "../api/call";
+import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
 import type { Strings } from "../strings";
 import { answerOf, editableOf, fieldsOf, initialValues, missing, same, type Values } from "./values";
 
-/** Everything a person has typed about one request; plain JSON. `undefined` in `edited` is a value that cannot be sent. */
+/** Which step is open: the decision itself, or the last one before it is sent. */
+export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "naming" | "passing";
+
+/** Everything a person has typed about one request; plain JSON, so that it can be kept. */
 export interface Draft {
-  mode: "deciding" | "editing" | "rejecting";
+  mode: Mode;
   values: Values;
-  json: Json | undefined;
+  /** Arguments or task in edit; what is missing here cannot be sent. */
+  edited: Values;
+  json: Json;
+  /** Texts that are no JSON (yet), by the key of their editor. */
+  broken: { readonly [key: string]: string };
   message: string;
   reason: string;
-  edited: Values;
 }
 
 export function freshDraft(request: Request): Draft {
   return {
     mode: "deciding",
     values: initialValues(fieldsOf(request)),
+    edited: editableOf(request) ?? {},
     json: {},
+    broken: {},
     message: "",
     reason: "",
-    edited: editableOf(request) ?? {},
   };
 }
 
-export function useDraft(request: Request): [Draft, (change: Partial<Draft>) => void] {
-  const [draft, setDraft] = useState(() => freshDraft(request));
-  return [draft, (change) => setDraft((old) => ({ ...old, ...change }))];
-}
-
 export const answersJson = (request: Request) => Boolean(request.schema && !request.form);
+
+/** Whether words to the agent are a way beside approving, and not the answer itself. */
+export const asksBack = (request: Request) => request.allowed.includes("respond") && request.allowed.includes("approve");
+
+/** Whether the words stand among the fields: they are the answer. */
+export const wantsWords = (request: Request) => request.allowed.includes("respond") && !asksBack(request);
+
+/** Whether there is anything to fill in. */
+export const hasAnswer = (request: Request) => fieldsOf(request).length > 0 || answersJson(request) || wantsWords(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
   if (request.form) return answerOf(fieldsOf(request), draft.values);
   return answersJson(request) ? draft.json : undefined;
 }
 
+export function isEdited(request: Request, draft: Draft): boolean {
+  return !same(editableOf(request) ?? {}, draft.edited) || Object.keys(draft.broken).some((key) => key !== "data");
+}
+
 /** Whether "edit" has something to say: a changed argument, or a changed answer of a plain form. */
 export function isChanged(request: Request, draft: Draft): boolean {
-  const editable = editableOf(request);
-  if (editable) return !same(editable, draft.edited);
+  if (editableOf(request)) return isEdited(request, draft);
   const fields = fieldsOf(request);
   if (answersJson(request)) return !same(draft.json, {});
   return !same(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
@@ -48,6 +61,8 @@ export function isChanged(request: Request, draft: Draft): boolean {
 
 export function answerFor(request: Request, draft: Draft, decision: Decision): Answer {
   if (decision === "reject") return { decision, ...(draft.reason.trim() && { message: draft.reason }) };
+  // Words that ask back leave the form unanswered: half of it would be refused.
+  if (decision === "respond" && asksBack(request)) return { decision, message: draft.message };
   const answer: Answer = { decision };
   const data = dataOf(request, draft);
   if (data !== undefined) answer.data = data;
@@ -63,16 +78,18 @@ export const editKey = (request: Request, name: string) => (request.action ? `ar
 /** What a person must mend before sending is worth a try; all other rules are the server's. */
 export function localProblems(request: Request, draft: Draft, decision: Decision, strings: Strings): FieldProblem[] {
   if (decision === "reject") return [];
-  const fields = missing(fieldsOf(request), draft.values);
-  if (decision === "respond" && !draft.message.trim() && !request.form) fields.push("message");
-  const problems = fields.map((field) => ({ field, message: strings.requiredField }));
-  if (answersJson(request) && draft.json === undefined) problems.push({ field: "data", message: strings.notSendable });
-  return decision === "edit" ? [...problems, ...brokenEdits(request, draft, strings)] : problems;
+  const needsWords = decision === "respond" && !draft.message.trim() && (asksBack(request) || !request.form);
+  const words = needsWords ? [{ field: "message", message: strings.requiredField }] : [];
+  if (decision === "respond" && asksBack(request)) return words;
+  const fields = missing(fieldsOf(request), draft.values).map((field) => ({ field, message: strings.requiredField }));
+  const json = "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
+  const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
+  return [...fields, ...words, ...json, ...edits];
 }
 
 function brokenEdits(request: Request, draft: Draft, strings: Strings): FieldProblem[] {
   return Object.keys(editableOf(request) ?? {})
-    .filter((name) => draft.edited[name] === undefined)
+    .filter((name) => draft.edited[name] === undefined || editKey(request, name) in draft.broken)
     .map((name) => ({ field: editKey(request, name), message: strings.notSendable }));
 }
 
@@ -86,6 +103,17 @@ export function keysOf(request: Request, draft: Draft): string[] {
   const keys = fieldsOf(request).map((field) => field.name);
   if (answersJson(request)) keys.push("data");
   if (draft.mode === "editing") keys.push(...Object.keys(draft.edited).map((name) => editKey(request, name)));
-  if (draft.mode === "rejecting" || request.allowed.includes("respond")) keys.push("message");
+  if (draft.mode === "rejecting" || draft.mode === "asking" || wantsWords(request)) keys.push("message");
   return keys;
+}
+
+/** What was typed about a request, for somebody who wants to copy it. */
+export function wordsOf(request: Request, draft: Draft): string {
+  const fresh = freshDraft(request);
+  const changed = ({ values, edited }: Draft) => Object.entries({ ...values, ...edited });
+  const before = Object.fromEntries(changed(fresh));
+  const lines = changed(draft).filter(([name, value]) => value !== undefined && !same(value, before[name]))
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const json = same(draft.json, fresh.json) ? "" : JSON.stringify(draft.json, null, 2);
+  return [draft.reason, draft.message, ...Object.values(draft.broken), json, ...lines].filter((text) => text.trim()).join("\n");
 }

@@ -1,38 +1,48 @@
-import { Card, Descriptions } from "antd";
+import { Card, Descriptions, Tag } from "antd";
 import type { FieldProblem } from "../api/call";
-import type { Json, JsonObject, Request } from "../api/types";
+import type { Json, Request } from "../api/types";
 import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
-import { visible, visibleJson } from "../widgets/visible";
-import { editKey, messageAt } from "./draft";
-import { editableOf, type Values } from "./values";
+import { visible } from "../widgets/visible";
+import { fieldOfArgument } from "./arg-field";
+import { editKey, messageAt, type Draft } from "./draft";
+import { Signature } from "./signature";
 import { ValueEditor } from "./value-editor";
+import { editableOf, same, type Values } from "./values";
 
 export interface Editing {
-  edited: Values;
-  onChange: (edited: Values, changed: string) => void;
+  draft: Draft;
+  onChange: (change: Partial<Draft>, changed: string) => void;
+  onEnter: () => void;
   problems: FieldProblem[];
   disabled: boolean;
 }
 
-const longest = 72;
-
-export function signature(name: string, args: JsonObject): string {
-  const whole = Object.entries(args).map(([key, value]) => `${visible(key)}=${visibleJson(value)}`).join(", ");
-  return `${visible(name)}(${whole.length > longest || whole.includes("\n") ? "…" : whole})`;
+function Editor({ request, name, before, editing }: { request: Request; name: string; before: Json; editing: Editing }) {
+  const { draft, onChange, onEnter, problems, disabled } = editing;
+  const key = editKey(request, name);
+  return (
+    <ValueEditor
+      name={name}
+      field={fieldOfArgument(request.action?.schema, name, before)}
+      before={before}
+      value={draft.edited[name]}
+      broken={draft.broken[key]}
+      onChange={(value, text) => {
+        const { [key]: _mended, ...broken } = draft.broken;
+        onChange({ edited: { ...draft.edited, [name]: value }, broken: text === undefined ? broken : { ...broken, [key]: text } }, key);
+      }}
+      onEnter={onEnter}
+      disabled={disabled}
+      error={messageAt(problems, key)}
+    />
+  );
 }
 
 function row(request: Request, name: string, before: Json, editing: Editing | undefined) {
-  const children = editing ? (
-    <ValueEditor
-      name={name}
-      before={before}
-      value={editing.edited[name]}
-      onChange={(value) => editing.onChange({ ...editing.edited, [name]: value }, editKey(request, name))}
-      disabled={editing.disabled}
-      error={messageAt(editing.problems, editKey(request, name))}
-    />
-  ) : <JsonValue value={before} testId={`fact-${name}`} />;
+  const children = editing
+    ? <Editor request={request} name={name} before={before} editing={editing} />
+    : <JsonValue value={before} testId={`fact-${name}`} />;
   return { key: name, label: <code>{visible(name)}</code>, children };
 }
 
@@ -41,15 +51,25 @@ interface FactsProps {
   editing?: Editing | undefined;
 }
 
+/** The arguments as they will be, or were, run. */
+function runningArgs(request: Request, editing: Editing | undefined): Values | undefined {
+  return editing?.draft.edited ?? request.response?.args ?? undefined;
+}
+
 /** What will happen, from the real call and from nothing that anybody wrote about it. */
 function ActionFacts({ request, editing }: FactsProps) {
   const strings = useStrings();
   if (!request.action) return null;
   const { name, args } = request.action;
+  const edited = runningArgs(request, editing);
   const rows = Object.entries(args).map(([key, value]) => row(request, key, value, editing));
+  const isEdited = edited !== undefined && !same(edited, args);
   return (
-    <Card size="small" title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked} data-testid="facts">
-      <code className="signature" data-testid="signature">{signature(name, args)}</code>
+    <Card
+      size="small" data-testid="facts" title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked}
+      extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
+    >
+      <Signature name={name} args={args} edited={edited} />
       {rows.length > 0
         ? <Descriptions bordered size="small" column={1} items={rows} className="facts" />
         : <p className="quiet">{strings.noArguments}</p>}

@@ -4,6 +4,7 @@ import type { FormField } from "../api/types";
 import { messageAt } from "./draft";
 import { Field } from "./field";
 import type { Values } from "./values";
+import "./request.css";
 
 interface FormFieldsProps {
   fields: FormField[];
@@ -11,9 +12,11 @@ interface FormFieldsProps {
   onChange: (values: Values, changed: string) => void;
   problems: FieldProblem[];
   disabled: boolean;
+  /** Show what became of prefilled values, each with its way back. */
+  diff?: boolean;
 }
 
-export function FormFields({ fields, values, onChange, problems, disabled }: FormFieldsProps) {
+export function FormFields({ fields, values, onChange, problems, disabled, diff = false }: FormFieldsProps) {
   return (
     <Form component={false} layout="vertical">
       {fields.map((field) => (
@@ -24,6 +27,7 @@ export function FormFields({ fields, values, onChange, problems, disabled }: For
           onChange={(value) => onChange({ ...values, [field.name]: value }, field.name)}
           error={messageAt(problems, field.name)}
           disabled={disabled}
+          diff={diff}
         />
       ))}
     </Form>

@@ -1,39 +1,47 @@
 import { Input } from "antd";
-import { useState } from "react";
+import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
 import { useStrings } from "../strings";
 
 interface JsonInputProps {
   id: string;
   value: Json | undefined;
-  onChange: (value: Json | undefined) => void;
+  /** The text that was typed and is no JSON (yet). */
+  broken: string | undefined;
+  onChange: (value: Json) => void;
+  onBreak: (text: string) => void;
   disabled: boolean;
+  aria?: AriaAttributes;
 }
 
-/** A JSON editor; it reports `undefined` while the text is no JSON. */
-export function JsonInput({ id, value, onChange, disabled }: JsonInputProps) {
-  const strings = useStrings();
-  const [text, setText] = useState(() => JSON.stringify(value, null, 2) ?? "");
-  const [error, setError] = useState<string | null>(null);
+function errorOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (failure) {
+    return failure instanceof Error ? failure.message : String(failure);
+  }
+}
 
+/** A JSON editor; it keeps what is typed as it is, valid or not. */
+export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
+  const strings = useStrings();
+  const [text, setText] = useState(() => broken ?? JSON.stringify(value ?? null, null, 2));
+  const error = errorOf(text);
   const change = (typed: string) => {
     setText(typed);
-    try {
-      onChange(JSON.parse(typed) as Json);
-      setError(null);
-    } catch (failure) {
-      onChange(undefined);
-      setError(strings.badJson(failure instanceof Error ? failure.message : String(failure)));
-    }
+    if (errorOf(typed) === null) onChange(JSON.parse(typed) as Json);
+    else onBreak(typed);
   };
   return (
     <>
       <Input.TextArea
-        id={id} value={text} disabled={disabled} className="mono" spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }}
-        status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={`${id}-json`}
+        {...aria} id={id} value={text} readOnly={disabled} className="mono" spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }}
+        status={error ? "error" : ""} aria-invalid={Boolean(error)}
+        aria-describedby={[aria?.["aria-describedby"], `${id}-json`].filter(Boolean).join(" ")}
         onChange={(event) => change(event.target.value)}
       />
-      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">{error}</div>
+      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">{error && strings.badJson(error)}</div>
     </>
   );
 }

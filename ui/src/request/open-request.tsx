@@ -1,104 +1,113 @@
-import { Alert } from "antd";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type RefObject } from "react";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
-import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
 import { AgentWords } from "./agent-words";
 import { AnswerArea } from "./answer-area";
-import { ConfirmEdit, ConfirmReject } from "./confirm";
 import { DecideBar } from "./decide-bar";
-import { isChanged, keysOf, messageAt, useDraft, type Draft } from "./draft";
-import { Facts } from "./facts";
-import { outcomeOf } from "./outcome";
-import { useDecision, type DecisionState } from "./use-decision";
-import { editableOf } from "./values";
+import { hasAnswer, type Draft, type Mode } from "./draft";
+import { Facts, type Editing } from "./facts";
+import { Hold } from "./hold";
+import { useHolding, type Holding } from "./holding";
+import { PassOn } from "./pass-on";
+import { Said } from "./said";
+import { AskStep, EditStep, NameStep, RejectStep } from "./steps";
+import { useDesk, type Desk } from "./use-desk";
+import { useRequestKeys } from "./use-request-keys";
 
-interface PartProps {
-  request: Request;
-  draft: Draft;
-  change: (change: Partial<Draft>) => void;
-  decision: DecisionState;
-  dead: boolean;
+type Area = RefObject<HTMLDivElement | null>;
+
+const operable = ":is(input, textarea, button, [tabindex='0']):not([disabled])";
+
+function focusOn(area: Area, selector: string): void {
+  const found = area.current?.querySelector<HTMLElement>(selector);
+  found?.focus();
+  if (found instanceof HTMLInputElement) found.select();
 }
 
-function Bar({ request, draft, change, decision, dead }: PartProps) {
-  const { decide, sending, problems } = decision;
-  const back = () => change({ mode: "deciding" });
-  const changed = isChanged(request, draft);
-  const common = { request, dead, sending, onBack: back };
-  if (draft.mode === "editing") return <ConfirmEdit {...common} changed={changed} onConfirm={() => decide("edit")} />;
-  if (draft.mode === "rejecting") {
-    return (
-      <ConfirmReject
-        {...common} reason={draft.reason} onReason={(reason) => change({ reason })}
-        error={messageAt(problems, "message")} onConfirm={() => decide("reject")}
-      />
-    );
+/** After a refusal the first field that is wrong gets the focus. */
+function useFocusOnRefusal(area: Area, refusals: number): void {
+  useEffect(() => {
+    if (refusals > 0) focusOn(area, `[data-invalid="true"] ${operable}`);
+  }, [area, refusals]);
+}
+
+const firstOf: Record<Mode, string> = {
+  deciding: "",
+  editing: `.value-editor ${operable}`,
+  rejecting: ".chips [role=checkbox]",
+  asking: ".decide textarea",
+  naming: ".decide input",
+  passing: ".decide input",
+};
+const openerOf: Partial<Record<Mode, string>> = {
+  editing: "decide-edit", rejecting: "decide-reject", asking: "decide-respond", naming: "decide-approve", passing: "pass-on",
+};
+
+/** A step takes the focus to its first thing, and gives it back to the button that opened it. */
+function useStepFocus(area: Area, mode: Mode): void {
+  const before = useRef(mode);
+  useEffect(() => {
+    if (before.current === mode) return;
+    focusOn(area, firstOf[mode] || `[data-testid="${openerOf[before.current] ?? ""}"]`);
+    before.current = mode;
+  }, [area, mode]);
+}
+
+function Step({ desk, holding, area, onGone }: { desk: Desk; holding: Holding; area: Area; onGone: (names: string) => void }) {
+  switch (desk.draft.mode) {
+    case "editing": return <EditStep desk={desk} />;
+    case "rejecting": return <RejectStep desk={desk} focusText={() => focusOn(area, ".decide textarea")} />;
+    case "asking": return <AskStep desk={desk} />;
+    case "naming": return <NameStep desk={desk} />;
+    case "passing": return <PassOn desk={desk} onGone={onGone} />;
+    case "deciding": return <DecideBar desk={desk}><Hold desk={desk} holding={holding} /></DecideBar>;
   }
-  return (
-    <DecideBar
-      {...common} changed={changed} opensEditor={editableOf(request) !== null} onDecide={decide}
-      onEdit={() => change({ mode: "editing" })} onReject={() => change({ mode: "rejecting" })}
-    />
-  );
 }
 
-/** What the server said that belongs to no single field. */
-function Said({ request, draft, decision }: PartProps) {
-  const strings = useStrings();
-  const { error, winner, problems } = decision;
-  const keys = keysOf(request, draft);
-  const loose = problems.filter((problem) => !keys.some((key) => messageAt([problem], key)));
-  const outcome = decision.sending ? null : outcomeOf(request, winner, strings);
-  if (outcome) return <Alert type="warning" showIcon title={outcome} description={strings.endedElsewhere} data-testid="ended" />;
-  if (error && "code" in error && error.code === "digest_mismatch") return <Problem error={error} title={strings.digestMismatch} />;
-  if (error) return <Problem error={error} />;
-  if (problems.length === 0) return null;
-  return (
-    <Alert
-      type="error" showIcon data-testid="problems" title={strings.fixFields}
-      description={loose.map(({ field, message }) => <div key={field + message}>{visible(field ? `${field}: ${message}` : message)}</div>)}
-    />
-  );
+function editingOf({ draft, change, decision, frozen, confirm }: Desk): Editing | undefined {
+  if (draft.mode !== "editing") return undefined;
+  const onChange = (changes: Partial<Draft>, changed: string) => {
+    change(changes);
+    decision.mended(changed);
+  };
+  return { draft, onChange, onEnter: confirm, problems: decision.problems, disabled: frozen };
 }
 
 interface OpenRequestProps {
   request: Request;
   onDecided: (completed: Request) => void;
-}
-
-/** After a refusal the first field that is wrong gets the focus. */
-function useFocusOnRefusal(refusals: number) {
-  const area = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (refusals === 0) return;
-    area.current?.querySelector<HTMLElement>('[data-invalid="true"] :is(input, textarea, button)')?.focus();
-  }, [refusals]);
-  return area;
+  onGone: (names: string) => void;
+  /** Whether the keys are meant for it. */
+  active: boolean;
+  /** Begin where something is to be filled in. */
+  beginsInFields: boolean;
 }
 
 /** A request that can be decided here, or could be until it ended elsewhere: then it stays, with what was typed. */
-export function OpenRequest({ request, onDecided }: OpenRequestProps) {
-  const [draft, change] = useDraft(request);
-  const decision = useDecision(request, draft, onDecided);
-  const dead = decision.sending === null && (request.status !== "pending" || decision.winner !== null);
-  const area = useFocusOnRefusal(decision.refusals);
-  const busy = dead || decision.sending !== null;
-  const part = { request, draft, change, decision, dead };
-  const edit = (edited: Draft["edited"], changed: string) => {
-    change({ edited });
-    decision.mended(changed);
-  };
-  const { edited, mode } = draft;
-  const editing = mode === "editing" ? { edited, onChange: edit, problems: decision.problems, disabled: busy } : undefined;
+export function OpenRequest({ request, onDecided, onGone, active, beginsInFields }: OpenRequestProps) {
+  const area = useRef<HTMLDivElement>(null);
+  const desk = useDesk(request, onDecided);
+  const holding = useHolding(request);
+  const { draft, decision } = desk;
+  useEffect(() => {
+    if (beginsInFields) area.current?.querySelector<HTMLElement>(`.answer ${operable}`)?.focus({ preventScroll: true });
+  }, [beginsInFields]);
+  useFocusOnRefusal(area, decision.refusals);
+  useStepFocus(area, draft.mode);
+  useRequestKeys(desk, holding, {
+    active,
+    focusFirst: hasAnswer(request) ? () => focusOn(area, `.answer ${operable}`) : null,
+    leaveText: () => area.current?.closest("article")?.querySelector("h2")?.focus(),
+  });
+
   return (
-    <div ref={area} className="open">
-      <Facts request={request} editing={editing} />
+    <div ref={area} className="open" data-mode={draft.mode} aria-busy={decision.sending !== null}>
+      <Facts request={request} editing={editingOf(desk)} />
       <AgentWords request={request} />
-      <AnswerArea {...part} disabled={busy} />
-      <div aria-live="polite"><Said {...part} /></div>
-      <Bar {...part} />
+      <AnswerArea desk={desk} />
+      <footer className="decide" data-testid="decide">
+        <Step desk={desk} holding={holding} area={area} onGone={onGone} />
+        <Said desk={desk} holding={holding} />
+      </footer>
     </div>
   );
 }

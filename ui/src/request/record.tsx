@@ -1,16 +1,13 @@
 import { Descriptions, Tag } from "antd";
-import type { Json, Request, Response } from "../api/types";
+import type { Request, Response } from "../api/types";
 import { useStrings, type Strings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { outcomeOf } from "./outcome";
-import { fieldsOf, same } from "./values";
+import { Change } from "./change";
+import { EndingLines, useEnding } from "./ending";
+import { fieldsOf, isObject, same } from "./values";
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
-
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function answers(request: Request, response: Response, strings: Strings) {
   if (response.data === undefined || response.data === null) return [];
@@ -24,9 +21,7 @@ function answers(request: Request, response: Response, strings: Strings) {
 function changes(request: Request, response: Response) {
   const before = request.action?.args ?? {};
   return Object.entries(response.args ?? {}).filter(([name, value]) => !same(before[name], value)).map(([name, value]) => ({
-    key: `args-${name}`,
-    label: <code>{visible(name)}</code>,
-    children: <><del><JsonValue value={before[name] ?? null} /></del> → <ins><JsonValue value={value} /></ins></>,
+    key: `args-${name}`, label: <code>{visible(name)}</code>, children: <Change before={before[name]} after={value} />,
   }));
 }
 
@@ -34,16 +29,15 @@ function changes(request: Request, response: Response) {
 export function Record({ request }: { request: Request }) {
   const strings = useStrings();
   const { response } = request;
+  const ending = useEnding(request, null);
   const message = response?.message
     ? [{ key: "message", label: strings.message, children: <AgentText text={response.message} /> }]
     : [];
   const rows = response ? [...answers(request, response, strings), ...changes(request, response), ...message] : [];
   return (
     <section className="record" data-testid="record" aria-label={strings.decision}>
-      <Tag color={response ? colours[response.decision] : "default"}>{outcomeOf(request, null, strings)}</Tag>
-      {request.status === "expired" && request.fallback !== undefined && request.fallback !== null && (
-        <p className="quiet">{strings.fallbackUsed}</p>
-      )}
+      <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
+      {ending && ending.lines.length > 0 && <div className="quiet lines"><EndingLines lines={ending.lines} /></div>}
       {rows.length > 0 && <Descriptions bordered size="small" column={1} items={rows} className="facts" />}
     </section>
   );

@@ -1,15 +1,24 @@
-import { Alert, Skeleton } from "antd";
-import { useState } from "react";
+import { Alert, Empty, Skeleton } from "antd";
+import { useEffect, useId, useRef, useState, type RefObject } from "react";
+import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
+import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { AgentWords } from "./agent-words";
-import { Facts, signature } from "./facts";
+import { hasAnswer } from "./draft";
+import { dropDraft } from "./draft-store";
+import { Facts } from "./facts";
 import { Heading } from "./heading";
+import { History } from "./history";
+import { Kept } from "./kept";
 import { OpenRequest } from "./open-request";
 import { Record } from "./record";
+import { signature } from "./signature";
+import { useOwner } from "./use-desk";
+import "./request.css";
 
 interface PlaceProps {
   onDecided?: (completed: Request) => void;
@@ -29,33 +38,99 @@ function FoldedFacts({ request }: { request: Request }) {
   );
 }
 
-function Panel({ request, onDecided, inThread = false, keepsFocus = false }: PlaceProps & { request: Request }) {
+function Closed({ request, inThread }: { request: Request; inThread: boolean }) {
+  return (
+    <>
+      {inThread ? <FoldedFacts request={request} /> : <Facts request={request} />}
+      {!inThread && <AgentWords request={request} />}
+      <Record request={request} />
+    </>
+  );
+}
+
+/** Nobody needs what they have sent. */
+function useDropSent(request: Request): void {
+  const { tenant, name } = useOwner();
+  const mine = request.response?.responder === name;
+  useEffect(() => {
+    if (mine) dropDraft({ tenant, name }, request);
+  }, [mine, tenant, name, request]);
+}
+
+function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
+  const [within, setWithin] = useState(false);
+  useEffect(() => {
+    const look = () => setWithin(area.current?.contains(document.activeElement) ?? false);
+    document.addEventListener("focusin", look);
+    return () => document.removeEventListener("focusin", look);
+  }, [area]);
+  return within;
+}
+
+/** Only to be filled in: the hands begin there. Where a call waits for consent they begin at what it does; on glass nowhere. */
+function isAnswerOnly(request: Request): boolean {
+  return hasAnswer(request) && !request.action && window.matchMedia("(pointer: fine)").matches;
+}
+
+interface PanelProps extends PlaceProps {
+  request: Request;
+  onGone: (names: string) => void;
+}
+
+function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = false }: PanelProps) {
   const strings = useStrings();
   // What ended before it was opened, or was decided right here, is a record; what ends elsewhere stays open but dead.
   const [open, setOpen] = useState(request.status === "pending");
+  const [beginsInFields] = useState(!inThread && !keepsFocus && open && isAnswerOnly(request));
+  const titleId = useId();
+  const area = useRef<HTMLElement>(null);
+  const focused = useFocusWithin(area);
+  useDropSent(request);
   const decided = (completed: Request) => {
     setOpen(false);
     onDecided?.(completed);
   };
   return (
-    <article className="detail" data-testid="request-detail" data-id={request.id} data-status={request.status}>
-      <Heading request={request} focus={!inThread && !keepsFocus} threadLink={!inThread} />
+    <article
+      className="detail" data-testid="request-detail" data-id={request.id} data-status={request.status}
+      ref={area} tabIndex={-1} aria-labelledby={titleId}
+    >
+      <Heading id={titleId} request={request} focus={!inThread && !keepsFocus && !beginsInFields} threadLink={!inThread} />
       {request.attention && <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />}
-      {open ? <OpenRequest request={request} onDecided={decided} /> : (
-        <>
-          {inThread ? <FoldedFacts request={request} /> : <Facts request={request} />}
-          {!inThread && <AgentWords request={request} />}
-          <Record request={request} />
-        </>
-      )}
+      {open
+        ? (
+          <OpenRequest
+            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused} beginsInFields={beginsInFields}
+          />
+        )
+        : <Closed request={request} inThread={inThread} />}
+      <Kept id={request.id} shown={open ? request : undefined} />
+      {!inThread && <History request={request} />}
+    </article>
+  );
+}
+
+/** A request that is not here for this person, or not any more; what they typed about it still is. */
+function Gone({ id, title, more }: { id: string; title: string; more?: string }) {
+  const strings = useStrings();
+  return (
+    <article className="detail" data-testid="gone">
+      <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={<><p>{title}</p>{more && <p>{more}</p>}</>}>
+        <Link to="/">{strings.toInbox}</Link>
+      </Empty>
+      <Kept id={id} />
     </article>
   );
 }
 
 /** One request by its id, in the inbox or in its thread. */
 export function RequestDetail({ id, ...place }: PlaceProps & { id: string }) {
+  const strings = useStrings();
   const { data, error, refetch } = useRequest(id);
-  if (data) return <Panel key={id} request={data} {...place} />;
+  const [passedTo, setPassedTo] = useState<string | null>(null);
+  if (passedTo !== null) return <Gone id={id} title={strings.passedOn(passedTo)} more={strings.passedOnAway} />;
+  if (data) return <Panel key={`${id} ${data.digest}`} request={data} onGone={setPassedTo} {...place} />;
+  if (isStatus(error, 404)) return <Gone id={id} title={strings.gone} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   return <Skeleton active paragraph={{ rows: 6 }} />;
 }

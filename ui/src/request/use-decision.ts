@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { isStatus, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
@@ -8,11 +8,12 @@ import { answerFor, localProblems, type Draft } from "./draft";
 export interface DecisionState {
   decide: (decision: Decision) => void;
   sending: Decision | null;
-  decided: boolean;
   problems: FieldProblem[];
   refusals: number;
   mended: (key: string) => void;
   error: Error | null;
+  /** Send the same once more, after it failed. */
+  retry: (() => void) | null;
   winner: Winner | null;
 }
 
@@ -21,36 +22,40 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
   const strings = useStrings();
   const respond = useRespond(request);
   const [problems, setProblems] = useState<FieldProblem[]>([]);
-
   const [refusals, setRefusals] = useState(0);
   const refuse = (found: FieldProblem[]) => {
     setProblems(found);
     setRefusals((old) => old + 1);
   };
 
+  // A second key press comes before the page is drawn again: it must not send a second, different answer.
+  const underway = useRef(false);
   const decide = (decision: Decision) => {
-    // A second click must not send a second, different answer while the first is on its way.
-    if (respond.isPending) return;
+    if (underway.current) return;
     const local = localProblems(request, draft, decision, strings);
     if (local.length > 0) {
       respond.reset();
       return refuse(local);
     }
     setProblems([]);
+    underway.current = true;
     respond.mutate(answerFor(request, draft, decision), {
+      onSettled: () => {
+        underway.current = false;
+      },
       onSuccess: onDecided,
       onError: (error) => isStatus(error, 422) && refuse(error.errors),
     });
   };
-  const { error } = respond;
+  const { error, variables } = respond;
   return {
     decide,
     sending: respond.isPending ? respond.variables.decision : null,
-    decided: respond.isSuccess,
     problems,
     refusals,
     mended: (key) => setProblems((old) => old.filter(({ field }) => field !== key && !field.startsWith(`${key}.`))),
     error: isStatus(error, 422) && error.errors.length > 0 ? null : error,
+    retry: variables ? () => decide(variables.decision) : null,
     winner: isStatus(error, 409) ? (error.winner ?? null) : null,
   };
 }

@@ -1,69 +1,63 @@
-import { Button, Input, InputNumber, Switch } from "antd";
 import { useId, useState } from "react";
-import type { Json } from "../api/types";
+import type { FormField, Json } from "../api/types";
 import { useStrings } from "../strings";
-import { HiddenIn, JsonValue } from "../widgets/agent-text";
+import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
+import { ChangeLine } from "./change";
+import { Control } from "./controls";
+import { hintOf } from "./field";
 import { JsonInput } from "./json-input";
 import { same } from "./values";
 
-interface EditorProps {
-  id: string;
+interface ValueEditorProps {
+  name: string;
+  /** The control that fits; null for free JSON. */
+  field: FormField | null;
   before: Json;
   value: Json | undefined;
-  onChange: (value: Json | undefined) => void;
+  broken: string | undefined;
+  onChange: (value: Json | undefined, broken?: string) => void;
+  onEnter: () => void;
+  error: string | undefined;
   disabled: boolean;
 }
 
-/** The type of the value before decides the editor, so that a number stays a number and a text a text. */
-function Editor({ id, before, value, onChange, disabled }: EditorProps) {
-  const common = { id, disabled };
-  if (typeof before === "string") {
-    return (
-      <Input.TextArea {...common} value={String(value ?? "")} autoSize={{ minRows: 1, maxRows: 12 }}
-        onChange={(event) => onChange(event.target.value)} />
-    );
-  }
-  if (typeof before === "number") {
-    return (
-      <InputNumber<number> {...common} className="wide" value={typeof value === "number" ? value : null}
-        status={value === undefined ? "error" : ""} onChange={(number) => onChange(number ?? undefined)} />
-    );
-  }
-  if (typeof before === "boolean") {
-    return <Switch {...common} checked={value === true} onChange={(on) => onChange(on)} />;
-  }
-  return <JsonInput {...common} value={value} onChange={onChange} />;
-}
-
-interface ValueEditorProps extends Omit<EditorProps, "id"> {
-  name: string;
-  error: string | undefined;
-}
-
 /** One value in edit: its editor, what it was and becomes, and the way back. */
-export function ValueEditor({ name, before, value, onChange, disabled, error }: ValueEditorProps) {
+export function ValueEditor(props: ValueEditorProps) {
+  const { name, field, before, value, broken, onChange, onEnter, error, disabled } = props;
   const strings = useStrings();
   const id = useId();
   const [resets, setResets] = useState(0);
+  const hint = field && hintOf(field, strings);
+  const aria = {
+    "aria-invalid": Boolean(error) || value === undefined,
+    "aria-describedby": [error && `${id}-error`, hint && `${id}-help`].filter(Boolean).join(" ") || undefined,
+  };
   const reset = () => {
     onChange(before);
     setResets(resets + 1);
   };
   return (
     <div className="value-editor" data-testid={`arg-${name}`} data-invalid={Boolean(error)}>
-      <label htmlFor={id} className="for-readers">{visible(name)}</label>
-      <Editor key={resets} id={id} before={before} value={value} onChange={onChange} disabled={disabled} />
+      <label htmlFor={id} id={`${id}-label`} className="for-readers">{visible(name)}</label>
+      {field
+        ? (
+          <Control
+            key={resets} field={field} id={id} value={value} onChange={onChange} disabled={disabled} aria={aria} compact onEnter={onEnter}
+          />
+        )
+        : (
+          <JsonInput
+            key={resets} id={id} value={value} broken={broken} onChange={onChange} disabled={disabled} aria={aria}
+            onBreak={(text) => onChange(value, text)}
+          />
+        )}
+      {hint && <div id={`${id}-help`} className="quiet">{hint}</div>}
       {typeof value === "string" && <HiddenIn text={value} />}
-      {!same(before, value) && (
-        <div className="change" data-testid={`change-${name}`}>
-          <del><JsonValue value={before} /></del>
-          <span aria-label={strings.becomes}>→</span>
-          <ins>{value === undefined ? "?" : <JsonValue value={value} />}</ins>
-          <Button type="link" size="small" onClick={reset} disabled={disabled}>{strings.reset}</Button>
-        </div>
+      {(broken !== undefined || !same(before, value)) && (
+        <ChangeLine name={name} before={before} after={broken === undefined ? value : undefined} onReset={reset} disabled={disabled} />
       )}
-      {error && <div role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
+      {error && <div id={`${id}-error`} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
     </div>
   );
 }

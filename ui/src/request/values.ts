@@ -6,6 +6,10 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -38,3 +42,7 @@ export function editableOf(request: Request): JsonObject | null {
   if (request.kind === "finish") return { task: request.context?.task ?? "" };
   return null;
 }
+
+/** Whether its answer lets something happen. */
+export const isGated = (request: Request) =>
+  Boolean(request.action) || ["approval", "finish", "learning"].includes(request.kind);

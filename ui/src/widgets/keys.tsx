@@ -5,8 +5,8 @@ export interface Shortcut {
   key: string;
   label: string;
   run: () => void;
-  /** Also while a text is typed. */
-  whileTyping?: boolean;
+  /** Also while a text is typed, or only then. */
+  whileTyping?: boolean | "only";
   /** Not again while the key is held down. */
   once?: boolean;
 }
@@ -47,7 +47,7 @@ function pressedNames(event: KeyboardEvent): string[] {
 
 function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
   return shortcutGroups().reverse().flatMap((group) => group.shortcuts)
-    .find((shortcut) => shortcut.key === name && (!typing || shortcut.whileTyping));
+    .find((shortcut) => shortcut.key === name && (typing ? shortcut.whileTyping : shortcut.whileTyping !== "only"));
 }
 
 /** A dialog has the keys for itself. */

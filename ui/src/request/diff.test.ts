@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { differences, textPieces } from "./diff";
+
+test("a nested change is named by its path, and nothing else is", () => {
+  const before = { lines: [{ sku: "A", n: 1 }, { sku: "B", n: 2 }], to: { "first name": "Ann" }, x: null };
+  const after = { lines: [{ sku: "A", n: 1 }, { sku: "B", n: 3 }], to: { "first name": "Bob" }, x: null };
+  expect(differences(before, after)).toEqual([
+    { path: "lines[1].n", before: 2, after: 3 },
+    { path: 'to["first name"]', before: "Ann", after: "Bob" },
+  ]);
+});
+
+test("an item put in front of a list is one change, not a change of each item", () => {
+  expect(differences(["b", "c"], ["a", "b", "c"])).toEqual([{ path: "[0]", before: undefined, after: "a" }]);
+  expect(differences(["a", "b", "c"], ["a", "c"])).toEqual([{ path: "[1]", before: "b", after: undefined }]);
+});
+
+test("a value that changes its type is one change", () => {
+  expect(differences({ a: [1] }, { a: { b: 1 } })).toEqual([{ path: "a", before: [1], after: { b: 1 } }]);
+});
+
+const kept = (text: string) => ({ kind: "kept", text });
+const gone = (text: string) => ({ kind: "gone", text });
+const fresh = (text: string) => ({ kind: "new", text });
+
+test("of two texts only the words that differ are marked", () => {
+  expect(textPieces("the parcel was late today, sorry", "the parcel was never sent today, very sorry"))
+    .toEqual([kept("the parcel was "), gone("late "), fresh("never sent "), kept("today, "), fresh("very "), kept("sorry")]);
+  expect(textPieces("海の俳句を書く", "山の俳句を書く")).toEqual([gone("海"), fresh("山"), kept("の俳句を書く")]);
+});
+
+test.each([["", "new"], ["old", ""], ["aa", "aaa"], ["👩‍👩‍👧 ok", "👩‍👩‍👦 ok"]])("%j and %j are both whole in what is shown", (before, after) => {
+  const of = (...kinds: string[]) => textPieces(before, after).filter(({ kind }) => kinds.includes(kind)).map(({ text }) => text).join("");
+  expect([of("kept", "gone"), of("kept", "new")]).toEqual([before, after]);
+});
+
+test("two very long texts are compared without holding up the page", () => {
+  const long = Array.from({ length: 3_000 }, (_, index) => `a${index}`).join(" ");
+  expect(textPieces(`start ${long} end`, `start ${long.toUpperCase()} end`).map(({ kind }) => kind)).toEqual(["kept", "gone", "new", "kept"]);
+});

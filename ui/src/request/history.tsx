@@ -1,0 +1,67 @@
+import { Skeleton, Timeline } from "antd";
+import { useState } from "react";
+import type { Request } from "../api/types";
+import { useStrings, type Strings } from "../strings";
+import { clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { reasonOf } from "./outcome";
+import { actorName, namesOf } from "./people";
+import { Refused } from "./refused";
+import { useHistory, type HistoryEvent } from "./use-history";
+import { When } from "./when";
+
+function whatOf({ type, changed }: HistoryEvent, strings: Strings): string {
+  const { happened, statuses } = strings;
+  switch (type.replace("request.", "")) {
+    case "created": return happened.created;
+    case "claimed": return happened.claimed(changed.claimed_until ? clock(changed.claimed_until, strings.language) : null);
+    case "released": return happened.released;
+    case "reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
+    case "completed": return changed.response ? strings.decided[changed.response.decision] : statuses.completed;
+    case "cancelled": return changed.reason ? strings.cancelledBecause(reasonOf(changed.reason, strings)) : statuses.cancelled;
+    case "expired": return strings.expiredNobody;
+    case "acknowledged": return happened.acknowledged;
+    case "attention": return happened.attention(visible(changed.attention ?? ""));
+    default: return visible(type);
+  }
+}
+
+const colours: Record<string, "green" | "red" | "blue"> = {
+  "request.completed": "green", "request.cancelled": "red", "request.expired": "red", "request.created": "blue",
+};
+
+function Digest({ label, value }: { label: string; value: string | null | undefined }) {
+  if (!value) return null;
+  return <div className="digest">{label}: <code>{visible(value)}</code></div>;
+}
+
+function Happened({ event }: { event: HistoryEvent }) {
+  const strings = useStrings();
+  const { digest, response } = event.changed;
+  return (
+    <div data-testid="history-event" data-type={event.type}>
+      <When at={event.at} /> · {actorName(event.actor, strings)} · {whatOf(event, strings)}
+      <Digest label={strings.shownDigest} value={digest} />
+      <Digest label={strings.authorisedDigest} value={response?.authorised_digest} />
+    </div>
+  );
+}
+
+function Events({ request }: { request: Request }) {
+  const { data, error, refetch } = useHistory(request, true);
+  if (error) return <Refused error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
+  return <Timeline items={data.map((event) => ({ key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} /> }))} />;
+}
+
+/** Who did what and when, and by which digests; folded until somebody wants to know. */
+export function History({ request }: { request: Request }) {
+  const strings = useStrings();
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="history" data-testid="history" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{strings.history}</summary>
+      {open && <Events request={request} />}
+    </details>
+  );
+}

@@ -1,0 +1,23 @@
+import { Button } from "antd";
+import { useStrings } from "../strings";
+import { clock } from "../widgets/time";
+import { Labelled } from "./decide-bar";
+import type { Holding } from "./holding";
+import type { Desk } from "./use-desk";
+
+/** What is no decision: keep the request for oneself, let it go, or pass it on. */
+export function Hold({ desk, holding }: { desk: Desk; holding: Holding }) {
+  const strings = useStrings();
+  const { holder, claim, release, isMoving } = holding;
+  if (desk.dead || desk.hindrance !== null) return null;
+  const common = { type: "text", disabled: desk.frozen, loading: isMoving } as const;
+  return (
+    <div className="hold">
+      {holder?.until && <span className="quiet" data-testid="held-by-you">{strings.heldByYou(clock(holder.until, strings.language))}</span>}
+      {holder
+        ? <Button {...common} onClick={release} data-testid="release" aria-keyshortcuts="u"><Labelled label={strings.release} keyName="u" /></Button>
+        : <Button {...common} onClick={claim} data-testid="claim" aria-keyshortcuts="c"><Labelled label={strings.claim} keyName="c" /></Button>}
+      <Button type="text" disabled={desk.frozen} onClick={() => desk.change({ mode: "passing" })} data-testid="pass-on">{strings.passOn}</Button>
+    </div>
+  );
+}

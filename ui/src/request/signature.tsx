@@ -1,0 +1,67 @@
+import type { ReactNode } from "react";
+import type { Json, JsonObject } from "../api/types";
+import { visible, visibleJson } from "../widgets/visible";
+import { same, type Values } from "./values";
+
+const longest = 72;
+const longestValue = 32;
+
+function brief(value: Json | undefined): string {
+  const text = value === undefined ? "?" : visibleJson(value);
+  return text.length <= longestValue && !text.includes("\n") ? text : "…";
+}
+
+interface Part {
+  name: string;
+  text: string;
+  change: ReactNode;
+}
+
+function partOf(name: string, args: JsonObject, edited: Values): Part {
+  const [before, after] = [brief(args[name]), brief(edited[name])];
+  if (same(args[name], edited[name])) return { name, text: `${visible(name)}=${before}`, change: null };
+  const text = `${visible(name)}=${before} → ${after}`;
+  return { name, text, change: <>{visible(name)}=<del>{before}</del> → <ins>{after}</ins></> };
+}
+
+/** The parts that fit into a line, what was changed before all others; in the order of the call. */
+function shownParts(parts: Part[]): Part[] {
+  let room = longest;
+  const shown = new Set<Part>();
+  for (const part of parts.toSorted((one, other) => Number(Boolean(other.change)) - Number(Boolean(one.change)))) {
+    room -= part.text.length;
+    if (room < 0 && !part.change) break;
+    shown.add(part);
+  }
+  return parts.filter((part) => shown.has(part));
+}
+
+function partsOf(args: JsonObject, edited: Values): [shown: Part[], isWhole: boolean] {
+  const parts = Object.keys({ ...args, ...edited }).map((name) => partOf(name, args, edited));
+  const shown = shownParts(parts);
+  return [shown, shown.length === parts.length];
+}
+
+export function signature(name: string, args: JsonObject): string {
+  const [shown, isWhole] = partsOf(args, args);
+  return `${visible(name)}(${[...shown.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
+}
+
+interface SignatureProps {
+  name: string;
+  args: JsonObject;
+  /** The arguments as they will be (or were) run, when a person changed them. */
+  edited?: Values | undefined;
+}
+
+/** The call in one line, with what a person changed in it; the rows below have what does not fit. */
+export function Signature({ name, args, edited = args }: SignatureProps) {
+  const [shown, isWhole] = partsOf(args, edited);
+  return (
+    <code className="signature" data-testid="signature">
+      {visible(name)}(
+      {shown.map((part, index) => <span key={part.name}>{index > 0 && ", "}{part.change ?? part.text}</span>)}
+      {!isWhole && (shown.length > 0 ? ", …" : "…")})
+    </code>
+  );
+}

@@ -1,0 +1,27 @@
+import { useStrings } from "../strings";
+import { clock, useNow } from "../widgets/time";
+
+function absolute(at: string, language: string): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(new Date(at));
+}
+
+/** A time as short as it is clear; the whole of it on hover. */
+export function When({ at }: { at: string }) {
+  const { language } = useStrings();
+  return <time dateTime={at} title={absolute(at, language)}>{clock(at, language)}</time>;
+}
+
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
+
+function ago(seconds: number, language: string): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const [unit, length] = units.find(([, least]) => seconds >= least) ?? ["second", seconds + 1];
+  return format.format(-Math.floor(seconds / length), unit);
+}
+
+/** How old something is; when exactly on hover. */
+export function Ago({ at }: { at: string }) {
+  const { language } = useStrings();
+  const seconds = Math.max(0, (useNow() - Date.parse(at)) / 1_000);
+  return <time dateTime={at} title={absolute(at, language)} data-testid="age">{ago(seconds, language)}</time>;
+}
