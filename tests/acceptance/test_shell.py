@@ -90,9 +90,9 @@ async def test_the_page_follows_the_system_until_a_theme_is_chosen(person: Page)
     text = "getComputedStyle(document.querySelector('.app')).color"
     light = await person.evaluate(text)
     await person.emulate_media(color_scheme="dark")
-    await person.wait_for_function(f"{text} !== '{light}'")
+    await person.wait_for_function(f"() => {text} !== '{light}'")
     await choose(person, "themes", "☀")
-    await person.wait_for_function(f"{text} === '{light}'")
+    await person.wait_for_function(f"() => {text} === '{light}'")
     assert await scheme(person) == "light"
 
 
@@ -163,7 +163,7 @@ async def test_one_of_many_tabs_in_the_background_stays_in_touch(aside: Page, ho
     await expect(other.get_by_test_id("open-menu")).to_be_visible(timeout=WAIT)
     await aside.evaluate("setAway(true)")
     await other.evaluate("setAway(true)")
-    await other.wait_for_function("navigator.locks.query().then(found => found.pending.length === 1)")
+    await other.wait_for_function("() => navigator.locks.query().then(found => found.pending.length === 1)")
     before = await count(aside)
     request = ask(house, "Who hears it?")
     await expect(aside).to_have_title(f"({before + 1}) Ringi", timeout=WAIT)
@@ -184,7 +184,7 @@ async def test_a_notice_tells_of_a_request_only_when_wanted_and_nobody_looks(asi
     await expect(aside.locator(f"[data-testid=request-row][data-id='{seen['id']}']")).to_be_visible(timeout=WAIT)
     await aside.evaluate("setAway(true)")
     hidden = ask(house, "Pay \u202etxt.exe?", description="the agent says more")
-    await aside.wait_for_function("window.notices.length === 1")
+    await aside.wait_for_function("() => window.notices.length === 1")
     told = await aside.evaluate("(({ title, body }) => ({ title, body }))(window.notices[0])")
     assert told == {"title": "New request", "body": "Pay \\u{202e}txt.exe?"}
     await aside.evaluate("window.notices[0].dispatchEvent(new Event('click'))")
@@ -199,9 +199,9 @@ async def test_a_notice_goes_when_its_request_has_ended(aside: Page, house: Demo
     await aside.keyboard.press("Escape")
     await aside.evaluate("setAway(true)")
     request = ask(house, "Still there?")
-    await aside.wait_for_function("window.notices.length === 1")
+    await aside.wait_for_function("() => window.notices.length === 1")
     answer(house, request)
-    await aside.wait_for_function("window.notices[0].closed")
+    await aside.wait_for_function("() => window.notices[0].closed")
 
 
 async def test_a_browser_that_refuses_notices_is_explained(aside: Page, house: DemoServer) -> None:

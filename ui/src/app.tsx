@@ -35,11 +35,15 @@ export function createClient(): QueryClient {
 
 // The default colours miss the contrast of 4.5:1 as text.
 const lightColours = {
-  colorPrimary: "#0958d9", colorLink: "#0958d9", colorError: "#cf1322",
-  colorWarning: "#ad6800", colorWarningBg: "#fffbe6", colorWarningBorder: "#ffe58f",
-  colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
+  colorPrimary: "#0958d9", colorLink: "#0958d9", colorInfo: "#0958d9", colorInfoBg: "#e6f4ff", colorInfoBorder: "#91caff",
+  colorError: "#cf1322", colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
+  colorWarning: "#945800", colorWarningBg: "#fffbe6", colorWarningBorder: "#ffe58f",
+  colorTextTertiary: "rgba(0, 0, 0, 0.6)", colorTextPlaceholder: "rgba(0, 0, 0, 0.56)",
 };
-const darkColours = { colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorError: "#ff7875" };
+const darkColours = {
+  colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorInfo: "#69b1ff", colorError: "#ff7875",
+  colorTextTertiary: "rgba(255, 255, 255, 0.6)", colorTextPlaceholder: "rgba(255, 255, 255, 0.56)",
+};
 
 function Look({ children }: { children: ReactNode }) {
   const dark = useDark();

@@ -6,6 +6,7 @@ import os
 
 from anyio import to_thread
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request as HttpRequest
 from starlette.responses import FileResponse
 from starlette.responses import Response as HttpResponse
@@ -31,7 +32,7 @@ class PageRoutes:
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
         pages = [Route(path, self.page, methods=["GET"]) for path in ADDRESSES]
-        assets = Mount("/assets", Assets(directory=self._static / "assets", check_dir=False))
+        assets = Mount("/assets", GZipMiddleware(Assets(directory=self._static / "assets", check_dir=False)))
         return [*pages, assets, *(Route(f"/{name}", self.beside, methods=["GET"]) for name in BESIDE)]
 
     async def page(self, http: HttpRequest) -> HttpResponse:

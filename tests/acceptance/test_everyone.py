@@ -1,0 +1,256 @@
+"""Everybody can use every page: in three languages, light and dark, on a phone, enlarged, calm, read aloud."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, Response, expect
+from tests.acceptance.conftest import WAIT
+from tests.acceptance.demo_server import DemoServer
+
+pytestmark = pytest.mark.timeout(180)
+HERE = Path(__file__).parent
+AXE = HERE.parents[1] / "ui/node_modules/axe-core/axe.min.js"
+DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
+"""`ENLARGED` is the desk at 200 %."""
+BUDGET = 250_000
+OPTIONS = [{"value": "late", "label": "It came late"}, {"value": "broken", "label": "It came broken"}]
+FORM_A = [
+    {"name": "text", "type": "text", "label": "What to call it", "help": "As on the invoice", "required": True},
+    {"name": "textarea", "type": "textarea", "label": "What happened", "placeholder": "In a few words"},
+    {"name": "select", "type": "select", "label": "Reason", "options": OPTIONS},
+    {"name": "multiselect", "type": "multiselect", "label": "All reasons", "options": OPTIONS, "default": ["late"]},
+    {"name": "radio", "type": "radio", "label": "The main reason", "options": OPTIONS},
+]
+FORM_B = [
+    {"name": "checkbox", "type": "checkbox", "label": "What else", "options": OPTIONS},
+    {"name": "number", "type": "number", "label": "Parcels", "min": 1, "max": 10},
+    {"name": "slider", "type": "slider", "label": "Patience", "min": 0, "max": 10, "default": 5},
+    {"name": "date", "type": "date", "label": "Since"},
+    {"name": "boolean", "type": "boolean", "label": "Tell the customer"},
+]
+REFUND: dict[str, Any] = {
+    "name": "refund",
+    "args": {"order": 1182, "amount": 4000, "note": "the parcel was late", "lines": [{"sku": "A-1", "count": 2}]},
+}
+ASKED: dict[str, dict[str, Any]] = {
+    "approval": {
+        "title": "Refund ¥4,000 to order 1182",
+        "action": REFUND,
+        "description": "The parcel was *late*.\n\nThe customer asked twice; see https://example.org/orders/1182.",
+        "context": {"customer": "c-77", "orders": 12},
+        "priority": "high",
+        "due_at": (datetime.now(UTC) + timedelta(hours=3)).isoformat(),
+    },
+    "form-a": {"title": "Tell us about the parcel", "form": {"fields": FORM_A}, "expires_in": 86_400},
+    "form-b": {"title": "And about its delivery", "form": {"fields": FORM_B}},
+    "question": {"title": "Which city shall I write about?", "description": "One word is enough."},
+    "finish": {
+        "title": "Finish “write a haiku”?",
+        "kind": "finish",
+        "context": {"task": "write a haiku about autumn", "summary": "Three lines are written."},
+    },
+    "decided": {"title": "Refund ¥10 to order 7", "action": REFUND},
+    "withdrawn": {"title": "Refund ¥20 to order 8", "action": REFUND},
+}
+VIEWS = {
+    "inbox": ("/", "[data-testid=request-row]"),
+    **{name: (f"/r/{name}", f"[data-testid=request-detail][data-id='{name}']") for name in ASKED},
+    "threads": ("/threads", "[data-testid=thread-row]"),
+    "thread-waiting": ("/t/waiting", "[data-testid=thread-status][data-status=interrupted]"),
+    "thread-done": ("/t/finished", "[data-testid=thread-status][data-status=done]"),
+    "help": ("/threads", "[data-testid=thread-row]"),
+    "menu": ("/threads", "[data-testid=thread-row]"),
+}
+OPENED = {"help": "?", "menu": "[data-testid=open-menu]"}
+
+
+def furnish(house: DemoServer) -> None:
+    """Fill the house with one request of each kind, and with threads."""
+    house.run("waiting", "refund", {"order": 5, "amount": 7})
+    house.run("finished", "refund", {"order": 6, "amount": 8})
+    with house.client("agent") as agent, house.client("admin") as admin:
+        for id, asked in ASKED.items():
+            agent.post("/v1/requests", json={"id": id, **asked}).raise_for_status()
+        decided = admin.get("/v1/requests/decided").json()
+        approve = {"decision": "edit", "args": REFUND["args"] | {"amount": 3500}, "digest": decided["digest"]}
+        admin.post("/v1/requests/decided/respond", json=approve).raise_for_status()
+        agent.post("/v1/requests/withdrawn/cancel", json={"reason": "the order was a test"}).raise_for_status()
+        (asked,) = house.until("finished", "interrupted")["pending"]
+        body = {"decision": "approve", "digest": asked["digest"]}
+        admin.post(f"/v1/requests/{asked['id']}/respond", json=body).raise_for_status()
+    house.until("finished", "done")
+    house.until("waiting", "interrupted")
+
+
+@pytest.fixture(scope="module")
+def furnished(house: DemoServer) -> DemoServer:
+    """The shared demo with something on every page."""
+    furnish(house)
+    return house
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def visitor(browser: Browser, furnished: DemoServer) -> AsyncIterator[Page]:
+    """One page that visits everything, without motion."""
+    context = await browser.new_context(locale="en-GB", reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto(furnished.link)
+    await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
+    await page.evaluate(AXE.read_text())
+    await page.evaluate((HERE / "measure.js").read_text())
+    yield page
+    await context.close()
+
+
+async def prefer(page: Page, **choices: str) -> None:
+    """Choose as a person does in another tab."""
+    await page.evaluate(
+        """choices => {
+          for (const [name, value] of Object.entries(choices)) localStorage.setItem(`ringi.${name}`, value);
+          window.dispatchEvent(new StorageEvent("storage"));
+        }""",
+        choices,
+    )
+    await page.wait_for_function("lang => document.documentElement.lang === lang", arg=choices["language"])
+
+
+async def visit(page: Page, name: str) -> None:
+    """Show one of the views."""
+    path, sign = VIEWS[name]
+    await page.evaluate("p => { history.pushState(null, '', p); dispatchEvent(new PopStateEvent('popstate')); }", path)
+    await page.wait_for_function(
+        "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin')",
+        arg=sign,
+        timeout=WAIT,
+    )
+    if name in OPENED:
+        opener = OPENED[name]
+        await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).click())
+        await page.wait_for_function("() => document.querySelector('[role=dialog]')")
+
+
+async def leave(page: Page, name: str) -> None:
+    """Close what `visit` opened."""
+    if name in OPENED:
+        await page.keyboard.press("Escape")
+        await page.wait_for_function(
+            "() => !document.querySelector('.ant-drawer-open, .ant-modal-wrap:not([style*=\"display: none\"])')"
+        )
+
+
+WRONG = """
+<style>div { width: 80px; white-space: nowrap; margin: 9px }</style>
+<div style="overflow: hidden">cut at the end of its box</div>
+<div style="height: 30px; overflow: hidden; white-space: normal">one line of four is seen and no other of them</div>
+<div>longer than the box that it has</div>
+<div style="overflow: hidden"><p><span>cut by a box further out</span></p></div>
+<input style="width: 60px" placeholder="a long placeholder">
+<p style="width: 3000px">wide</p>
+<p style="animation: turn 5s infinite">moving</p><style>@keyframes turn { to { color: red } }</style>
+<img src="data:,">
+"""
+RIGHT = """
+<style>div { width: 80px; white-space: nowrap; margin: 9px }</style>
+<div style="overflow: hidden; text-overflow: ellipsis" title="cut, but in the title">cut, but in the title</div>
+<div style="overflow: auto">longer than its box, which scrolls</div>
+<div style="white-space: normal">as long as it likes, in lines</div>
+"""
+
+
+async def test_the_measures_find_what_is_wrong_and_only_that(page: Page) -> None:
+    for script in (AXE, HERE / "measure.js"):
+        await page.evaluate(script.read_text())
+    await page.set_content(f"<main>{RIGHT}</main>")
+    assert await page.evaluate("measure.clipped()") + await page.evaluate("measure.sideways()") == []
+    await page.set_content(f"<main>{WRONG}</main>")
+    found = "\n".join(await page.evaluate("measure.clipped()"))
+    for words in (
+        "cut at the end",
+        "one line of four",
+        "longer than the box",
+        "cut by a box further",
+        "a long placeholder",
+    ):
+        assert words in found
+    assert len(await page.evaluate("measure.sideways()")) == len(await page.evaluate("measure.moving()")) == 1
+    assert any(line.startswith("image-alt") for line in await page.evaluate("measure.barriers()"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+async def test_everybody_can_read_and_reach_everything(
+    visitor: Page, language: str, theme: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    await prefer(visitor, language=language, theme=theme)
+    pictures = tmp_path_factory.mktemp(f"{language}-{theme}-")
+    found: list[str] = []
+    for width, height in (DESK, PHONE):
+        await visitor.set_viewport_size({"width": width, "height": height})
+        for name in VIEWS:
+            await visit(visitor, name)
+            await visitor.screenshot(path=pictures / f"{name}-{width}.jpg", type="jpeg", quality=60)
+            for what in ("clipped", "sideways", "moving", "barriers"):
+                found += [f"{name} {width}: {line}" for line in await visitor.evaluate(f"measure.{what}()")]
+            await leave(visitor, name)
+    assert not found, "\n".join([f"pictures in {pictures}", *found])
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+async def test_nothing_is_lost_at_twice_the_size(visitor: Page, language: str) -> None:
+    await prefer(visitor, language=language, theme="light")
+    await visitor.set_viewport_size({"width": ENLARGED[0], "height": ENLARGED[1]})
+    found = []
+    for name in VIEWS:
+        await visit(visitor, name)
+        for what in ("clipped", "sideways"):
+            found += [f"{name}: {line}" for line in await visitor.evaluate(f"measure.{what}()")]
+        await leave(visitor, name)
+    assert not found, "\n".join(found)
+
+
+async def test_nothing_moves_while_the_page_loads_for_who_asks_for_calm(visitor: Page, furnished: DemoServer) -> None:
+    page = await visitor.context.new_page()
+    await page.add_init_script((HERE / "measure.js").read_text())
+    await page.route("**/v1/requests*", lambda _: None)
+    await page.goto(furnished.url)
+    await expect(page.locator(".ant-skeleton").first).to_be_visible(timeout=WAIT)
+    assert await page.evaluate("measure.moving()") == []
+    await page.close()
+
+
+FIRST_ROW = """
+new MutationObserver((_, watch) => {
+  if (!document.querySelector("[data-testid=request-row]")) return;
+  window.shownAt = performance.now();
+  watch.disconnect();
+}).observe(document, { childList: true, subtree: true });
+"""
+LOADED = (
+    "performance.getEntriesByType('resource').filter(one => one.responseEnd <= window.shownAt).map(one => one.name)"
+)
+
+
+async def test_the_first_view_is_small_and_has_nothing_that_a_list_does_not_need(
+    browser: Browser, furnished: DemoServer
+) -> None:
+    context = await browser.new_context(locale="en-GB")
+    page = await context.new_page()
+    seen: dict[str, Response] = {}
+    page.on("response", lambda response: seen.update({response.url.partition("#")[0]: response}))
+    await page.add_init_script(FIRST_ROW)
+    await page.goto(furnished.link)
+    await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
+    loaded = [url for url in await page.evaluate(LOADED) if "/v1/" not in url]
+    first = {
+        url.rpartition("/")[2]: len(gzip.compress(await seen[url].body())) for url in [f"{furnished.url}/", *loaded]
+    }
+    await context.close()
+    assert sum(first.values()) <= BUDGET, first
+    assert not [name for name in first if any(word in name for word in ("thread", "chat", "form", "detail"))], first
