@@ -75,7 +75,7 @@ async def test_a_run_that_is_given_up_withdraws_its_questions(url: str) -> None:
         async with working(world):
             await world.run("agent", {})
         a, b = await world.pending()
-        async with working(World(world.backend, world.inbox, [])):
+        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
             thread = await world.answer(a, "approve")
             assert (thread.status, thread.attention) == ("error", "no agent 'agent' is deployed")
             await until(lambda: is_over(world, b), "the other question is withdrawn")

@@ -18,6 +18,7 @@ from ringi.record import Key, Query, Viewer
 from ringi.request import Request
 from ringi.thread import Run, Thread
 from ringi.threads import reconciler
+from ringi.threads.agent import Agent
 from ringi.threads.reconciler import Reconciler, resume_job, start_job
 
 REFUND = {"order": 1, "amount": 2}
@@ -112,7 +113,7 @@ async def test_jobs_that_come_twice_or_late_do_nothing(url: str) -> None:
 async def test_an_unknown_agent_calls_for_an_operator(url: str) -> None:
     async with opened(url) as world:
         await world.start("refund", REFUND)
-        async with working(World(world.backend, world.inbox, [])):
+        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
             thread = await world.rest()
         assert (thread.status, thread.attention) == ("error", "no agent 'refund' is deployed")
         assert thread.error
@@ -126,7 +127,7 @@ async def test_an_answer_for_an_agent_that_is_gone_is_kept_and_the_thread_marked
     async with opened(url) as world:
         async with working(world):
             await world.run("refund", REFUND)
-        async with working(World(world.backend, world.inbox, [])):
+        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
             request = await world.one()
             thread = await world.answer(request, "approve")
         assert thread.attention == "no agent 'refund' is deployed"
@@ -181,6 +182,17 @@ async def test_tenants_with_equal_questions_have_their_own_checkpoints(url: str)
             await world.answer(request, "respond", message="b's")
         assert set((await world.thread(tenant="b")).values["answers"].values()) == {"b's"}
         assert set((await world.thread(tenant="a")).values["answers"].values()) == {"a's"}
+
+
+async def test_a_process_without_agents_leaves_the_runs_to_those_that_have_them(url: str) -> None:
+    async with opened(url) as world:
+        ids = [f"t{n}" for n in range(10)]
+        async with working(world, *(World(world.backend, world.inbox, []) for _ in range(3))):
+            for id in ids:
+                assert (await world.run("two_questions", {}, id)).status == "interrupted"
+                for request in await world.pending(id):
+                    await world.respond(request, "respond", message="x")
+            assert {(await world.rest(id)).status for id in ids} == {"done"}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def without_langgraph(script: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["emitter", "ledger", "agent", "lease", "reconciler", "loose_ends", "hold", "runner"])
+@pytest.mark.parametrize(
+    "name", ["emitter", "ledger", "agent", "lease", "reconciler", "loose_ends", "hold", "runner", "operations"]
+)
 def test_all_but_the_running_of_graphs_can_be_imported_without_langgraph(name: str) -> None:
     without_langgraph(f"import ringi.threads.{name}")
 

@@ -23,9 +23,10 @@ PAGE = 200
 def start_job(thread: Thread) -> Job:
     """Return the job that takes up a thread's newest run, or goes on with it."""
     lane = f"{thread.tenant}/{thread.id}"
-    return Job(
-        key=f"run:{lane}:{thread.run_id}", kind="run", lane=lane, payload={"tenant": thread.tenant, "thread": thread.id}
-    )
+    # A retry under the key of the attempt that failed would be dropped while that one's job is still being finished.
+    attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
+    payload = {"tenant": thread.tenant, "thread": thread.id}
+    return Job(key=f"run:{lane}:{thread.run_id}{attempt}", kind="run", lane=lane, payload=payload)
 
 
 def resume_job(request: Request) -> Job:

@@ -75,10 +75,14 @@ class Runner:
     async def work(self, stop: asyncio.Event) -> None:
         """Run threads until `stop` is set; what this process leaves undone the next one finds.
 
-        Raises `MissingExtraError` when there are agents and nothing to run them with.
+        Without agents it leaves all runs to processes that have some. Raises `MissingExtraError` when there are
+        agents and nothing to run them with.
         """
-        if self.agents:
-            advancing()
+        if not self.agents:
+            # Taken here, every run would end for want of its agent while a worker beside has it.
+            await stop.wait()
+            return
+        advancing()
         reconciler = Reconciler(self.backend, self.inbox.clock)
         reconciling = asyncio.create_task(reconciler.run())
         try:
