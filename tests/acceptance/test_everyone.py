@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Response, expect
+from playwright.async_api import Browser, Page, Response, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 
@@ -225,32 +226,31 @@ async def test_nothing_moves_while_the_page_loads_for_who_asks_for_calm(visitor:
     await page.close()
 
 
-FIRST_ROW = """
-new MutationObserver((_, watch) => {
-  if (!document.querySelector("[data-testid=request-row]")) return;
-  window.shownAt = performance.now();
-  watch.disconnect();
-}).observe(document, { childList: true, subtree: true });
-"""
-LOADED = (
-    "performance.getEntriesByType('resource').filter(one => one.responseEnd <= window.shownAt).map(one => one.name)"
-)
-
-
 async def test_the_first_view_is_small_and_has_nothing_that_a_list_does_not_need(
     browser: Browser, furnished: DemoServer
 ) -> None:
     context = await browser.new_context(locale="en-GB")
     page = await context.new_page()
-    seen: dict[str, Response] = {}
-    page.on("response", lambda response: seen.update({response.url.partition("#")[0]: response}))
-    await page.add_init_script(FIRST_ROW)
+    listed = asyncio.Event()
+    loaded: list[Response] = []
+
+    async def only_before_the_list(route: Route) -> None:
+        if not listed.is_set():
+            await route.continue_()
+
+    async def when_all_else_is_there(route: Route) -> None:
+        await listed.wait()
+        await route.continue_()
+
+    await page.route("**/assets/**", only_before_the_list)
+    await page.route("**/v1/requests?*", when_all_else_is_there)
+    page.on("response", lambda response: loaded.append(response))
     await page.goto(furnished.link)
+    await expect(page.locator(".ant-skeleton").first).to_be_visible(timeout=WAIT)
+    first = [response for response in loaded if "/v1/" not in response.url]
+    weights = {response.url.rpartition("/")[2]: len(gzip.compress(await response.body())) for response in first}
+    listed.set()
     await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
-    loaded = [url for url in await page.evaluate(LOADED) if "/v1/" not in url]
-    first = {
-        url.rpartition("/")[2]: len(gzip.compress(await seen[url].body())) for url in [f"{furnished.url}/", *loaded]
-    }
     await context.close()
-    assert sum(first.values()) <= BUDGET, first
-    assert not [name for name in first if any(word in name for word in ("thread", "chat", "form", "detail"))], first
+    assert sum(weights.values()) <= BUDGET, weights
+    assert not [name for name in weights if any(word in name for word in ("thread", "chat", "form", "detail"))], weights
