@@ -163,7 +163,9 @@ def test_requests_are_handled_without_langgraph(bare: Ringi) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("demo",), ("serve", "--agents", "mine"), ("worker", "--agents", "mine")], ids=lambda a: a[0]
+    "arguments",
+    [("demo", "--model", "openai:gpt-5"), ("serve", "--agents", "mine"), ("worker", "--agents", "mine")],
+    ids=lambda a: a[0],
 )
 def test_running_agents_without_langgraph_names_the_extra(bare: Ringi, arguments: tuple[str, ...]) -> None:
     assert_refused(bare(*arguments), 1, arguments[0], "pip install 'ringi[langgraph]'")

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -66,10 +66,11 @@ def test_both_archives_bear_the_version_that_stands_in_one_place(archives: Archi
     assert re.search(rf"^## {re.escape(VERSION)}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
 
 
-def test_the_wheel_holds_the_page_the_types_and_the_licence(names: list[str]) -> None:
+def test_the_wheel_holds_every_module_the_page_the_types_and_the_licence(names: list[str]) -> None:
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/ringi").rglob("*.py")}
     wanted = {"ringi/server/static/index.html", "ringi/py.typed", f"ringi-{VERSION}.dist-info/licenses/LICENSE"}
 
-    assert wanted <= set(names)
+    assert (sources | wanted) - set(names) == set()
     assert any(re.fullmatch(r"ringi/server/static/assets/.+\.js", name) for name in names)
 
 
@@ -108,10 +109,19 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
     assert run(programs / "ringi", "--version", cwd=tmp_path).strip() == f"ringi {VERSION}"
     with demo(programs / "ringi", tmp_path) as url, httpx.Client(base_url=url, timeout=30) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
+        agents, questions = items(client, tmp_path, "agents"), items(client, tmp_path, "requests")
+        assert (len(agents), len(questions)) == ((3, 0) if extra else (0, 3))
         page = client.get("/").raise_for_status().text
         assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
         assert [path for path in assets if path.endswith(".js")]
         assert [client.get(path).status_code for path in assets] == [200] * len(assets)
+
+
+def items(client: httpx.Client, folder: Path, what: str) -> list[Any]:
+    """Return a list as the person at this machine sees it."""
+    token = json.loads((folder / ".ringi/tokens.json").read_text())["person"]
+    found: list[Any] = client.get(f"/v1/{what}", headers={"authorization": f"Bearer {token}"}).json()["items"]
+    return found
 
 
 @contextmanager
@@ -125,5 +135,4 @@ def demo(ringi: Path, folder: Path) -> Iterator[str]:
             assert select.select([process.stdout], [], [], START_SECONDS)[0], "the demo said nothing"
             yield json.loads(process.stdout.readline())["url"]
         finally:
-            process.terminate()
-            assert process.wait(20) == 0
+            process.kill()

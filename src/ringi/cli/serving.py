@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +11,11 @@ import typer
 from ringi.cli.agents import demo_agents, load_agents, need_langgraph
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, Url
 from ringi.cli.printing import say
-from ringi.cli.running import person_name, run
+from ringi.cli.running import person_name, run, with_inbox
+from ringi.cli.samples import ask_samples
+from ringi.errors import MissingExtraError
 from ringi.inbox import Limits
+from ringi.record import DEFAULT_TENANT
 from ringi.threads.agent import Agent
 
 
@@ -24,13 +28,21 @@ def demo(
     poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
-    """Open the inbox with three agents that ask, on SQLite."""
+    """Open the inbox with three agents that ask, on SQLite; without LangGraph, with three questions."""
     from ringi.server.platform import ServerSettings
 
-    need_langgraph("demo")
-    settings = ServerSettings(scripted=model is None, model=model, hosts=(host,))
+    try:
+        need_langgraph("demo")
+        agents = demo_agents(model)
+    except MissingExtraError as error:
+        if model is not None:
+            raise
+        run(with_inbox(url, DEFAULT_TENANT, ask_samples))
+        sys.stderr.write(f"Three questions wait. To see agents ask them: {error}\n")
+        agents = []
+    settings = ServerSettings(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
-    _serve(demo_agents(model), settings, json_, limits=Limits(max_fields=max_fields), **place)
+    _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)
 
 
 def serve(

@@ -1,0 +1,24 @@
+"""Questions for a demo that has no agents to ask them."""
+
+from __future__ import annotations
+
+from ringi.ask import Action
+from ringi.form import Form, Select, TextArea
+from ringi.inbox import Inbox
+from ringi.record import Query
+
+SPORTS = ["basketball", "football", "swimming", "running"]
+
+
+async def ask_samples(inbox: Inbox) -> None:
+    """Ask one question of each kind, unless some wait already."""
+    if await inbox.count(Query(statuses=("pending",), limit=1)):
+        return
+    await inbox.ask("Which colour shall the poster have?")
+    form = Form([Select("sport", label="Your favourite sport", required=True, options=SPORTS), TextArea("notes")])
+    await inbox.ask("Which sport do you like?", form=form)
+    await inbox.ask(
+        "Refund 40 for order 1182?",
+        description="The parcel came nine days late and the customer wrote twice.",
+        action=Action("refund", {"order": 1182, "amount": 40}),
+    )
