@@ -1,7 +1,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
-import { drop, keep } from "./requests";
+import { drop, keep, keepUp } from "./requests";
 import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -10,10 +10,12 @@ const names = [
   "created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention",
 ].map((what) => `request.${what}`);
 
-function catchUp(client: QueryClient): void {
-  for (const key of ["requests", "request", "thread", "threads"]) {
+/** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
+function catchUp(client: QueryClient, resumed: boolean): void {
+  for (const key of resumed ? ["thread", "threads"] : ["requests", "request", "thread", "threads"]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
+  void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 }
 
 /** Keep the cached requests equal to the server's while mounted; say whether the feed is open. */
@@ -24,29 +26,37 @@ export function useFeed(onEvent: (told: FeedEvent) => void): Connection {
   useEffect(() => {
     heard.current = onEvent;
   });
-  useEffect(
-    () =>
-      listen({
-        url: () => "/v1/events",
-        background: "ringi.feed",
-        names,
-        opened: () => {
-          setConnection("live");
-          catchUp(client);
-        },
-        received: (event) => {
-          const told = JSON.parse(event.data) as FeedEvent;
-          const { request, gone } = told;
-          heard.current(told);
-          if (request) keep(client, request);
-          if (gone) drop(client, gone);
-        },
-        lost: (refused) => {
-          setConnection("lost");
-          if (refused) void client.invalidateQueries({ queryKey: ["session"] });
-        },
-      }),
-    [client],
-  );
+  useEffect(() => keepUp(client), [client]);
+  useEffect(() => {
+    let last = "";
+    return listen({
+      url: () => {
+        // A hidden tab that takes over from another must not tell as news what that one has told.
+        if (document.hidden) last = "";
+        return last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events";
+      },
+      background: "ringi.feed",
+      names,
+      opened: () => {
+        setConnection("live");
+        catchUp(client, last !== "");
+      },
+      received: (event) => {
+        last = event.lastEventId;
+        const told = JSON.parse(event.data) as FeedEvent;
+        const { request, gone } = told;
+        heard.current(told);
+        if (request) keep(client, request);
+        if (gone) drop(client, gone);
+      },
+      lost: (refused) => {
+        setConnection("lost");
+        if (!refused) return;
+        // The place may be one that this server does not know (any more): begin anew.
+        last = "";
+        void client.invalidateQueries({ queryKey: ["session"] });
+      },
+    });
+  }, [client]);
   return connection;
 }

@@ -52,7 +52,7 @@ test("the token leaves the address bar before anything else happens", () => {
   expect(window.location.pathname).toBe("/r/r1");
 });
 
-test("a link signs in once, and the feed moves requests in and out of the list", async () => {
+test("a link signs in once; the feed brings requests into the list, and what ended stays there dead", async () => {
   window.history.replaceState(null, "", "/#token=s3cret");
   takeToken();
   const sent = serve((path, { method }) => {
@@ -67,10 +67,11 @@ test("a link signs in once, and the feed moves requests in and out of the list",
   act(() => FakeEventSource.last.send("request.created", { type: "request.created", position: 1, request }, "1"));
   expect((await screen.findByTestId("request-row")).textContent).toContain("Refund order 1182?");
   act(() => FakeEventSource.last.send("request.completed", { type: "request.completed", position: 2, request: completed(request) }, "2"));
-  await waitFor(() => expect(screen.queryByTestId("request-row")).toBeNull());
+  await waitFor(() => expect(screen.getByTestId("request-row").dataset).toMatchObject({ status: "completed", left: "true" }));
+  expect(screen.getByTestId("request-row").textContent).toContain("approved by ann");
 });
 
-test("a request that was passed on leaves the list", async () => {
+test("a request that was passed on is dead in the list", async () => {
   serve((path) => {
     if (path === "/v1/session") return [200, { name: "ann", role: "person", tenant: "t", groups: [] }];
     return path === "/v1/info" ? [200, { scripted: true, model: null, version: "0" }] : [200, { items: [], next: null }];
@@ -80,7 +81,8 @@ test("a request that was passed on leaves the list", async () => {
   act(() => FakeEventSource.last.send("request.created", { type: "request.created", position: 1, request: aRequest({}) }, "1"));
   expect(await screen.findByTestId("request-row")).toBeTruthy();
   act(() => FakeEventSource.last.send("request.reassigned", { type: "request.reassigned", position: 2, gone: "r1" }, "2"));
-  await waitFor(() => expect(screen.queryByTestId("request-row")).toBeNull());
+  await waitFor(() => expect(screen.getByTestId("request-row").dataset.left).toBe("true"));
+  expect(screen.getByTestId("request-row").textContent).toContain("no longer in this list");
 });
 
 test("without a session the page asks for the link, calmly", async () => {

@@ -1,75 +1,100 @@
 import {
-  useInfiniteQuery, useMutation, useQuery, useQueryClient, type InfiniteData, type QueryClient,
+  hashKey, useInfiniteQuery, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient, type QueryKey,
 } from "@tanstack/react-query";
 import { call, isStatus } from "./call";
-import type { Answer, Page, Request } from "./types";
-
-export type Shown = "pending" | "all";
-type Pages = InfiniteData<Page<Request>, string | null>;
+import { belongs, holds, listPath, newer, placed, without, type Filters, type ListPage, type Pages } from "./lists";
+import type { Answer, Page, Request, Session } from "./types";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
+const lists = ["requests"] as const;
 
-function listPath(shown: Shown, cursor: string | null): string {
-  const query = new URLSearchParams({ limit: "50" });
-  if (shown === "pending") query.set("status", "pending");
-  if (cursor) query.set("cursor", cursor);
-  return `/v1/requests?${query.toString()}`;
-}
-
-export function useRequests(shown: Shown) {
+export function useRequests(filters: Filters) {
   return useInfiniteQuery({
-    queryKey: ["requests", shown],
-    queryFn: ({ pageParam }) => call<Page<Request>>("GET", listPath(shown, pageParam)),
+    queryKey: [...lists, filters],
+    queryFn: async ({ pageParam }): Promise<ListPage> => {
+      const asOf = Date.now();
+      return { ...(await call<Page<Request>>("GET", listPath(filters, pageParam))), asOf };
+    },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
   });
 }
 
+/** One request; what a list has of it is shown at once. */
 export function useRequest(id: string) {
-  return useQuery({ queryKey: ["request", id], queryFn: () => call<Request>("GET", path(id)) });
-}
-
-function placed(pages: Pages, request: Request, shown: Shown): Pages {
-  const wanted = shown === "all" || request.status === "pending";
-  const known = pages.pages.some((page) => page.items.some((item) => item.id === request.id));
-  const changed = pages.pages.map((page, index) => {
-    const first = index === 0 && !known && wanted ? [request] : [];
-    const rest = page.items.flatMap((item) => {
-      if (item.id !== request.id) return [item];
-      return wanted ? [newer(item, request)] : [];
-    });
-    return { ...page, items: [...first, ...rest] };
+  const client = useQueryClient();
+  return useQuery({
+    queryKey: ["request", id],
+    queryFn: () => call<Request>("GET", path(id)),
+    initialData: () => listed(client, id)?.request,
+    initialDataUpdatedAt: () => listed(client, id)?.at,
   });
-  return { ...pages, pages: changed };
 }
 
-function newer(old: Request | undefined, request: Request): Request {
-  return old && old.version > request.version ? old : request;
+function listed(client: QueryClient, id: string): { request: Request; at: number } | undefined {
+  for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: lists })) {
+    const pages = client.getQueryData<Pages>(queryKey);
+    const request = pages?.pages.flatMap((page) => page.items).find((item) => item.id === id);
+    if (request) return { request, at: state.dataUpdatedAt };
+  }
+  return undefined;
+}
+
+const asked = new Set<string>();
+
+/** Ask for a query again, once for all that happens within a moment. */
+export function refreshSoon(client: QueryClient, queryKey: QueryKey, moment = 1_000): void {
+  const name = hashKey(queryKey);
+  if (asked.has(name)) return;
+  asked.add(name);
+  setTimeout(() => {
+    asked.delete(name);
+    void client.invalidateQueries({ queryKey });
+  }, moment);
+}
+
+function keepIn(client: QueryClient, queryKey: QueryKey, request: Request): void {
+  const pages = client.getQueryData<Pages>(queryKey);
+  if (!pages) return;
+  const me = client.getQueryData<Session>(["session"])?.name;
+  const wanted = belongs(request, queryKey[1] as Filters, me);
+  if (wanted === "perhaps" && !holds(pages, request.id)) return refreshSoon(client, queryKey);
+  const changed = wanted ? placed(pages, request) : without(pages, request.id);
+  if (changed !== pages) client.setQueryData(queryKey, changed);
 }
 
 /** Put what the server said about one request into every query that shows it; an older version changes nothing. */
 export function keep(client: QueryClient, request: Request): void {
-  const known = client.getQueryData<Request>(["request", request.id]);
-  const latest = newer(known, request);
+  const latest = newer(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
-  for (const shown of ["pending", "all"] as const) {
-    client.setQueryData<Pages>(["requests", shown], (pages) => pages && placed(pages, latest, shown));
-  }
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) keepIn(client, queryKey, latest);
 }
 
 /** Take a request that this person may not see any more out of every list; where it is open, ask the server again. */
 export function drop(client: QueryClient, id: string): void {
-  for (const shown of ["pending", "all"] as const) {
-    client.setQueryData<Pages>(["requests", shown], (old) => old && {
-      ...old, pages: old.pages.map((page) => ({ ...page, items: page.items.filter((item) => item.id !== id) })),
-    });
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) {
+    client.setQueryData<Pages>(queryKey, (pages) => pages && without(pages, id));
   }
   void client.resetQueries({ queryKey: ["request", id] });
+}
+
+/** While a list is on its way from the server the feed goes on: what it told since then is put in again. */
+export function keepUp(client: QueryClient): () => void {
+  return client.getQueryCache().subscribe(({ type, query, ...event }) => {
+    const { queryKey } = query;
+    if (type !== "updated" || queryKey[0] !== lists[0] || !("action" in event)) return;
+    if (event.action.type !== "success" || event.action.manual) return;
+    const since = Math.min(...(query.state.data as Pages).pages.map((page) => page.asOf));
+    for (const told of client.getQueryCache().findAll({ queryKey: ["request"] })) {
+      if (told.state.data && told.state.dataUpdatedAt >= since) keepIn(client, queryKey, told.state.data as Request);
+    }
+  });
 }
 
 export function useRespond(request: Request) {
   const client = useQueryClient();
   return useMutation({
+    mutationKey: ["respond", request.id],
     mutationFn: (answer: Answer) =>
       call<Request>("POST", `${path(request.id)}/respond`, { ...answer, digest: request.digest }),
     onSuccess: (completed) => keep(client, completed),
@@ -77,4 +102,13 @@ export function useRespond(request: Request) {
       if (isStatus(error, 409)) void client.invalidateQueries({ queryKey: ["request", request.id] });
     },
   });
+}
+
+/** The ids of the requests whose decision is on its way. */
+export function useSending(): ReadonlySet<string> {
+  const ids = useMutationState({
+    filters: { mutationKey: ["respond"], status: "pending" },
+    select: ({ options }) => options.mutationKey?.[1] as string,
+  });
+  return new Set(ids);
 }

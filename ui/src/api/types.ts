@@ -1,7 +1,7 @@
 import type * as api from "./schema";
 
 export type {
-  Agent, AuditEvent, BulkAnswer, BulkItem, BulkOutcome, BulkResult, FieldProblem, Info, Json, JsonObject, Option, Response,
+  Agent, AuditEvent, BulkItem, FieldProblem, Info, Json, JsonObject, Option, Response,
   Session, ThreadSummary, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";
@@ -31,6 +31,7 @@ export type Request = Omit<api.Request, "action" | "form"> & {
 /** Whether the typed data is an object is for the server to say; who sends the answer adds the digest. */
 export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
 
+export type BulkOutcome = Omit<api.BulkOutcome, "request"> & { request?: Request | null };
 export type FeedEvent = Omit<api.FeedEvent, "request"> & { request?: Request | null };
 export type Thread = Omit<api.Thread, "pending"> & { pending: Request[] };
 export type Page<T> = Omit<api.RequestPage, "items"> & { items: T[] };

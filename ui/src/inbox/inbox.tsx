@@ -1,70 +1,92 @@
-import { App, Empty, Skeleton } from "antd";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { useRequests, type Shown } from "../api/requests";
+import { App, Empty, Skeleton, type InputRef } from "antd";
+import { lazy, Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { useNarrow } from "../widgets/media";
-import { go, Link, requestPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { close } from "./address";
+import "./inbox.css";
 import { RequestList } from "./request-list";
+import { neighbour } from "./steady";
+import { useActs, useListKeys, type Acts } from "./use-acts";
+import { useIdle } from "./use-idle";
+import { useInbox, type InboxState } from "./use-inbox";
 
 const loadDetail = () => import("../request/request-detail");
 const RequestDetail = lazy(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
-function neighbour(ids: string[], id: string | undefined): string | undefined {
-  const at = id === undefined ? -1 : ids.indexOf(id);
-  return at < 0 ? undefined : (ids[at + 1] ?? ids[at - 1]);
+/** Say what was decided, let it leave the list, and open the next one. */
+function useDecided({ shown }: InboxState, acts: Acts) {
+  const strings = useStrings();
+  const { message } = App.useApp();
+  return (completed: Request) => {
+    const outcome = outcomeOf(completed, null, strings) ?? "";
+    // One note for fifty decisions in a row, not fifty.
+    void message.success({ content: strings.saved(outcome, visible(completed.title)), key: "decided" });
+    const next = neighbour(shown.rows, completed.id);
+    if (next) shown.tidy(completed.id);
+    else shown.showNew();
+    const following = next ?? shown.fresh.find((request) => request.id !== completed.id);
+    if (following) acts.open(following.id);
+  };
 }
 
-/** The pending request to open after this one; remembered, because a decided one has left the list already. */
-function useNext(openId: string | undefined): () => string | undefined {
-  const { data } = useRequests("pending");
-  const ids = data?.pages.flatMap((page) => page.items.map((item) => item.id)) ?? [];
-  const beside = useRef<string | undefined>(undefined);
-  const now = neighbour(ids, openId);
+/** Who comes back from a request finds the focus on its row; on a phone, where the list was away, also what came since. */
+function useReturn({ openId, cursor, shown }: InboxState, narrow: boolean): void {
+  const before = useRef(openId);
+  const returned = useEffectEvent((id: string) => {
+    if (narrow) shown.showNew();
+    cursor.focus(id);
+  });
   useEffect(() => {
-    if (now !== undefined) beside.current = now;
-  }, [now]);
-  return () => {
-    const rest = ids.filter((id) => id !== openId);
-    return beside.current !== undefined && rest.includes(beside.current) ? beside.current : rest[0];
-  };
+    if (before.current !== undefined && openId === undefined) returned(before.current);
+    before.current = openId;
+  }, [openId]);
+}
+
+function Detail({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
+  const strings = useStrings();
+  const decided = useDecided(inbox, acts);
+  const { openId, shown } = inbox;
+  if (openId === undefined) {
+    return shown.rows.length > 0 && <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.pick} className="inbox-pick" />;
+  }
+  if (acts.hasty) return <Skeleton active paragraph={{ rows: 6 }} />;
+  return (
+    <Suspense fallback={<Skeleton active paragraph={{ rows: 6 }} />}>
+      <RequestDetail key={openId} id={openId} onDecided={decided} keepsFocus={acts.walking} />
+    </Suspense>
+  );
 }
 
 interface InboxProps {
   openId: string | undefined;
 }
 
+/** The requests, and the one that is open beside them; on a phone one or the other. */
 export function Inbox({ openId }: InboxProps) {
   const strings = useStrings();
   const narrow = useNarrow();
-  const { message } = App.useApp();
-  const [shown, setShown] = useState<Shown>("pending");
-  const list = useRequests(shown);
-  const next = useNext(openId);
-
+  const inbox = useInbox(openId);
+  const acts = useActs(inbox);
+  const search = useRef<InputRef>(null);
+  const { isSuccess } = inbox.list;
+  useListKeys(inbox, acts, () => search.current?.focus({ cursor: "all" }));
+  useReturn(inbox, narrow);
+  const isIdle = useIdle(isSuccess);
   useEffect(() => {
-    // The list comes first; by the time somebody has read it, the forms are here too.
-    if (list.isSuccess) void loadDetail();
-  }, [list.isSuccess]);
-
-  const decided = (completed: Request) => {
-    const outcome = outcomeOf(completed, null, strings) ?? "";
-    void message.success(strings.saved(outcome, visible(completed.title)));
-    const id = next();
-    if (id !== undefined) go(requestPath(id));
-  };
-  const detail = openId === undefined
-    ? <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.pick} className="pick" />
-    : <Suspense fallback={<Skeleton active />}><RequestDetail key={openId} id={openId} onDecided={decided} /></Suspense>;
+    if (isIdle) void loadDetail();
+  }, [isIdle]);
   return (
     <div className="inbox">
-      {!(narrow && openId !== undefined) && <RequestList list={list} shown={shown} onShow={setShown} openId={openId} />}
+      {!(narrow && openId !== undefined) && <RequestList inbox={inbox} acts={acts} search={search} isIdle={isIdle} />}
       {!(narrow && openId === undefined) && (
-        <div className="detail-side">
-          {narrow && <Link to="/" className="back" testId="back">← {strings.back}</Link>}
-          {detail}
+        <div className="inbox-detail detail-side">
+          {narrow && (
+            <a href="/" className="inbox-back" data-testid="back" onClick={(event) => { event.preventDefault(); close(); }}>← {strings.back}</a>
+          )}
+          <Detail inbox={inbox} acts={acts} />
         </div>
       )}
     </div>

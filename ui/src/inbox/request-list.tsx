@@ -1,52 +1,59 @@
-import { Button, Empty, Segmented, Skeleton } from "antd";
-import type { Shown, useRequests } from "../api/requests";
+import { Alert, Button, type InputRef } from "antd";
+import type { RefObject } from "react";
 import { useStrings } from "../strings";
-import { Problem } from "../widgets/problem";
-import { RequestRow } from "./request-row";
+import { explain, Problem } from "../widgets/problem";
+import { filtersIn } from "./address";
+import { BulkBar } from "./bulk-bar";
+import { EmptyList } from "./empty";
+import { RowSkeleton } from "./row-skeleton";
+import { Rows } from "./rows";
+import { Toolbar } from "./toolbar";
+import type { Acts } from "./use-acts";
+import type { InboxState } from "./use-inbox";
 
 interface RequestListProps {
-  list: ReturnType<typeof useRequests>;
-  shown: Shown;
-  onShow: (shown: Shown) => void;
-  openId: string | undefined;
+  inbox: InboxState;
+  acts: Acts;
 }
 
-function Rows({ list, shown, openId }: Omit<RequestListProps, "onShow">) {
+function Waiting() {
   const strings = useStrings();
-  const items = list.data?.pages.flatMap((page) => page.items);
-  if (list.error && !items) return <Problem error={list.error} retry={() => void list.refetch()} />;
-  if (!items) return <Skeleton active paragraph={{ rows: 8 }} />;
-  if (items.length === 0) {
-    const empty = shown === "pending" ? strings.emptyInbox : strings.emptyAll;
-    return (
-      <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={empty} data-testid="empty">
-        <span className="quiet">{strings.emptyInboxHint}</span>
-      </Empty>
-    );
-  }
-  return (
-    <>
-      <ul className="rows" aria-label={strings.requests}>
-        {items.map((request) => <RequestRow key={request.id} request={request} current={request.id === openId} />)}
-      </ul>
-      {list.hasNextPage && (
-        <Button block onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage}>{strings.more}</Button>
-      )}
-    </>
-  );
+  const shapes = Array.from({ length: 8 }, (_, number) => number);
+  return <output aria-label={strings.loading}>{shapes.map((number) => <RowSkeleton key={number} />)}</output>;
 }
 
-export function RequestList({ onShow, ...rest }: RequestListProps) {
+function Content({ inbox, acts }: RequestListProps) {
+  const { list, shown, isLate, filters } = inbox;
+  // While one types, what was found before stays; another tab's rows would be a lie.
+  const isStill = !isLate || (filtersIn(shown.of).tab === filters.tab && shown.rows.length > 0);
+  if (list.error && !list.data) return <div className="inbox-said"><Problem error={list.error} retry={() => void list.refetch()} /></div>;
+  if (shown.listed === undefined || !isStill) return <Waiting />;
+  if (shown.rows.length === 0) return <EmptyList filters={filters} />;
+  return <Rows key={shown.of} inbox={inbox} acts={acts} />;
+}
+
+/** What went wrong while there is something to look at: said above it, and it stays. */
+function Trouble({ list }: Pick<InboxState, "list">) {
+  const strings = useStrings();
+  if (!list.error || !list.data || list.isFetchNextPageError) return null;
+  const again = <Button size="small" onClick={() => void list.refetch()}>{strings.retry}</Button>;
+  return <Alert banner type="warning" data-testid="list-error" title={explain(list.error, strings)} action={again} />;
+}
+
+interface WholeProps extends RequestListProps {
+  search: RefObject<InputRef | null>;
+  isIdle: boolean;
+}
+
+export function RequestList({ inbox, acts, search, isIdle }: WholeProps) {
   const strings = useStrings();
   return (
-    <section className="list" aria-label={strings.inbox}>
-      <Segmented<Shown>
-        aria-label={strings.show}
-        value={rest.shown}
-        onChange={onShow}
-        options={[{ value: "pending", label: strings.pending }, { value: "all", label: strings.all }]}
-      />
-      <Rows {...rest} />
+    <section className="inbox-list" aria-label={strings.requests}>
+      <h1 className="for-readers">{strings.inbox}</h1>
+      <Toolbar inbox={inbox} acts={acts} search={search} isIdle={isIdle} />
+      <Trouble list={inbox.list} />
+      <div className="inbox-content" data-late={inbox.isLate} aria-busy={inbox.isLate} {...inbox.watch}><Content inbox={inbox} acts={acts} /></div>
+      <BulkBar inbox={inbox} />
     </section>
   );
 }

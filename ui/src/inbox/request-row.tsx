@@ -1,37 +1,122 @@
-import { Tag } from "antd";
+import { Checkbox, Tag } from "antd";
+import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { useStrings } from "../strings";
-import { Link, requestPath } from "../widgets/router";
-import { Clock, Countdown } from "../widgets/time";
+import { Countdown, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { addressOf } from "./address";
+import { Age } from "./age";
+import type { Fate } from "./bulk";
+import { useLongPress } from "./long-press";
+import type { Row } from "./steady";
+
+export interface RowActs {
+  open: (id: string) => void;
+  /** Select or unselect; with `range`, everything up to here. */
+  select: (id: string, range: boolean) => void;
+  focused: (id: string) => void;
+}
+
+export interface RowProps extends Row {
+  acts: RowActs;
+  position: number;
+  size: number;
+  /** It is the one that is shown in full. */
+  current: boolean;
+  /** The one that Tab reaches. */
+  active: boolean;
+  selected: boolean;
+  /** A tap selects, because others are selected already. */
+  selecting: boolean;
+  /** Why it cannot be selected. */
+  refusal: string | null;
+  fate: Fate | undefined;
+  /** How far down it stands. */
+  start: number;
+}
+
+const lastPart = 0.2;
 
 function Deadline({ request }: { request: Request }) {
-  if (request.status !== "pending") return null;
-  if (request.expires_at) return <Countdown kind="expires" until={request.expires_at} />;
-  return request.due_at ? <Countdown kind="due" until={request.due_at} /> : null;
+  const now = useNow();
+  const { created_at: asked, expires_at: expires, due_at: due } = request;
+  const until = expires ?? due;
+  if (!until) return null;
+  const isLate = Date.parse(until) - now < (Date.parse(until) - Date.parse(asked)) * lastPart;
+  return <span className={isLate ? "inbox-late" : undefined}><Countdown kind={expires ? "expires" : "due"} until={until} /></span>;
 }
 
-interface RequestRowProps {
-  request: Request;
-  current: boolean;
+const signs = { completed: "✓", cancelled: "⊘", expired: "⏱\uFE0E", pending: "" } as const;
+
+function rejected({ response }: Request): boolean {
+  return response?.decision === "reject";
 }
 
-export function RequestRow({ request, current }: RequestRowProps) {
+/** Where it stands: on its way, skipped and why, ended by whom and when, or how long there is. */
+function State({ request, left, fate }: Pick<RowProps, "request" | "left" | "fate">) {
   const strings = useStrings();
-  const { priority } = request;
+  if (fate?.state === "sending") return <span className="inbox-sending">{strings.bulk.sending}</span>;
+  const outcome = outcomeOf(request, null, strings);
+  if (outcome) return <span><span aria-hidden="true">{rejected(request) ? "✕" : signs[request.status]}</span> {outcome}</span>;
+  if (fate?.why) return <span className="inbox-why" data-testid="row-why">{fate.why}</span>;
+  return left ? <span>{strings.leftList}</span> : <Deadline request={request} />;
+}
+
+function Facts({ request, left, fate }: Pick<RowProps, "request" | "left" | "fate">) {
+  const strings = useStrings();
+  const { action, claimed_by: holder, kind, priority, status } = request;
   return (
-    <li data-testid="request-row" data-id={request.id} data-status={request.status}>
-      <Link to={requestPath(request.id)} current={current} className="row">
-        <span className="row-title">{visible(request.title)}</span>
-        <span className="row-facts">
-          {(priority === "high" || priority === "urgent") && <Tag color="error">{strings.priority[priority]}</Tag>}
-          <span>{request.action ? <code>{visible(request.action.name)}</code> : request.kind}</span>
-          <Clock at={request.created_at} />
-          {request.claimed_by && <span>{strings.claimedBy(visible(request.claimed_by))}</span>}
-          <span className="row-end">{outcomeOf(request, null, strings) ?? <Deadline request={request} />}</span>
-        </span>
-      </Link>
-    </li>
+    <span className="inbox-facts">
+      {status === "pending" && (priority === "high" || priority === "urgent") && <Tag color="error">{strings.priorities[priority]}</Tag>}
+      <span className="inbox-kind">{action ? <code>{visible(action.name)}</code> : strings.kinds[kind]}</span>
+      {holder && <span className="inbox-holder">{strings.claimedBy(visible(holder))}</span>}
+      <span className="inbox-state"><State request={request} left={left} fate={fate} /></span>
+    </span>
   );
 }
+
+type SelectProps = Pick<RowProps, "acts" | "active" | "selected" | "refusal"> & { id: string; title: string };
+
+function Select({ id, title, acts, active, selected, refusal }: SelectProps) {
+  const strings = useStrings();
+  return (
+    <Checkbox
+      data-testid="row-select" checked={selected} disabled={refusal !== null && !selected} title={refusal ?? undefined}
+      aria-label={strings.select(title)} tabIndex={active ? 0 : -1} onClick={(event) => acts.select(id, event.shiftKey)}
+    />
+  );
+}
+
+/** One request in a line or two: what, how urgent, since when, until when, with whom. */
+export const RequestRow = memo(function RequestRow(props: RowProps) {
+  const { request, left, acts, position, size, current, active, selected, selecting, fate, start } = props;
+  const { id, status } = request;
+  const title = visible(request.title);
+  // A box in each row that scrolls by costs more than all the rest of the row.
+  const [pointed, setPointed] = useState(false);
+  const press = useLongPress(() => acts.select(id, false));
+  const follow = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    if (press.wasLong()) return;
+    if (event.shiftKey || (selecting && press.isTouch())) acts.select(id, event.shiftKey);
+    else acts.open(id);
+  };
+  return (
+    <li
+      className="inbox-row" style={{ transform: `translateY(${start}px)` }} aria-posinset={position} aria-setsize={size}
+      data-testid="request-row" data-id={id} data-status={status} data-left={left} data-selected={selected}
+      onPointerEnter={({ pointerType }) => setPointed(pointerType === "mouse")} onPointerLeave={() => setPointed(false)}
+    >
+      <span className="inbox-check">{(pointed || active || selecting) && <Select {...props} id={id} title={title} />}</span>
+      <a
+        href={addressOf(id)} className="inbox-link" tabIndex={active ? 0 : -1} aria-current={current ? "page" : undefined}
+        onClick={follow} onFocus={() => acts.focused(id)} {...press.handlers}
+      >
+        <span className="inbox-line"><span className="inbox-title" title={title}>{title}</span><Age at={request.created_at} /></span>
+        <Facts request={request} left={left} fate={fate} />
+      </a>
+    </li>
+  );
+});

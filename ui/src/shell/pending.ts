@@ -3,7 +3,7 @@ import { useRequests } from "../api/requests";
 
 /** How many requests wait, as far as they are loaded: "50+" rather than a number that is not known. */
 export function usePendingCount(): string {
-  const { data, hasNextPage } = useRequests("pending");
+  const { data, hasNextPage } = useRequests({ tab: "pending" });
   const count = data?.pages.reduce((sum, page) => sum + page.items.length, 0) ?? 0;
   return count === 0 ? "" : `${count}${hasNextPage ? "+" : ""}`;
 }

@@ -1,14 +1,77 @@
+import type { Tab } from "../../api/lists";
+import type { Kind, Priority } from "../../api/types";
+
+const tabs: Record<Tab, string> = { pending: "Pending", mine: "Mine", done: "Done" };
+const kinds: Record<Kind, string> = {
+  approval: "approval", form: "form", choice: "choice", question: "question", finish: "finish", learning: "learning",
+};
+const priorities: Record<Priority, string> = { urgent: "urgent", high: "high", normal: "normal", low: "low" };
+const emptyTabs: Record<Tab, string> = {
+  pending: "Nothing waits for you.", mine: "Nothing is yours to decide.", done: "Nothing has been decided yet.",
+};
+const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
+
 export const inbox = {
-  pending: "Pending",
-  all: "All",
+  tabs, kinds, priorities, emptyTabs,
   show: "Show",
-  emptyInbox: "Nothing waits for you.",
-  emptyInboxHint: "New requests appear here by themselves.",
-  emptyAll: "No requests yet.",
-  pick: "Choose a request to see what will happen.",
   requests: "Requests",
+  justNow: "now",
+  pick: "Choose a request to see what will happen.",
+  emptyHint: "New requests appear here by themselves.",
+  decidedToday: (count: string) => `${count} decided today`,
+  nothingFound: "Nothing matches.",
+  clearFilters: "Clear the filters",
+
+  search: "Search",
+  kindFilter: "Kind",
+  priorityFilter: "Priority",
+
+  newOnes: (count: string) => `${count} new`,
+  loading: "Loading",
+  noMore: "More could not be loaded.",
+  leftList: "no longer in this list",
+
   dueIn: (time: string) => `due in ${time}`,
   overdue: "overdue",
   expiresIn: (time: string) => `${time} left`,
   deadlinePassed: "deadline passed",
+
+  select: (title: string) => `Select: ${title}`,
+  selected: (count: string) => `${count} selected`,
+  clearSelection: "Clear the selection",
+  notInBulk: {
+    priority: "High priority: decide this one by itself.",
+    form: "It needs an answer of its own.",
+    decisions: "This decision is not offered for it.",
+  },
+  bulk: {
+    approve: "Approve…",
+    reject: "Reject…",
+    approveTitle: (count: string) => `Approve ${requests(count)}?`,
+    rejectTitle: (count: string) => `Reject ${requests(count)}?`,
+    approveNow: (count: string) => `Approve ${count}`,
+    rejectNow: (count: string) => `Reject ${count}`,
+    reason: "Reason (optional): each agent reads it word for word",
+    approveHint: "This will run:",
+    rejectHint: "This will not run:",
+    done: (count: string) => `${count} decided`,
+    skipped: (count: string) => `${requests(count)} skipped, still selected.`,
+    sending: "Sending…",
+    changed: "It changed since you saw it.",
+    unknown: "Not confirmed; sending it again is safe.",
+    again: "Try the rest again",
+    cancel: "Cancel",
+    close: "Close",
+  },
+
+  keys: {
+    next: "Next request (in the list also ↓)",
+    previous: "Previous request (in the list also ↑)",
+    open: "Open",
+    select: "Select, to decide several at once",
+    range: "Select up to here (also Shift with ↑ ↓)",
+    search: "Search",
+    showNew: "Show the new ones",
+    back: "Back to the list",
+  },
 };

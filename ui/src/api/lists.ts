@@ -1,0 +1,85 @@
+import type { InfiniteData } from "@tanstack/react-query";
+import type { Kind, Page, Priority, Request } from "./types";
+
+export type Tab = "pending" | "mine" | "done";
+
+/** What a list shows; it is also the list's key in the cache. */
+export interface Filters {
+  tab: Tab;
+  kind?: Kind | undefined;
+  priority?: Priority | undefined;
+  q?: string | undefined;
+}
+
+/** One page of a list and when it was asked for: what the feed told since then is newer. */
+export type ListPage = Page<Request> & { asOf: number };
+export type Pages = InfiniteData<ListPage, string | null>;
+
+const statuses: Record<Tab, Request["status"][]> = {
+  pending: ["pending"], mine: ["pending"], done: ["completed", "cancelled", "expired"],
+};
+
+export function listPath({ tab, kind, priority, q }: Filters, cursor: string | null): string {
+  const query = new URLSearchParams({ limit: "100" });
+  for (const status of statuses[tab]) query.append("status", status);
+  if (tab === "mine") query.set("mine", "true");
+  if (kind) query.set("kind", kind);
+  if (priority) query.set("priority", priority);
+  if (q) query.set("q", q);
+  if (cursor) query.set("cursor", cursor);
+  return `/v1/requests?${query.toString()}`;
+}
+
+/** Whether a request belongs to a list, for the person who looks; what a search finds only the server knows. */
+export function belongs(request: Request, { tab, kind, priority, q }: Filters, me: string | undefined): boolean | "perhaps" {
+  if (!statuses[tab].includes(request.status)) return false;
+  if (tab === "mine" && request.claimed_by !== me && request.assignee !== me) return false;
+  if (kind && request.kind !== kind) return false;
+  if (priority && (request.priority ?? "normal") !== priority) return false;
+  return q ? "perhaps" : true;
+}
+
+/** A time as text that sorts: the server leaves out a fraction that is zero. */
+function sortable(at: string): string {
+  const [seconds = "", fraction = ""] = at.replace("Z", "").split(".");
+  return `${seconds}.${fraction.padEnd(6, "0")}`;
+}
+
+/** Whether one stands before the other in a list: newest first, as the server sorts. */
+export function isBefore(one: Request, other: Request): boolean {
+  const [a, b] = [sortable(one.created_at), sortable(other.created_at)];
+  return a === b ? one.id > other.id : a > b;
+}
+
+export function newer(old: Request | undefined, request: Request): Request {
+  return old && old.version > request.version ? old : request;
+}
+
+export function holds(pages: Pages, id: string): boolean {
+  return pages.pages.some((page) => page.items.some((item) => item.id === id));
+}
+
+function withItems(pages: Pages, at: number, items: Request[]): Pages {
+  return { ...pages, pages: pages.pages.map((page, index) => (index === at ? { ...page, items } : page)) };
+}
+
+/** Put a request where it belongs; beyond the last loaded page nothing is put, because it will come with its own. */
+export function placed(pages: Pages, request: Request): Pages {
+  const known = pages.pages.findIndex((page) => page.items.some((item) => item.id === request.id));
+  if (known >= 0) {
+    const items = pages.pages[known]?.items ?? [];
+    return withItems(pages, known, items.map((item) => (item.id === request.id ? newer(item, request) : item)));
+  }
+  const last = pages.pages.length - 1;
+  const found = pages.pages.findIndex((page) => page.items.some((item) => isBefore(request, item)));
+  if (found < 0 && pages.pages[last]?.next) return pages;
+  const at = found < 0 ? last : found;
+  const items = pages.pages[at]?.items ?? [];
+  const before = items.findIndex((item) => isBefore(request, item));
+  return withItems(pages, at, items.toSpliced(before < 0 ? items.length : before, 0, request));
+}
+
+export function without(pages: Pages, id: string): Pages {
+  const at = pages.pages.findIndex((page) => page.items.some((item) => item.id === id));
+  return at < 0 ? pages : withItems(pages, at, (pages.pages[at]?.items ?? []).filter((item) => item.id !== id));
+}

@@ -1,0 +1,18 @@
+import { useStrings } from "../strings";
+import { useNow } from "../widgets/time";
+
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
+
+/** How long ago, in the coarsest unit that fits: the eye compares rows, it does not count. Null below a minute. */
+export function ageOf(seconds: number, language: string): string | null {
+  const found = units.find(([, length]) => seconds >= length);
+  if (!found) return null;
+  const [unit, length] = found;
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "narrow" }).format(Math.floor(seconds / length));
+}
+
+export function Age({ at }: { at: string }) {
+  const strings = useStrings();
+  const age = ageOf((useNow() - new Date(at).getTime()) / 1_000, strings.language);
+  return <time dateTime={at} title={at}>{age ?? strings.justNow}</time>;
+}

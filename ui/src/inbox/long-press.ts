@@ -1,0 +1,26 @@
+import { useRef, type MouseEvent, type PointerEvent } from "react";
+
+const long = 500;
+
+/** Notice a finger that rests; a finger that moves scrolls. */
+export function useLongPress(pressed: () => void) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const last = useRef({ touch: false, long: false });
+  const stop = () => clearTimeout(timer.current);
+  const handlers = {
+    onPointerDown: ({ pointerType }: PointerEvent) => {
+      last.current = { touch: pointerType === "touch", long: false };
+      stop();
+      if (pointerType !== "touch") return;
+      timer.current = setTimeout(() => {
+        last.current.long = true;
+        pressed();
+      }, long);
+    },
+    onPointerUp: stop,
+    onPointerCancel: stop,
+    // The menu of a link would come up over the row that was just selected.
+    onContextMenu: (event: MouseEvent) => last.current.touch && event.preventDefault(),
+  };
+  return { handlers, wasLong: () => last.current.long, isTouch: () => last.current.touch };
+}

@@ -1,0 +1,138 @@
+import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from "@tanstack/react-virtual";
+import { Button } from "antd";
+import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
+import { useStrings } from "../strings";
+import { rowHeight, savedPlace } from "./place";
+import { RequestRow, type RowActs } from "./request-row";
+import { RowSkeleton } from "./row-skeleton";
+import type { Acts } from "./use-acts";
+import type { InboxState } from "./use-inbox";
+import { usePlace } from "./use-place";
+
+interface RowsProps {
+  inbox: InboxState;
+  acts: Acts;
+}
+
+type Rolls = Virtualizer<HTMLDivElement, Element>;
+type Scroller = RefObject<HTMLDivElement | null>;
+
+/** Bring a row into view when it is opened, and with the focus when the keys went there. */
+function useReveal(virtual: Rolls, { shown, cursor, openId }: InboxState, scroller: Scroller): void {
+  const indexOf = (id: string | undefined) => shown.rows.findIndex((row) => row.request.id === id);
+  const reveal = useEffectEvent((id: string | undefined) => {
+    const index = indexOf(id);
+    if (index >= 0) virtual.scrollToIndex(index);
+  });
+  const isFirst = useRef(true);
+  const focus = useEffectEvent((id: string) => {
+    reveal(id);
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] a`);
+    link?.focus({ preventScroll: true });
+  });
+  useLayoutEffect(() => {
+    // After a reload the person finds the list as they left it, also when they had scrolled away from what is open.
+    if (!isFirst.current || !savedPlace(shown.of)) reveal(openId);
+    isFirst.current = false;
+  }, [openId, shown.of]);
+  const { wish } = cursor;
+  useLayoutEffect(() => {
+    if (wish) focus(wish.id);
+  }, [wish]);
+}
+
+/** Only the rows on screen are there, and the one that has the keys: a row that goes takes the focus with it. */
+function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller): Rolls {
+  const { rows } = shown;
+  const extract = (range: Range) => {
+    const indexes = new Set(defaultRangeExtractor(range));
+    if (cursor.index < rows.length) indexes.add(cursor.index);
+    return [...indexes].sort((a, b) => a - b);
+  };
+  // oxlint-disable-next-line react/incompatible-library -- it is not memoized here, so nothing goes stale
+  return useVirtualizer<HTMLDivElement, Element>({
+    count: rows.length + (list.hasNextPage ? 1 : 0),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    getItemKey: (index) => rows[index]?.request.id ?? index,
+    rangeExtractor: extract,
+  });
+}
+
+/** Rows are drawn anew only when something of theirs changes; what they can do is always what can be done now. */
+function useRowActs({ cursor }: InboxState, acts: Acts): RowActs {
+  const now = { open: acts.open, select: acts.select, focused: cursor.at };
+  const latest = useRef(now);
+  useEffect(() => {
+    latest.current = now;
+  });
+  return useMemo(() => ({
+    open: (id) => latest.current.open(id),
+    select: (id, range) => latest.current.select(id, range),
+    focused: (id) => latest.current.focused(id),
+  }), []);
+}
+
+function More({ list }: Pick<InboxState, "list">) {
+  const strings = useStrings();
+  if (!list.isFetchNextPageError) return <RowSkeleton />;
+  return (
+    <div className="inbox-more">
+      <span>{strings.noMore}</span>
+      <Button size="small" onClick={() => void list.fetchNextPage()}>{strings.retry}</Button>
+    </div>
+  );
+}
+
+function useMorePages({ list, shown }: InboxState, last: number): void {
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
+  const isNear = last >= shown.rows.length - 20;
+  useEffect(() => {
+    if (isNear && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
+  }, [isNear, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
+}
+
+/** The arrows move where the focus is; elsewhere they belong to what has it. */
+function arrows(acts: Acts) {
+  const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -1e6, End: 1e6 };
+  return (event: KeyboardEvent) => {
+    const by = steps[event.key];
+    if (by === undefined || event.metaKey || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    if (event.shiftKey) acts.selectMore(by);
+    else acts.move(by);
+  };
+}
+
+/** The list itself; it scrolls, and nothing else does. */
+export function Rows({ inbox, acts }: RowsProps) {
+  const strings = useStrings();
+  const { shown, cursor, selection, openId, list } = inbox;
+  const scroller = useRef<HTMLDivElement>(null);
+  const isPlaced = usePlace(inbox, scroller);
+  const virtual = useRolls(inbox, scroller);
+  const items = virtual.getVirtualItems();
+  const rowActs = useRowActs(inbox, acts);
+  useReveal(virtual, inbox, scroller);
+  useMorePages(inbox, items.at(-1)?.index ?? -1);
+  const size = list.hasNextPage ? -1 : shown.rows.length;
+  return (
+    <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={arrows(acts)}>
+      <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={isPlaced} data-selecting={selection.ids.size > 0}>
+        {items.map(({ index, key, start }) => {
+          const row = shown.rows[index];
+          if (!row) return <li key={key} className="inbox-row" style={{ transform: `translateY(${start}px)` }}><More list={list} /></li>;
+          const { id } = row.request;
+          return (
+            <RequestRow
+              key={key} {...row} acts={rowActs} start={start} position={index + 1} size={size} current={id === openId}
+              active={id === cursor.id} selected={selection.ids.has(id)} selecting={selection.ids.size > 0}
+              refusal={row.left ? strings.leftList : inbox.refusalOf(row.request)} fate={inbox.fateOf(row.request)}
+            />
+          );
+        })}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { Input, type InputRef } from "antd";
+import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
+import type { Filters } from "../api/lists";
+import { useStrings } from "../strings";
+import { filter } from "./address";
+
+const pause = 250;
+
+/** Put what was typed into the address once the hands rest; a word that an input method still composes is none. */
+function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
+  const [typed, setTyped] = useState(q);
+  const [seen, setSeen] = useState(q);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  if (seen !== q) {
+    setSeen(q);
+    // Back, or another list: the address leads. While one types, it follows.
+    if (q !== typed.trim()) setTyped(q);
+  }
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const type = (text: string, composing: boolean) => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    if (composing) return;
+    const wanted = text.trim();
+    timer.current = setTimeout(() => filter({ ...rest, ...(wanted && { q: wanted }) }, { replace: true }), text ? pause : 0);
+  };
+  return [typed, type];
+}
+
+interface SearchBoxProps {
+  filters: Filters;
+  input: Ref<InputRef>;
+  onLeave: () => void;
+}
+
+export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
+  const strings = useStrings();
+  const [typed, type] = useTyped(filters);
+  const composing = useRef(false);
+  const leave = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing || !["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
+    event.preventDefault();
+    onLeave();
+  };
+  return (
+    <Input
+      ref={input} type="search" className="inbox-search" allowClear value={typed} maxLength={200} data-testid="search"
+      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd>/</kbd>}
+      onChange={(event) => type(event.target.value, composing.current)} onKeyDown={leave}
+      onCompositionStart={() => {
+        composing.current = true;
+      }}
+      onCompositionEnd={(event) => {
+        composing.current = false;
+        type(event.currentTarget.value, false);
+      }}
+    />
+  );
+}

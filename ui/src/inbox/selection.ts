@@ -1,0 +1,56 @@
+import { useState } from "react";
+
+export interface Selectable {
+  id: string;
+  can: boolean;
+}
+
+export interface Selection {
+  ids: ReadonlySet<string>;
+  toggle: (id: string) => void;
+  /** Select from the last one that was touched up to this one, and no more than that. */
+  extend: (rows: readonly Selectable[], id: string) => void;
+  set: (ids: Iterable<string>) => void;
+}
+
+interface State {
+  ids: ReadonlySet<string>;
+  anchor?: string;
+  /** What was selected before a range began: a range that shrinks gives the rest back. */
+  base: ReadonlySet<string>;
+}
+
+const nothing: State = { ids: new Set(), base: new Set() };
+
+/** Return the ids of what can be selected between two rows, both included. */
+export function between(rows: readonly Selectable[], one: string, other: string): string[] {
+  const [a, b] = [one, other].map((id) => rows.findIndex((row) => row.id === id)).sort((x, y) => x - y);
+  if (a === undefined || b === undefined || a < 0) return [];
+  return rows.slice(a, b + 1).filter((row) => row.can).map((row) => row.id);
+}
+
+export function toggled({ ids }: State, id: string): State {
+  const base = new Set(ids);
+  if (!base.delete(id)) base.add(id);
+  return { ids: base, base, anchor: id };
+}
+
+export function extended({ anchor, base }: State, rows: readonly Selectable[], id: string): State {
+  return { ids: new Set([...base, ...between(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
+}
+
+/** Which rows of a list are selected; in another list, none. */
+export function useSelection(list: string): Selection {
+  const [state, setState] = useState(nothing);
+  const [of, setOf] = useState(list);
+  if (of !== list) {
+    setOf(list);
+    setState(nothing);
+  }
+  return {
+    ids: state.ids,
+    toggle: (id) => setState((old) => toggled(old, id)),
+    extend: (rows, id) => setState((old) => extended(old, rows, id)),
+    set: (chosen) => setState({ ids: new Set(chosen), base: new Set(chosen) }),
+  };
+}

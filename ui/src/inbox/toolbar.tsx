@@ -1,0 +1,71 @@
+import { Button, Segmented, type InputRef } from "antd";
+import { lazy, Suspense, type RefObject } from "react";
+import { useCounts } from "../api/counts";
+import type { Filters, Tab } from "../api/lists";
+import { useStrings } from "../strings";
+import { filter, searchOf, tabs } from "./address";
+import { savePlace } from "./place";
+import { SearchBox } from "./search-box";
+import type { Acts } from "./use-acts";
+import type { InboxState } from "./use-inbox";
+
+const FilterMenus = lazy(() => import("./filter-menus"));
+
+function choose(filters: Filters): void {
+  // Who chooses a list wants its newest; who comes back with Back or a reload wants the place they left.
+  savePlace(searchOf(filters), undefined);
+  filter(filters);
+}
+
+function Tabs({ filters }: { filters: Filters }) {
+  const strings = useStrings();
+  const counts = useCounts();
+  const label = (tab: Tab) => {
+    const count = counts?.[tab];
+    return <span data-testid={`tab-${tab}`}>{strings.tabs[tab]}{count && <span className="inbox-count"> {count}</span>}</span>;
+  };
+  return (
+    <Segmented<Tab>
+      block aria-label={strings.show} value={filters.tab} options={tabs.map((tab) => ({ value: tab, label: label(tab) }))}
+      onChange={(tab) => choose({ ...filters, tab })}
+    />
+  );
+}
+
+/** The menus come after the list; until then their place is kept. */
+function Menus({ filters, isIdle }: { filters: Filters; isIdle: boolean }) {
+  const { kindFilter, priorityFilter } = useStrings();
+  const waiting = [kindFilter, priorityFilter].map((name) => <Button key={name} type="text" size="small" disabled>{name} ▾</Button>);
+  return isIdle ? <Suspense fallback={waiting}><FilterMenus filters={filters} /></Suspense> : waiting;
+}
+
+/** What came since; the line is there anyway, so that no row moves when it appears. */
+function News({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
+  const strings = useStrings();
+  const { length } = inbox.shown.fresh;
+  return (
+    <output className="inbox-news">
+      {length > 0 && (
+        <Button size="small" type="primary" shape="round" onClick={acts.showNew} data-testid="show-new">↑ {strings.newOnes(String(length))}</Button>
+      )}
+    </output>
+  );
+}
+
+interface ToolbarProps {
+  inbox: InboxState;
+  acts: Acts;
+  search: RefObject<InputRef | null>;
+  isIdle: boolean;
+}
+
+export function Toolbar({ inbox, acts, search, isIdle }: ToolbarProps) {
+  const { filters } = inbox;
+  return (
+    <div className="inbox-tools">
+      <Tabs filters={filters} />
+      <SearchBox filters={filters} input={search} onLeave={() => acts.move(0)} />
+      <div className="inbox-filters"><Menus filters={filters} isIdle={isIdle} /><News inbox={inbox} acts={acts} /></div>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import { useMemo } from "react";
+import type { Filters } from "../api/lists";
+import { useRequests, useSending } from "../api/requests";
+import { useSession } from "../api/session";
+import type { Request } from "../api/types";
+import { useStrings } from "../strings";
+import { searchOf, useFilters } from "./address";
+import { whyNot, type Fate, type Verdict } from "./bulk";
+import { useSelection, type Selection } from "./selection";
+import { useBulk, type Bulk } from "./use-bulk";
+import { useCalm } from "./use-calm";
+import { useCursor, type Cursor } from "./use-cursor";
+import { useSteady, type Steady } from "./use-steady";
+
+/** The list and all that a person does to it. */
+export interface InboxState {
+  filters: Filters;
+  openId: string | undefined;
+  list: ReturnType<typeof useRequests>;
+  shown: Steady;
+  /** What is shown is still that of the filters before. */
+  isLate: boolean;
+  cursor: Cursor;
+  selection: Selection;
+  selected: Request[];
+  bulk: Bulk;
+  fateOf: (request: Request) => Fate | undefined;
+  refusalOf: (request: Request, verdict?: Verdict) => string | null;
+  /** What tells whether somebody is at the rows. */
+  watch: ReturnType<typeof useCalm>["watch"];
+}
+
+function useFates({ fates }: Bulk) {
+  const sending = useSending();
+  return ({ id, version }: Request): Fate | undefined => {
+    if (sending.has(id)) return { state: "sending" };
+    const fate = fates.get(id);
+    return fate?.version === undefined || fate.version >= version ? fate : undefined;
+  };
+}
+
+export function useInbox(openId: string | undefined): InboxState {
+  const strings = useStrings();
+  const session = useSession().data;
+  const filters = useFilters();
+  const list = useRequests(filters);
+  const listed = useMemo(() => list.data?.pages.flatMap((page) => page.items), [list.data]);
+  const bulk = useBulk();
+  const of = searchOf(filters);
+  const selection = useSelection(of);
+  const { isCalm, watch } = useCalm();
+  const shown = useSteady(of, listed, isCalm && openId === undefined && selection.ids.size === 0);
+  const { rows } = shown;
+  const cursor = useCursor(rows, openId);
+  return {
+    filters, openId, list, shown, isLate: shown.of !== of, cursor, selection, bulk, watch,
+    selected: rows.map((row) => row.request).filter(({ id }) => selection.ids.has(id)),
+    fateOf: useFates(bulk),
+    refusalOf: (request, verdict = "approve") => whyNot(request, verdict, session, strings),
+  };
+}
