@@ -13,6 +13,8 @@ from ringi.thread import Thread
 
 KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread}
 BATCH = 500
+Name = tuple[str, Key]
+"""The kind of a record, and its key."""
 
 
 class Finding(NamedTuple):
@@ -32,27 +34,55 @@ class Chain(NamedTuple):
     state: dict[str, Any]
 
 
+class Trail:
+    """What the events say of each record, as far as they were read."""
+
+    def __init__(self, store: Store, progress: Callable[[int], None]) -> None:
+        self._store, self._progress = store, progress
+        self._position, self.count = START, 0
+        self.chains: dict[Name, Chain] = {}
+        self.findings: list[Finding] = []
+
+    async def read(self, sought: dict[Name, Record]) -> None:
+        """Read on to what is the end now; a record that is sought is compared, and crossed off, at its own head."""
+        end = await self._store.tail()
+        # Not until there are no more: writers may be as quick as this reader.
+        is_there = self._position == end
+        while not is_there and (events := await self._store.events(self._position, BATCH)):
+            for event in events:
+                self._take(event, sought)
+            is_there = any(event.position == end for event in events)
+            self._position, self.count = events[-1].position, self.count + len(events)
+            self._progress(self.count)
+
+    def _take(self, event: Event, sought: dict[Name, Record]) -> None:
+        name = (event.record, Key(event.tenant, event.record_id))
+        self.findings += _check(event, self.chains)
+        if name in sought and sought[name].head == event.hash:
+            self.findings += _fits(sought.pop(name), self.chains[name])
+
+
 async def verify(store: Store, progress: Callable[[int], None] = lambda count: None) -> tuple[int, list[Finding]]:
     """Check every event and every record; return how many events there were, and what is wrong.
 
     Finds an event that was edited, deleted, reordered or inserted, and a record that is not
     the sum of its events. Events cut off the end of a record are found by the record itself.
+    Others may write meanwhile: what they add last is left to the next time.
     `progress` is told how many events were read so far.
     """
-    chains: dict[tuple[str, Key], Chain] = {}
-    findings: list[Finding] = []
-    position, count = START, 0
-    while events := await store.events(position, BATCH):
-        for event in events:
-            findings += _check(event, chains)
-        position, count = events[-1].position, count + len(events)
-        progress(count)
+    trail = Trail(store, progress)
+    await trail.read({})
+    ahead: dict[Name, Record] = {}
     for name in KINDS:
-        findings += await _compare(store, name, chains)
-    return count, findings
+        ahead |= await _compare(store, name, trail)
+    # A record was read after the events: what it is ahead of them by came in between, unless they were cut off.
+    await trail.read(ahead)
+    cut_off = "its last events are missing"
+    found = [(name, cut_off if name in trail.chains else "the record has no events") for name in ahead]
+    return trail.count, trail.findings + [Finding(*name, "", what) for name, what in found]
 
 
-def _check(event: Event, chains: dict[tuple[str, Key], Chain]) -> list[Finding]:
+def _check(event: Event, chains: dict[Name, Chain]) -> list[Finding]:
     key = Key(event.tenant, event.record_id)
     chain = chains.get((event.record, key), Chain("", 0, {}))
     wrong = [
@@ -66,24 +96,24 @@ def _check(event: Event, chains: dict[tuple[str, Key], Chain]) -> list[Finding]:
     return [Finding(event.record, key, event.position, what) for what in wrong if what]
 
 
-async def _compare(store: Store, name: str, chains: dict[tuple[str, Key], Chain]) -> list[Finding]:
-    kind, query, seen = KINDS[name], Query(limit=BATCH), set()
-    findings: list[Finding] = []
-    before: str | None = None
-    while records := await store.find(kind, query.model_copy(update={"before": before})):
+async def _compare(store: Store, name: str, trail: Trail) -> dict[Name, Record]:
+    """Compare the records of a kind with the events that were read, and return those that are ahead of them."""
+    query, ahead, seen = Query(limit=BATCH), dict[Name, Record](), set[Key]()
+    while records := await store.find(KINDS[name], query):
         for record in records:
             seen.add(record.key)
-            findings += _fits(record, chains.get((name, record.key)))
-        before = cursor_of(records[-1])
-    missing = [key for record, key in chains if record == name and key not in seen]
-    return findings + [Finding(name, key, "", "the record is gone, its events are not") for key in missing]
+            chain = trail.chains.get((name, record.key))
+            if chain and chain.head == record.head:
+                trail.findings += _fits(record, chain)
+            else:
+                ahead[name, record.key] = record
+        query = query.model_copy(update={"before": cursor_of(records[-1])})
+    gone = [key for record, key in trail.chains if record == name and key not in seen]
+    trail.findings += [Finding(name, key, "", "the record is gone, its events are not") for key in gone]
+    return ahead
 
 
-def _fits(record: Record, chain: Chain | None) -> list[Finding]:
-    if not chain:
-        return [Finding(record.record, record.key, "", "the record has no events")]
-    if record.head != chain.head:
-        return [Finding(record.record, record.key, "", "its last events are missing")]
+def _fits(record: Record, chain: Chain) -> list[Finding]:
     stored = record.model_dump(mode="json")
     names = (chain.state.keys() | stored.keys()) - record.unchained
     differing = sorted(name for name in names if stored.get(name) != chain.state.get(name))
