@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ async def _watch(name: str, tenant: str, url: str | None) -> int:
 
     async with open(url, tenant=tenant) as inbox:
         app = WatchApp(inbox, name)
+        # Textual would take it for an ordinary end.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)
         with _warnings_to(app):
             await app.run_async()
     if app.crash:

@@ -35,9 +35,10 @@ class WatchApp(App[None]):
     ]
 
     def __init__(self, inbox: Inbox, name: str) -> None:
-        super().__init__()
-        # The plain palette of the terminal has no colours to take away, but keeps bold and reverse.
-        self.theme = "ansi-dark" if os.environ.get("NO_COLOR") else "textual-dark"
+        no_color = bool(os.environ.get("NO_COLOR"))
+        # Without colours of its own Textual leaves only bold and reverse; otherwise it would write shades of grey.
+        super().__init__(ansi_color=no_color or None)
+        self.theme = "ansi-dark" if no_color else "textual-dark"
         self.desk = Desk(inbox, name)
         self.list = ListScreen(self.desk)
         self.crash: Exception | None = None

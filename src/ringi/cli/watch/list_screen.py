@@ -23,8 +23,15 @@ from ringi.request import Request
 
 KIND, STATE = 9, 24
 """How wide two columns are; the title has the rest."""
+SCROLLBAR = 1
 COLUMNS = ("mark", "title", "kind", "state")
 MARK = "▌"
+
+
+class Rows(DataTable[Text | str]):
+    """The rows; the ends of the list are a key away."""
+
+    BINDINGS = [Binding("home,g", "scroll_top", show=False), Binding("end,G", "scroll_bottom", show=False)]
 
 
 class ListScreen(Screen[None]):
@@ -39,7 +46,7 @@ class ListScreen(Screen[None]):
         Binding("u", "release"),
         Binding("escape", "end_search"),
     ]
-    AUTO_FOCUS = "DataTable"
+    AUTO_FOCUS = "Rows"
 
     class Opened(Message):
         """Enter was pressed on a request."""
@@ -56,7 +63,7 @@ class ListScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the heading, the list, the search and the keys."""
         yield Static(id="heading")
-        yield DataTable(cursor_type="row", show_header=False, id="list")
+        yield Rows(cursor_type="row", show_header=False, id="list")
         yield Static(id="empty")
         yield Input(placeholder=WORDS.search, compact=True, id="search")
         yield Static(id="told")
@@ -84,11 +91,11 @@ class ListScreen(Screen[None]):
 
     def redraw(self, at: str | None = None) -> None:
         """Draw the list anew, with the cursor on the same request or the one given."""
-        list = self.query_one(DataTable)
+        list = self.query_one(Rows)
         chosen, row = at or self._chosen_id(), list.cursor_row
         list.clear(columns=True)
         self._drawn = {}
-        title_width = max(20, self.size.width - 1 - KIND - STATE - 2 * len(COLUMNS))
+        title_width = max(20, self.size.width - 1 - KIND - STATE - 2 * len(COLUMNS) - SCROLLBAR)
         for key, width in zip(COLUMNS, (1, title_width, KIND, STATE), strict=True):
             list.add_column("", width=width, key=key)
         for request in self.live.shown.values():
@@ -118,7 +125,7 @@ class ListScreen(Screen[None]):
 
     def action_move(self, step: int) -> None:
         """Move the cursor."""
-        list = self.query_one(DataTable)
+        list = self.query_one(Rows)
         list.move_cursor(row=list.cursor_row + step)
 
     async def action_news(self) -> None:
@@ -137,14 +144,14 @@ class ListScreen(Screen[None]):
         self.live.search = submitted.value.strip()
         submitted.input.display = bool(self.live.search)
         await self.action_news()
-        self.query_one(DataTable).focus()
+        self.query_one(Rows).focus()
 
     async def action_end_search(self) -> None:
         """Show everything again."""
         search = self.query_one("#search", Input)
         search.value, search.display, self.live.search = "", False, ""
         await self.action_news()
-        self.query_one(DataTable).focus()
+        self.query_one(Rows).focus()
 
     async def action_claim(self) -> None:
         """Keep others from the request under the cursor."""
@@ -161,13 +168,13 @@ class ListScreen(Screen[None]):
         self.query_one("#told", Static).update(Content(what))
 
     def _chosen_id(self) -> str | None:
-        list = self.query_one(DataTable)
+        list = self.query_one(Rows)
         if not list.is_valid_row_index(list.cursor_row):
             return None
         return list.coordinate_to_cell_key(Coordinate(list.cursor_row, 0)).row_key.value
 
     def _tick(self) -> None:
-        list = self.query_one(DataTable)
+        list = self.query_one(Rows)
         for request in self.live.shown.values():
             if request.id in self._drawn:
                 before = self._drawn[request.id]
@@ -193,7 +200,7 @@ class ListScreen(Screen[None]):
 
     def _mark(self) -> None:
         chosen = self._chosen_id()
-        list = self.query_one(DataTable)
+        list = self.query_one(Rows)
         for row in list.rows:
             mark = MARK if row.value == chosen else ""
             if list.get_cell(row, "mark") != mark:
@@ -210,7 +217,7 @@ class ListScreen(Screen[None]):
         empty = self.query_one("#empty", Static)
         empty.update(Content(WORDS.empty_search.format(text=visible(live.search)) if live.search else WORDS.empty))
         empty.display = not live.shown
-        self.query_one(DataTable).display = bool(live.shown)
+        self.query_one(Rows).display = bool(live.shown)
 
 
 def _cell(text: str, style: str) -> Text:

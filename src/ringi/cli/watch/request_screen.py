@@ -42,7 +42,7 @@ class RequestScreen(Screen[None]):
         Binding("u", "release"),
         Binding("j", "neighbour(1)"),
         Binding("k", "neighbour(-1)"),
-        Binding("ctrl+s", "send", priority=True),
+        Binding("ctrl+s", "send"),
         Binding("escape", "back"),
     ]
     AUTO_FOCUS = "Sheet"
@@ -232,14 +232,13 @@ class RequestScreen(Screen[None]):
             await self._complain(error)
         except RingiError as error:
             self.panel.tell(visible(str(error)))
-            is_over = isinstance(error, FinalError)
-            self._sending = False
-            if is_over:
+            if isinstance(error, FinalError):
+                self._sending = False
                 await self.requests_changed({self.request.id})
         else:
-            self._leave(done)
-        finally:
-            self._sending = False
+            # Still sending: the same key once more, already on its way, must not send again.
+            return self._leave(done)
+        self._sending = False
 
     async def _answer(self, decision: Decision) -> Request:
         needs_data = decision in ("approve", "edit") or (decision == "respond" and self.sheet.is_changed)

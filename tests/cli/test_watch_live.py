@@ -1,0 +1,185 @@
+"""What happens elsewhere while `ringi watch` is open."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from tests.cli.desk import CURSOR, OFFERED, Desk, assert_answered, into
+
+from ringi import Action, Form
+from ringi.field import Text
+
+REFUND = Action("refund", {"order": 1182, "amount": 4000})
+SOON = 2.0
+"""Seconds within which news from elsewhere must be seen."""
+
+
+def row_of_cursor(text: str) -> str:
+    """Return the line of the list that has the cursor."""
+    return next(line for line in text.splitlines() if CURSOR in line)
+
+
+def test_a_race_that_somebody_else_wins_ends_here_with_their_name_and_keeps_what_was_typed(desk: Desk) -> None:
+    asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
+    with desk.opened(asked) as screen:
+        into(screen, "Name")
+        screen.type("half a na")
+        screen.until("half a na")
+        desk.respond(asked, "approve", by="bob", data={"who": "Bob"})
+        seen = ("approved by bob at ", "What you typed is still here", "half a na")
+        text = screen.until(*seen, gone=(OFFERED,), limit=SOON)
+        assert re.search(r"approved by bob at \d\d:\d\d", text)
+        screen.press("ctrl+s", "a", "esc")
+        screen.until("approved by bob", "Inbox ·")
+    assert desk.get(asked).response == desk.work(lambda inbox: inbox.wait(asked.id, 1))
+    assert [event.type for event in desk.events(asked)] == ["request.created", "request.completed"]
+    stored = desk.get(asked).response
+    assert stored
+    assert (stored.responder, stored.data) == ("bob", {"who": "Bob"})
+
+
+def test_a_decision_that_comes_too_late_is_told_with_the_winner(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        screen.press("r")
+        screen.until("word for word")
+        screen.type("too much")
+        screen.until("too much")
+        desk.respond(asked, "approve", by="bob")
+        screen.press("enter")
+        screen.until("approved by bob at ", gone=(OFFERED,))
+    stored = desk.get(asked).response
+    assert stored
+    assert (stored.responder, stored.decision) == ("bob", "approve")
+
+
+def test_an_expiry_is_seen_in_place_and_decides_nothing(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND, expires_in=8)
+    with desk.opened(asked) as screen:
+        screen.until("0:01 left")
+        seen = ("expired at ", "nobody answered in time", "so nothing was allowed")
+        screen.until(*seen, gone=(OFFERED,), limit=1 + SOON)
+        screen.press("a", "ctrl+s", "esc")
+        screen.until("Inbox ·", "expired")
+    ended = desk.get(asked)
+    assert (ended.status, ended.response) == ("expired", None)
+    assert desk.events(asked)[-1].actor == "system"
+
+
+def test_the_value_for_silence_is_shown_as_no_consent(desk: Desk) -> None:
+    asked = desk.ask("Colour?", form=Form([Text("c")]), expires_in=3, fallback={"c": "red"})
+    with desk.opened(asked) as screen:
+        screen.until("the run goes on with", '"red"', "no consent")
+
+
+def test_a_withdrawn_request_says_who_withdrew_it_and_why(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        desk.work(lambda inbox: inbox.cancel(asked.id, by="refund-agent", reason="the order came back"))
+        screen.until("cancelled at ", "by refund-agent: the order came back", gone=(OFFERED,), limit=SOON)
+
+
+def test_news_gather_without_moving_what_is_under_the_cursor(desk: Desk) -> None:
+    first = desk.ask("The first")
+    second = desk.ask("The second")
+    with desk.watch() as screen:
+        screen.until("The first", "The second", CURSOR)
+        screen.press("j")
+        screen.when(lambda text: "The first" in row_of_cursor(text), "the cursor on the first")
+        before = row_of_cursor(screen.text)
+        desk.ask("The third")
+        screen.until("3 waiting", "1 new: n shows", gone=("The third",), limit=SOON)
+        desk.respond(second, "respond", by="bob", message="yes")
+        screen.until("2 waiting", "1 new, 1 ended: n shows", "answered by bob", limit=SOON)
+        assert row_of_cursor(screen.text) == before
+        screen.press("n")
+        screen.until("The third", gone=("The second", "new:"))
+        assert "The first" in row_of_cursor(screen.text)
+    assert desk.get(first).status == "pending"
+
+
+def test_an_empty_inbox_fills_by_itself(desk: Desk) -> None:
+    desk.work(lambda inbox: inbox.find())
+    with desk.watch() as screen:
+        screen.until("Nothing waits for you")
+        desk.ask("Anybody there?")
+        screen.until("Anybody there?", CURSOR, gone=("Nothing waits",), limit=SOON)
+
+
+def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+        screen.until("claimed by bob", limit=SOON)
+        screen.press("a")
+        screen.until("is claimed by 'bob'")
+        screen.press("c")
+        screen.until("is claimed by 'bob'")
+        desk.work(lambda inbox: inbox.release(asked.id, "bob"))
+        screen.until(OFFERED, gone=("claimed by bob ·",), limit=SOON)
+        screen.press("c")
+        screen.until("You hold it until", "claimed by ann")
+        screen.press("u")
+        screen.until("You gave it up", gone=("claimed by ann",))
+    assert [event.type.partition(".")[2] for event in desk.events(asked)] == [
+        *("created", "claimed", "released", "claimed", "released")
+    ]
+
+
+def test_deadlines_count_down_in_the_list(desk: Desk) -> None:
+    desk.ask("Refund?", action=REFUND, expires_in=400)
+    with desk.watch() as screen:
+        screen.until("6:3", "left")
+        before = screen.text
+        screen.when(lambda text: text != before, "ticking", limit=SOON)
+
+
+def test_two_japanese_letters_find_a_request(desk: Desk) -> None:
+    desk.ask("注文1182を返金しますか")
+    desk.ask("Which sport?")
+    with desk.watch() as screen:
+        screen.until("sport", CURSOR)
+        screen.press("/")
+        screen.until("Search: words")
+        screen.type("返金")
+        screen.until("返金", "sport")
+        screen.press("enter")
+        screen.until("1 found for “返金”", "注文1182", gone=("sport",))
+        desk.ask("Does not fit")
+        desk.ask("また返金ですか")
+        screen.until("1 new: n shows", limit=SOON)
+        screen.press("esc")
+        screen.until("4 waiting", "sport", "また返金")
+
+
+def test_a_long_list_goes_on_below_its_end(desk: Desk) -> None:
+    async def many(inbox: object) -> None:
+        for number in range(230):
+            await inbox.ask(f"Question {number:03}?")  # type: ignore[attr-defined]
+
+    desk.work(many)
+    with desk.watch() as screen:
+        screen.until("230 waiting", "Question 229?", CURSOR)
+        screen.press("end")
+        screen.until("Question 030?")
+        screen.press("down", "end")
+        screen.until("Question 000?")
+
+
+def test_a_store_that_cannot_answer_is_told_and_nothing_is_lost(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    database = sqlite3.connect(desk.folder / "ringi.db", isolation_level=None)
+    with desk.opened(asked) as screen:
+        screen.press("r")
+        screen.until("word for word")
+        screen.type("too much")
+        screen.until("too much")
+        database.execute("BEGIN EXCLUSIVE")
+        screen.press("enter")
+        screen.until("the store is unavailable", "retry", "too much", limit=40)
+        database.execute("ROLLBACK")
+        screen.press("enter")
+        screen.until("rejected: Refund?")
+    database.close()
+    assert_answered(desk.get(asked), "reject", message="too much")

@@ -1,0 +1,208 @@
+"""What `ringi watch` does to the terminal, and what it never lets an agent do to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+from tests.cli.desk import CURSOR, OFFERED, Desk, assert_answered, into
+from tests.cli.terminal import ENTRY, Terminal
+
+from ringi import Action, Button, Form
+from ringi.field import Field, Option, Radio, Select, Text, TextArea
+
+EVIL = "x\x1b]0;pwned\x07\x1b[2J\x1b[31mred\u202egnp\u200b\U000e0041\x9b7m\u2066y"
+"""Sets the title, clears the screen, colours, reorders, and hides."""
+NEVER = [
+    *(b"\x1b]0;pwned", b"\x1b[31mred", b"\x1b[2J\x1b[31m", b"pwned\x07"),
+    *(character.encode() for character in "\u202e\u200b\U000e0041\x9b\u2066"),
+]
+ALT_SCREEN, MAIN_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+LONG = "注文1182の返金を承認しますか、金額は4,000円で、理由は配送の遅れです。请确认退款金额是否正确。"
+
+
+def hostile(desk: Desk) -> None:
+    """Ask with hostile text in everything that an agent can write."""
+    options = [Option(value=EVIL, label=EVIL), Option(value="b", label="b")]
+    fields: list[Field] = [
+        Text("a", label=EVIL, help=EVIL, placeholder=EVIL),
+        Text("filled", default=EVIL.replace("\x00", "")),
+        TextArea("lines", default=f"{EVIL}\n{EVIL}"),
+        Select("s", options=options, placeholder=EVIL),
+        Radio("r", options=options),
+    ]
+    desk.ask(
+        f"{EVIL} title",
+        description=f"{EVIL}\n# {EVIL}",
+        action=Action(EVIL, {EVIL: EVIL, "deep": [{EVIL: EVIL}]}),
+        form=Form(fields),
+        context={EVIL: {EVIL: EVIL}},
+        actions={"approve": Button(label=EVIL)},
+        assignee=EVIL,
+        candidate_groups=[EVIL],
+    )
+
+
+def assert_harmless(screen: Terminal) -> None:
+    """Fail when anything hostile went to the terminal as it is."""
+    for found in NEVER:
+        assert found not in screen.raw, found
+
+
+def test_nothing_that_an_agent_writes_reaches_the_terminal_as_it_is(desk: Desk) -> None:
+    hostile(desk)
+    with desk.watch(lines=100, columns=200) as screen:
+        screen.until("\\u{1b}]0;pwned", "\\u{202e}gnp", "title", CURSOR)
+        screen.press("enter")
+        text = screen.until("[a]")
+        assert text.count("\\u{1b}]0;pwned") > 10
+        screen.press("e")
+        screen.until("█ ", "With its invisible characters")
+        screen.press("esc", "esc", "r")
+        screen.until("word for word")
+        screen.type("no")
+        screen.press("enter")
+        screen.until("Nothing waits for you")
+        assert_harmless(screen)
+
+
+def test_who_answers_elsewhere_under_a_hostile_name_reaches_nothing_either(desk: Desk) -> None:
+    asked = desk.ask("Which?")
+    with desk.opened(asked, columns=160) as screen:
+        desk.respond(asked, "respond", by=f"bob{EVIL}", message="yes")
+        screen.until("answered by bobx\\u{1b}")
+        assert_harmless(screen)
+
+
+def test_what_is_pasted_is_kept_and_its_hidden_part_is_shown(desk: Desk) -> None:
+    asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
+    with desk.opened(asked) as screen:
+        into(screen, "Name")
+        screen.type("\x1b[200~ab\u202ec\x1b[201~")
+        screen.until("With its invisible characters: ab\\u{202e}c")
+        screen.press("ctrl+s")
+        screen.until("approved")
+        assert "\u202e".encode() not in screen.raw
+    assert_answered(desk.get(asked), "approve", data={"who": "ab\u202ec"})
+
+
+@pytest.mark.parametrize("where", ["list", "request", "field"])
+@pytest.mark.parametrize(
+    ("how", "code"), [("ctrl+c", 130), ("SIGTERM", -signal.SIGTERM), ("SIGKILL", -signal.SIGKILL), ("SIGINT", 130)]
+)
+def test_the_terminal_is_given_back_however_it_ends(desk: Desk, where: str, how: str, code: int) -> None:
+    asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
+    with desk.watch() as screen:
+        go_to(screen, where)
+        assert screen.mode != screen.before
+        if how == "ctrl+c":
+            screen.press("ctrl+c")
+        else:
+            os.kill(screen.pid, getattr(signal, how))
+        assert screen.end() == code
+        screen.drain(lambda: screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN))
+        screen.drain(lambda: screen.mode == screen.before)
+        screen.drain(lambda: not psutil.Process().children())
+        assert screen.raw.rfind(b"\x1b[?25h") > screen.raw.rfind(b"\x1b[?25l")
+        assert screen.raw.rfind(b"\x1b[?1003l") > screen.raw.rfind(b"\x1b[?1003h")
+        assert "Traceback" not in screen.text
+    assert desk.get(asked).status == "pending"
+
+
+def go_to(screen: Terminal, where: str) -> None:
+    """Go from the list to a request, or into its field."""
+    screen.until(CURSOR)
+    if where != "list":
+        screen.press("enter")
+        screen.until(OFFERED)
+    if where == "field":
+        into(screen, "Name")
+        screen.type("half a na")
+        screen.until("half a na")
+
+
+def test_quitting_leaves_no_trace(desk: Desk) -> None:
+    desk.ask("Which?")
+    with desk.watch() as screen:
+        screen.until(CURSOR)
+        screen.press("q")
+        assert screen.end() == 0
+        assert screen.mode == screen.before
+        assert screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN)
+
+
+def test_no_colour_is_used_where_nobody_wants_one(desk: Desk) -> None:
+    desk.ask("Refund?", action=Action("refund", {"amount": 4000}), form=Form([Text("who")]), expires_in=300)
+    with desk.watch(NO_COLOR="1") as screen:
+        screen.until(CURSOR)
+        screen.press("enter")
+        screen.until(OFFERED)
+        into(screen, "who")
+        screen.press("esc", "e")
+        screen.until("█ amount")
+        assert not COLOUR.findall(screen.raw)
+
+
+def test_colours_are_used_where_they_are_wanted(desk: Desk) -> None:
+    desk.ask("Refund?")
+    with desk.watch() as screen:
+        screen.until(CURSOR)
+        assert COLOUR.findall(screen.raw)
+
+
+def test_japanese_and_chinese_are_whole_at_80_by_24(desk: Desk) -> None:
+    asked = desk.ask(LONG, description=LONG, action=Action("返金", {"理由": LONG}), form=Form([Text("a", label=LONG)]))
+    with desk.opened(asked) as screen:
+        joined = re.sub(r"[\s│]", "", screen.text)
+        assert joined.count(LONG) == 4
+        screen.press("esc")
+        row = next(line for line in screen.until("Inbox ·", CURSOR).splitlines() if CURSOR in line)
+        shown = row.split(CURSOR)[1].split("…")[0].strip()
+        assert len(shown) > 10
+        assert LONG.startswith(shown)
+
+
+def test_a_smaller_window_still_shows_the_decision(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=Action("refund", {"amount": 4000}))
+    with desk.opened(asked) as screen:
+        screen.resize(60, 16)
+        screen.until("4000", OFFERED, "esc back")
+        screen.press("a")
+        screen.until("approved: Refund?")
+    assert_answered(desk.get(asked), "approve")
+
+
+def test_help_lists_the_keys(desk: Desk) -> None:
+    desk.ask("Which?")
+    with desk.watch() as screen:
+        screen.until(CURSOR)
+        screen.press("?")
+        screen.until("Keys", "approve", "reject", "esc closes this", "quit")
+        screen.press("esc")
+        screen.until(CURSOR, gone=("esc closes this",))
+
+
+def test_a_mistake_of_our_own_is_told_in_a_line_on_a_whole_terminal(desk: Desk) -> None:
+    desk.ask("Which?", description="x")
+    broken = f"import ringi.cli.watch.pieces as pieces; pieces.words = None; {ENTRY}"
+    with desk.watch(entry=broken) as screen:
+        screen.until(CURSOR)
+        screen.press("enter")
+        assert screen.end() == 1
+        screen.until("error: unexpected TypeError", "RINGI_LOG=DEBUG", gone=("Traceback", "Inbox"))
+        assert screen.mode == screen.before
+
+
+def test_without_a_terminal_it_says_what_to_use_instead(desk: Desk) -> None:
+    command = [sys.executable, "-c", ENTRY, "watch"]
+    env = os.environ | {"RINGI_HOME": str(desk.folder)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=40, check=False, input="")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "--json" in done.stderr
