@@ -24,7 +24,7 @@ from ringi.record import Query
 ENTRY = "from ringi.cli import main; main()"
 BARE = f"""
 import sys
-for name in ("aiosqlite", "langchain", "langchain_core", "langgraph"):
+for name in ("langchain", "langchain_core", "langgraph"):
     sys.modules[name] = None
 {ENTRY}
 """
@@ -61,9 +61,9 @@ def ringi_in(folder: Path, entry: str) -> Ringi:
 
 
 @contextmanager
-def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def started(folder: Path, *arguments: str, entry: str = ENTRY) -> Iterator[subprocess.Popen[str]]:
     """Start a command in a folder; it does not outlive the block."""
-    command = [sys.executable, "-c", ENTRY, *arguments]
+    command = [sys.executable, "-c", entry, *arguments]
     with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -160,6 +160,22 @@ def test_requests_are_handled_without_langgraph(bare: Ringi) -> None:
     assert data(bare("verify", "--json"))["findings"] == []
     assert data(bare("migrate", "--json"))["url"].startswith("sqlite:///")
     assert data(bare("token", "create", "--role", "person", "--name", "ann", "--json"))["role"] == "person"
+
+
+def test_a_server_without_agents_does_without_langgraph(tmp_path: Path) -> None:
+    with started(tmp_path, "serve", "--port", "0", "--json", entry=BARE) as serving:
+        assert serving.stdout
+        url = json.loads(serving.stdout.readline())["url"]
+        token = json.loads((tmp_path / "tokens.json").read_text())["person"]
+        with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+            asked = client.post("/v1/requests", json={"title": "Go?"}).json()
+            answer = {"decision": "respond", "message": "yes", "digest": asked["digest"]}
+            assert client.post(f"/v1/requests/{asked['id']}/respond", json=answer).json()["status"] == "completed"
+            assert client.get("/v1/agents").json()["items"] == []
+            assert client.get("/v1/threads").json()["items"] == []
+            assert client.get("/v1/operations").json()["items"] == []
+            refused = client.post("/v1/threads/t/runs", json={"agent": "refund"})
+            assert (refused.status_code, refused.json()["detail"]) == (404, "no agent 'refund'")
 
 
 @pytest.mark.parametrize(
