@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+import trove_classifiers
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = str(Path(sys.executable).with_name("uv"))
@@ -66,8 +67,9 @@ def test_both_archives_bear_the_version_that_stands_in_one_place(archives: Archi
     assert re.search(rf"^## {re.escape(VERSION)}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
 
 
-def test_the_wheel_holds_every_module_the_page_the_types_and_the_licence(names: list[str]) -> None:
-    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/ringi").rglob("*.py")}
+def test_the_wheel_holds_every_file_of_the_package_the_page_the_types_and_the_licence(names: list[str]) -> None:
+    files = (path.relative_to(ROOT / "src") for path in (ROOT / "src/ringi").rglob("*") if path.is_file())
+    sources = {path.as_posix() for path in files if not {"__pycache__", "static"} & set(path.parts)}
     wanted = {"ringi/server/static/index.html", "ringi/py.typed", f"ringi-{VERSION}.dist-info/licenses/LICENSE"}
 
     assert (sources | wanted) - set(names) == set()
@@ -95,6 +97,8 @@ def test_the_metadata_names_no_place_and_says_what_it_is(archives: Archives) -> 
     assert "\nLicense-Expression: Apache-2.0\n" in told
     assert "\nRequires-Python: >=3.11\n" in told
     assert "\nProvides-Extra: langgraph\n" in told
+    assert "\nDescription-Content-Type: text/markdown\n" in told
+    assert set(re.findall(r"^Classifier: (.+)$", told, re.M)) <= trove_classifiers.classifiers
     assert re.findall(r"^Requires-Dist: .*(?:@|://).*$", told, re.M) == []
 
 
