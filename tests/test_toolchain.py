@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import asyncpg
+import dev
 import hatch_build
 import pytest
 import redis.asyncio
@@ -96,6 +97,12 @@ def test_sizes_names_the_function_that_is_too_long(tmp_path: Path) -> None:
     assert f"long.py:1 endless: {sizes.LONGEST + 1} lines, limit {sizes.LONGEST}" in list(
         sizes.offences([source], list(source.functions))
     )
+
+
+def test_make_has_every_command() -> None:
+    targets = (ROOT / "Makefile").read_text().partition("\n")[0].removeprefix(".PHONY: ").split()
+
+    assert targets == list(dev.COMMANDS)
 
 
 @pytest.mark.parametrize(("name", "sign"), [("requirements.lock", "://"), ("ui/package-lock.json", '"resolved"')])
