@@ -173,11 +173,6 @@ def test_a_form_takes_a_hundred_fields_and_no_more() -> None:
     assert "at most 100" in errors_of(Form, [Text(f"f{i}") for i in range(101)])["form.fields"]
 
 
-def test_the_caller_can_allow_fewer_fields() -> None:
-    assert len(Form.parse(SEED_FORM, max_fields=2).fields) == 2
-    assert "2 fields, more than 1" in errors_of(Form.parse, SEED_FORM, max_fields=1)["form.fields"]
-
-
 def test_two_fields_cannot_share_a_name() -> None:
     assert "'a' is there twice" in errors_of(Form, [Text("a"), Number("a")])["form.fields[1].name"]
 

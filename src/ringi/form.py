@@ -80,15 +80,12 @@ class Form(BaseModel):
         return self
 
     @classmethod
-    def parse(cls, data: object, *, max_fields: int | None = None) -> Form:
+    def parse(cls, data: object) -> Form:
         """Return the form that JSON describes, or raise InvalidError with a path such as `form.fields[1].options`."""
         try:
-            form = cls.model_validate(data)
+            return cls.model_validate(data)
         except pydantic.ValidationError as error:
             raise invalid(error, "form") from None
-        if max_fields is not None and len(form.fields) > max_fields:
-            raise InvalidError.of("form.fields", f"has {len(form.fields)} fields, more than {max_fields}: ask for less")
-        return form
 
     @classmethod
     def of(cls, model: type[BaseModel]) -> Form:
