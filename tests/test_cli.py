@@ -167,7 +167,7 @@ def test_a_server_without_agents_does_without_langgraph(tmp_path: Path) -> None:
         assert serving.stdout
         url = json.loads(serving.stdout.readline())["url"]
         token = json.loads((tmp_path / "tokens.json").read_text())["person"]
-        with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+        with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=20) as client:
             asked = client.post("/v1/requests", json={"title": "Go?"}).json()
             answer = {"decision": "respond", "message": "yes", "digest": asked["digest"]}
             assert client.post(f"/v1/requests/{asked['id']}/respond", json=answer).json()["status"] == "completed"
