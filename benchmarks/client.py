@@ -30,6 +30,10 @@ class Caller:
         self._writer.write(head("POST", path, self._server, self._role, more) + content)
         return await self._reply()
 
+    async def get(self, path: str) -> tuple[int, bytes]:
+        self._writer.write(head("GET", path, self._server, self._role))
+        return await self._reply()
+
     async def _reply(self) -> tuple[int, bytes]:
         lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         length = next(int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:"))

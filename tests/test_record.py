@@ -7,12 +7,17 @@ from hypothesis import strategies as st
 from ringi.canonical import canonical, digest
 from ringi.errors import InvalidError
 from ringi.record import (
+    MAX_SEARCH,
+    MAX_TERMS,
     START,
     Key,
     cursor_of,
+    filed_under,
+    looked_up,
     microseconds,
     parsed_cursor,
     parsed_number,
+    pieces,
     searchable,
     topic_of,
 )
@@ -101,7 +106,59 @@ def test_texts_are_searched_in_one_width_and_case(text: str, found: str) -> None
 
 
 def test_a_search_skips_what_is_missing() -> None:
-    assert searchable("a", None, "", "b") == "a\nb"
+    assert searchable("a", None, "", "b") == searchable("a", "b")
+
+
+LETTERS = st.sampled_from("abäßAﾎﾟ12返金の注ーกิ환불_%+-.。 \n\u3000\u0301İ😀\x00")
+TEXTS = st.text(LETTERS | st.characters(), max_size=40)
+
+
+@given(TEXTS, st.data())
+def test_a_text_is_filed_under_all_that_its_parts_are_looked_up_by(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    sought = pieces(text[start : start + data.draw(st.integers(1, 20))])
+    found = searchable(text)
+
+    assert not all(piece in found for piece in sought) or set(looked_up(sought)) <= set(filed_under(found))
+
+
+@given(st.text(LETTERS, max_size=40))
+def test_every_word_of_a_text_finds_it(text: str) -> None:
+    assert all(piece in searchable(text) for piece in pieces(text))
+
+
+@given(TEXTS)
+def test_whatever_is_sought_has_a_term(text: str) -> None:
+    assert bool(pieces(text)) == bool(looked_up(pieces(text)))
+
+
+@given(TEXTS)
+def test_terms_are_words_to_any_tokenizer(text: str) -> None:
+    assert all(letter.isalnum() or ord(letter) > 127 for term in filed_under(searchable(text)) for letter in term)
+
+
+def test_a_word_is_filed_under_its_beginnings_and_a_run_under_its_parts() -> None:
+    terms = ["wr", "wre", "wref", "wrefu", "wrefund", "rの", "r返", "r金", "rの返", "r返金", "s25"]
+
+    assert sorted(filed_under(searchable("Refunds の返金 %"))) == sorted(terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [("refun", ["wrefu"]), ("返金", ["r返金"]), ("返", ["r返"]), ("%", ["s25"]), ("a-返金", ["r返金", "wa"]), ("", [])],
+)
+def test_a_search_looks_up_what_is_rarest(text: str, terms: list[str]) -> None:
+    assert looked_up(pieces(text)) == terms
+
+
+def test_a_search_looks_up_so_many_terms_at_most() -> None:
+    assert len(looked_up(pieces(" ".join(f"word{n}" for n in range(60))))) == MAX_TERMS
+
+
+def test_a_search_is_as_long_as_it_may_be() -> None:
+    assert len(pieces("x " * (MAX_SEARCH // 2))) == 1
+    with pytest.raises(InvalidError, match=f"{MAX_SEARCH} characters"):
+        pieces("x" * (MAX_SEARCH + 1))
 
 
 def test_a_topic_names_kind_tenant_and_id() -> None:

@@ -20,6 +20,9 @@ Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 """Kinds whose answer lets something happen: silence may never stand in for one."""
 
+RESERVED = ("counts",)
+"""What stands in the address of something else where the id of a request would."""
+
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -123,6 +126,7 @@ class Ask(Frozen):
         gated = self.action or self.resolved_kind in GATED
         return [
             wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            wrong_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
             wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
             wrong_if(
                 self.fallback is not None and gated,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import quote, unquote
@@ -130,7 +131,7 @@ def topic_of(record: str, key: Key) -> str:
 
 
 class Viewer(Frozen):
-    """A person who sees what is open to all, assigned to them, or offered to their groups."""
+    """A person who sees what is open to all, assigned to them, offered to their groups, or asked by them."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -142,11 +143,18 @@ class Query(Frozen):
     tenant: str | None = None
     statuses: tuple[str, ...] = ()
     kind: str | None = None
+    priority: str | None = None
+    """What says nothing of its priority is `normal`."""
     assignee: str | None = None
+    mine: str | None = None
+    """Requests that this person is assigned to or has claimed."""
     thread_id: str | None = None
     asked_by: str | None = None
     viewer: Viewer | None = None
     text: str | None = None
+    """Each word of it must stand in the request: see `pieces`."""
+    ended_since: datetime | None = None
+    """Requests that ended at this time or later."""
     expired_at: datetime | None = None
     """Pending requests whose `expires_at` is not after this."""
     unacknowledged: bool = False
@@ -192,6 +200,57 @@ def parsed_number(position: Position) -> int:
     return int(position)
 
 
+WORDLESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Scripts whose words run into each other (Chinese, Japanese, Korean, Thai and its neighbours): found by any part."""
+RUN = re.compile(f"[{WORDLESS}]+")
+WORD = re.compile(rf"[^\W_{WORDLESS}]+")
+STEMS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""How many letters of a word it is filed under."""
+MAX_SEARCH = 500
+MAX_TERMS = 16
+"""How many terms narrow a search down; the text itself is compared in any case."""
+
+
 def searchable(*texts: str | None) -> str:
-    """Return texts as they are compared in a search: one width, one case."""
-    return unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
+    """Return texts as they are compared in a search: one width, one case, a space before each word."""
+    plain = unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
+    # Half of a surrogate pair, which is no text, would fail the store that compares it.
+    return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def pieces(text: str) -> tuple[str, ...]:
+    """Return what a searchable text must contain, all of it, to be found by this search.
+
+    A piece is what stands between two spaces, taken as it is. It begins where a word begins, or anywhere in a
+    run of `WORDLESS` scripts. Raises `InvalidError` for more than `MAX_SEARCH` characters.
+    """
+    if len(text) > MAX_SEARCH:
+        raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")
+    return tuple(dict.fromkeys(searchable(piece) for piece in unicodedata.normalize("NFKC", text).split()))
+
+
+def filed_under(text: str) -> list[str]:
+    """Return the terms of an index under which a searchable text is filed: letters and digits only."""
+    stems = [word[:size] for word in set(WORD.findall(text)) for size in STEMS[: bisect(STEMS, len(word))]]
+    runs = set(RUN.findall(text))
+    pairs = {run[n : n + 2] for run in runs for n in range(len(run))}
+    return [f"w{stem}" for stem in stems] + [f"r{part}" for part in pairs.union(*runs)] + _signs(set(text))
+
+
+def looked_up(pieces: Sequence[str]) -> list[str]:
+    """Return terms under which every text with these pieces is filed; others may be filed there too."""
+    terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
+    return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
+
+
+def _narrowest(piece: str) -> list[str]:
+    words = [f"w{word[: STEMS[bisect(STEMS, len(word)) - 1]]}" for word in WORD.findall(piece)]
+    runs = [f"r{run[n : n + 2]}" for run in RUN.findall(piece) for n in range(max(1, len(run) - 1))]
+    return words + runs or _signs(piece)
+
+
+def _signs(letters: Iterable[str]) -> list[str]:
+    return [f"s{ord(letter):x}" for letter in letters if not letter.isalnum() and not letter.isspace()]

@@ -5,7 +5,7 @@ pending ──> completed | cancelled | expired      once; each step is the next
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -20,6 +20,8 @@ from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record, Viewer, 
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
+SEARCHED = 32_000
+"""How many characters of a request a search looks through."""
 
 
 class Response(Frozen):
@@ -73,6 +75,7 @@ class Request(Record):
     reason: str | None = None
     attention: str | None = None
     acknowledged_at: datetime | None = None
+    ended_at: datetime | None = None
     asked_by: str | None = None
     continuation: Continuation | None = None
     digest: str
@@ -132,7 +135,8 @@ class Request(Record):
     @property
     def search_text(self) -> str:
         """What a search looks through."""
-        return searchable(self.id, self.title, self.description, self.action.name if self.action else None)
+        called = (self.action.name, *_texts(self.action.args)) if self.action else ()
+        return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
         """Whether somebody else holds a claim that still runs."""
@@ -144,6 +148,10 @@ class Request(Record):
         if not self.assignee and not self.candidate_groups:
             return True
         return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
+
+    def is_seen_by(self, viewer: Viewer) -> bool:
+        """Whether this person finds it in a list."""
+        return self.is_open_to(viewer) or self.asked_by == viewer.name
 
     def is_overdue(self, now: datetime) -> bool:
         """Whether it should have expired by now."""
@@ -167,9 +175,8 @@ class Request(Record):
             at=now,
             authorised_digest=self.authorised_digest(answer.decision, data, answer.args),
         )
-        return self.changed(
-            "completed", by, now, status="completed", response=response, claimed_by=None, claimed_until=None
-        )
+        free = {"claimed_by": None, "claimed_until": None}
+        return self.changed("completed", by, now, status="completed", response=response, ended_at=now, **free)
 
     def is_repeat(self, answer: Answer, by: str) -> bool:
         """Whether this is the winning answer once more, from the same responder."""
@@ -207,12 +214,13 @@ class Request(Record):
     def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return it withdrawn; nothing gated runs."""
         self._refuse_final()
-        return self.changed("cancelled", by, now, status="cancelled", reason=reason)
+        return self.changed("cancelled", by, now, status="cancelled", reason=reason, ended_at=now)
 
     def expired(self, now: datetime) -> tuple[Self, Event]:
         """Return it ended by silence: neither consent nor a no."""
         self._refuse_final()
-        return self.changed("expired", SYSTEM, now, status="expired", reason="nobody answered in time")
+        why = "nobody answered in time"
+        return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
 
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return it taken up by its run: nothing has to be handed over again."""
@@ -300,6 +308,14 @@ class Request(Record):
         if answer.data and (answer.decision != "edit" or self.action):
             raise InvalidError.of("data", "this request has no form: send none")
         return answer.data
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def _task(answer: Answer) -> bool:

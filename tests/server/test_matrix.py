@@ -66,6 +66,7 @@ THREADS = {
 PLAIN = {
     ("POST", "/v1/requests"): Row(201, 201, 201, {"title": "Go?"}),
     ("GET", "/v1/requests"): Row(200, 200, 200),
+    ("GET", "/v1/requests/counts"): Row(200, 200, 200),
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
     ("GET", "/v1/operations"): Row(403, 200, 200),
     ("GET", "/v1/events"): Row(200, 200, 200),

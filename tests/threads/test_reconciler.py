@@ -10,7 +10,7 @@ import pytest
 from tests.threads.world import World, at_work, checked, of_type, opened, working
 
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.store import conditions
+from ringi.backends.sqlite.lists import conditions
 from ringi.connect import PollingNotifier
 from ringi.inbox import change, utc_now
 from ringi.jobs import Job

@@ -78,6 +78,24 @@ class RequestPage(BaseModel):
     next: str | None
 
 
+class Count(BaseModel):
+    """How many there are, counted up to 999."""
+
+    count: int
+    more: bool
+    """Whether there are more than were counted."""
+
+
+class Counts(BaseModel):
+    """How many requests the caller may see."""
+
+    pending: Count
+    mine: Count
+    """Pending, and assigned to the caller or claimed by them."""
+    ended: Count | None = None
+    """Ended since the time that was asked for; absent when none was."""
+
+
 class Winner(BaseModel):
     """The answer that came first."""
 
@@ -241,6 +259,6 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage, AuditPage,
-    FeedEvent, Session, Info, Health,
+    Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
+    AuditPage, FeedEvent, Session, Info, Health,
 )  # fmt: skip

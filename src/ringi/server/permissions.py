@@ -63,12 +63,13 @@ def refuse_all_but_admins(who: Principal) -> None:
         raise NotAnOperatorError
 
 
-def visible(who: Principal) -> tuple[Query, ...]:
-    """Return the queries for what the caller finds in a list: what any of them finds."""
+def visible(who: Principal) -> Query:
+    """Return the query for what the caller finds in a list."""
     if who.role == "admin":
-        return (Query(tenant=who.tenant),)
-    asked = Query(tenant=who.tenant, asked_by=who.actor)
-    return (asked,) if who.role == "agent" else (Query(tenant=who.tenant, viewer=who.viewer), asked)
+        return Query(tenant=who.tenant)
+    if who.role == "agent":
+        return Query(tenant=who.tenant, asked_by=who.actor)
+    return Query(tenant=who.tenant, viewer=who.viewer)
 
 
 def may_read_thread(who: Principal, thread: Thread) -> bool:

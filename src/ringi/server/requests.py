@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,13 +12,12 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
-from ringi import record
-from ringi.ask import Answer, Ask, Kind, parsed
+from ringi.ask import Answer, Ask, Kind, Priority, Time, parsed
 from ringi.errors import InvalidError, RingiError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
-from ringi.record import cursor_of, parsed_cursor
-from ringi.request import Request, Status
+from ringi.record import MAX_SEARCH, cursor_of
+from ringi.request import Status
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
@@ -37,9 +35,13 @@ from ringi.server.permissions import (
 )
 from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
-from ringi.server.shapes import dumped, page_json, reply, request_json
+from ringi.server.shapes import counts_json, dumped, page_json, reply, request_json
 from ringi.server.sse import Streams
 
+COUNTED = 999
+"""How far requests are counted; past it there are more."""
+SEARCH = "What the request must contain: the beginnings of words, any part of a Chinese or Japanese text"
+SINCE = "Count what has ended since, such as the caller's midnight"
 Cursor = Annotated[str | None, Query(description="`next` of the page before")]
 
 
@@ -64,6 +66,7 @@ class RequestRoutes:
         add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
         add(at, self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
         add(at, self.find, methods=["GET"], **documented("RequestPage"))
+        add(f"{at}/counts", self.counts, methods=["GET"], **documented("Counts"))
         add(f"{at}/respond", self.respond_many, methods=["POST"], **documented("BulkResult", body="BulkAnswer"))
         add(f"{at}/{{id}}", self.get, methods=["GET"], **documented("Request"))
         add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **documented("Request"))
@@ -89,9 +92,11 @@ class RequestRoutes:
         http: HttpRequest,
         status: Annotated[list[Status] | None, Query(), BeforeValidator(given)] = None,
         assignee: Annotated[str | None, BeforeValidator(given)] = None,
+        mine: Annotated[bool, Query(description="Only what the caller is assigned to or has claimed")] = False,
         kind: Annotated[Kind | None, BeforeValidator(given)] = None,
+        priority: Annotated[Priority | None, BeforeValidator(given)] = None,
         thread_id: Annotated[str | None, BeforeValidator(given)] = None,
-        q: Annotated[str | None, Query(max_length=500)] = None,
+        q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
@@ -99,16 +104,35 @@ class RequestRoutes:
         who = self._door.caller(http.scope)
         size = min(limit, self._settings.max_list)
         wanted: dict[str, Any] = {
+            "statuses": tuple(status or ()),
             "assignee": assignee,
+            "mine": who.name if mine else None,
             "kind": kind,
+            "priority": priority,
             "thread_id": thread_id,
             "text": q,
             "before": cursor or None,
+            "limit": size + 1,
         }
-        wanted |= {"statuses": tuple(status or ()), "limit": size + 1}
-        found = await newest(self._platform.inbox.of(who.tenant), [q.model_copy(update=wanted) for q in visible(who)])
+        found = await self._platform.inbox.of(who.tenant).find(visible(who).model_copy(update=wanted))
         items = found[:size]
         return reply(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
+
+    async def counts(
+        self,
+        http: HttpRequest,
+        since: Annotated[Time | None, BeforeValidator(given), Query(description=SINCE)] = None,
+    ) -> HttpResponse:
+        """Count what the caller may see: what is pending, what of it is theirs, and what has ended since a time."""
+        who = self._door.caller(http.scope)
+        inbox, seen = self._platform.inbox.of(who.tenant), visible(who)
+        pending: dict[str, Any] = {"statuses": ("pending",)}
+        wanted = {"pending": pending, "mine": {**pending, "mine": who.name}}
+        if since is not None:
+            wanted["ended"] = {"ended_since": since}
+        queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in wanted.values()]
+        numbers = await asyncio.gather(*map(inbox.count, queries))
+        return reply(counts_json(dict(zip(wanted, numbers, strict=True)), COUNTED))
 
     async def get(
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
@@ -178,13 +202,6 @@ class RequestRoutes:
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._settings.max_depth)
-
-
-async def newest(inbox: Inbox, queries: Sequence[record.Query]) -> list[Request]:
-    """Return what any of the queries finds, newest first."""
-    pages = [await inbox.find(query) for query in queries]
-    found = {request.id: request for page in pages for request in page}
-    return sorted(found.values(), key=lambda request: parsed_cursor(cursor_of(request)), reverse=True)
 
 
 def id_of(http: HttpRequest) -> str:

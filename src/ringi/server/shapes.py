@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
@@ -66,6 +66,11 @@ def trouble_json(trouble: Trouble) -> bytes:
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return one page of a list."""
     return b'{"items":[' + b",".join(items) + b'],"next":' + dumped(next) + b"}"
+
+
+def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
+    """Return counts, each up to a number past which there are only more."""
+    return dumped({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
 
 
 def dumped(value: Any) -> bytes:

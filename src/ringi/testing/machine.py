@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from ringi.inbox import Inbox, Limits
 from ringi.record import START, Event, Query, Viewer, cursor_of
 from ringi.request import Request
 from ringi.store import Store
-from ringi.testing.clock import Clock
+from ringi.testing.clock import NOON, Clock
 
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
 TENANTS = st.sampled_from(["ours", "ours", "theirs"])
@@ -38,15 +39,21 @@ ASKS = st.builds(
     title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
     expires_in=st.sampled_from([None, None, 5.0, 60.0]),
     assignee=st.none() | PEOPLE,
-    candidate_groups=st.sampled_from([(), ("boss",)]),
+    candidate_groups=st.sampled_from([(), ("boss",), ("boss", "legal")]),
+    priority=st.sampled_from([None, "normal", "high"]),
 )
 FILTERS = st.one_of(
     st.just({}),
     st.fixed_dictionaries({"statuses": st.sampled_from([("pending",), ("completed", "expired"), ("cancelled",)])}),
     st.fixed_dictionaries({"kind": st.sampled_from(["approval", "question"])}),
+    st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high"])}),
     st.fixed_dictionaries({"assignee": PEOPLE}),
-    st.fixed_dictionaries({"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",)]))}),
-    st.fixed_dictionaries({"text": st.sampled_from(["返金", "refund", "ｒ1", "nowhere"])}),
+    st.fixed_dictionaries({"mine": PEOPLE}),
+    st.fixed_dictionaries(
+        {"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",), ("legal", "boss")]))}
+    ),
+    st.fixed_dictionaries({"text": st.sampled_from(["返金", "refund", "ｒ1", "しま go", "40", "nowhere"])}),
+    st.fixed_dictionaries({"ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)])}),
 )
 QUERIES = st.builds(
     lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS

@@ -17,6 +17,7 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.notifier import RECORDS, SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.errors import ConflictError, NotFoundError, SettingError, UnavailableError
+from ringi.record import Query
 from ringi.request import Request
 from ringi.testing import stored
 from ringi.testing.makers import a_request
@@ -154,6 +155,10 @@ async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: D
 
     assert await exist(store, 3) == [True, False, True]
     assert [event.record_id for event in await store.events()] == ["request-0", "request-2"]
+    for query in (Query(tenant="tenant-1"), Query(tenant="tenant-1", text="refund")):
+        assert [request.id for request in await store.find(Request, query)] == ["request-2", "request-0"]
+    await store.put(*a_request("request-3"))
+    assert await store.count(Request, Query(tenant="tenant-1", text="refund")) == 3
 
 
 async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database: Database) -> None:
@@ -197,6 +202,13 @@ async def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 999")
     with pytest.raises(SettingError, match="newer Ringi"):
+        async with Database(path):
+            pytest.fail("it was opened")
+
+
+async def test_a_build_of_sqlite_that_cannot_search_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "SEARCH", "fts99")
+    with pytest.raises(SettingError, match="fts99"):
         async with Database(path):
             pytest.fail("it was opened")
 

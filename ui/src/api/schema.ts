@@ -315,6 +315,7 @@ export interface Request {
   reason: string | null;
   attention: string | null;
   acknowledged_at: string | null;
+  ended_at: string | null;
   asked_by: string | null;
   digest: string;
 }
@@ -377,6 +378,21 @@ export interface Button {
  */
 export interface Cancel {
   reason?: string | null;
+}
+/**
+ * How many there are, counted up to 999.
+ */
+export interface Count {
+  count: number;
+  more: boolean;
+}
+/**
+ * How many requests the caller may see.
+ */
+export interface Counts {
+  pending: Count;
+  mine: Count;
+  ended?: Count | null;
 }
 /**
  * The data of one server-sent event of the feed.

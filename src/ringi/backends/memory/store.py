@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from ringi.errors import ConflictError, NotFoundError
@@ -16,7 +17,7 @@ from ringi.record import (
     microseconds,
     parsed_cursor,
     parsed_number,
-    searchable,
+    pieces,
 )
 from ringi.request import Request
 from ringi.store import R, Store
@@ -51,7 +52,9 @@ class MemoryStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         cursor = parsed_cursor(query.before) if query.before else None
-        matching = [r for r in self._records.values() if isinstance(r, kind) and matches(r, query)]
+        sought = pieces(query.text or "")
+        records = [r for r in self._records.values() if isinstance(r, kind)]
+        matching = [r for r in records if matches(r, query) and mentions(r, sought)]
         if cursor:
             matching = [r for r in matching if place_of(r) < cursor]
         return sorted(matching, key=place_of, reverse=True)[: query.limit]
@@ -105,6 +108,7 @@ def request_matches(request: Request, query: Query) -> bool:
     """Whether every condition that the query sets holds for the request."""
     equal: list[tuple[Any, Any]] = [
         (query.kind, request.kind),
+        (query.priority, request.priority or "normal"),
         (query.assignee, request.assignee),
         (query.thread_id, request.thread_id),
         (query.asked_by, request.asked_by),
@@ -112,9 +116,21 @@ def request_matches(request: Request, query: Query) -> bool:
     return (
         all(wanted in (None, has) for wanted, has in equal)
         and (not query.statuses or request.status in query.statuses)
-        and (query.viewer is None or request.is_open_to(query.viewer))
+        and (query.viewer is None or request.is_seen_by(query.viewer))
+        and (query.mine is None or query.mine in (request.assignee, request.claimed_by))
+        and (query.ended_since is None or has_ended_since(request, query.ended_since))
         and (query.expired_at is None or request.is_overdue(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
-        and (not query.text or searchable(query.text) in request.search_text)
     )
+
+
+def mentions(record: Record, sought: Sequence[str]) -> bool:
+    """Whether a request contains each piece; nothing else is searched."""
+    text = record.search_text if sought and isinstance(record, Request) else ""
+    return not text or all(piece in text for piece in sought)
+
+
+def has_ended_since(request: Request, at: datetime) -> bool:
+    """Whether a request ended at this time or later."""
+    return request.ended_at is not None and request.ended_at >= at

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from importlib.resources import files
 from itertools import takewhile
@@ -31,6 +31,8 @@ ALARM_SECONDS = 0.5
 NEWER = "a newer Ringi has written this file: upgrade this one"
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
+SEARCH = "fts5"
+"""The module by which texts are searched; few builds leave it out."""
 
 
 class Task(Generic[T]):
@@ -248,6 +250,8 @@ class Database:
     async def __aenter__(self) -> Self:
         if sqlite3.sqlite_version_info < OLDEST:
             raise SettingError("sqlite", sqlite3.sqlite_version, "Ringi needs SQLite 3.35 or newer")
+        if not has_module(SEARCH):
+            raise SettingError("sqlite", sqlite3.sqlite_version, f"this build has no {SEARCH}: use one of python.org's")
         self._prepare_folder()
         self._turnstile = Turnstile(self.path)
         try:
@@ -318,6 +322,12 @@ class Database:
         return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
 
 
+def has_module(name: str) -> bool:
+    """Whether SQLite was built with a module of this name."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = ?", [name]).fetchall())
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to date, wholly or not at all."""
     connection.execute("BEGIN IMMEDIATE")
@@ -325,10 +335,21 @@ def migrate(connection: sqlite3.Connection) -> None:
     if done > len(migrations()):
         raise SettingError("schema", done, NEWER)
     for number, script in migrations()[done:]:
-        for statement in script.split(";"):
+        for statement in statements(script):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
+
+
+def statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script; a trigger has semicolons of its own."""
+    statement = ""
+    for line in script.splitlines():
+        statement += f"{line}\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    yield statement
 
 
 def migrations() -> list[tuple[int, str]]:

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.lists import audiences_of, count, find, free_place, terms_of
 from ringi.canonical import PLAIN
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
@@ -19,9 +20,7 @@ from ringi.record import (
     Query,
     Record,
     microseconds,
-    parsed_cursor,
     parsed_number,
-    searchable,
 )
 from ringi.request import Request
 from ringi.store import R, Store
@@ -38,14 +37,8 @@ class SqliteStore(Store):
         self._database = database
 
     async def put(self, record: Record, event: Event | None) -> None:
-        columns, row = columns_of(record), event_row(event) if event else None
-
-        def save(connection: sqlite3.Connection) -> None:
-            save_record(connection, TABLES[record.record], columns)
-            if row:
-                connection.execute(INSERT_EVENT, row)
-
-        await self._database.write(save)
+        change = change_of(record, event)
+        await self._database.write(lambda connection: save(connection, change))
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
@@ -60,16 +53,11 @@ class SqliteStore(Store):
         return [kind.model_validate_json(body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        where, values = conditions(query)
-        order = "created_at DESC, id DESC, tenant DESC"
-        sql = f"SELECT body FROM {TABLES[kind.record]} WHERE {where} ORDER BY {order} LIMIT ?"
-        bodies = await self._database.read(lambda c: c.execute(sql, [*values, query.limit]).fetchall())
-        return [kind.model_validate_json(body) for (body,) in bodies]
+        bodies = await self._database.read(lambda c: find(c, TABLES[kind.record], query))
+        return [kind.model_validate_json(body) for body in bodies]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        where, values = conditions(query)
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {TABLES[kind.record]} WHERE {where} LIMIT ?)"
-        return await self._database.read(lambda c: int(c.execute(sql, [*values, query.limit]).fetchone()[0]))
+        return await self._database.read(lambda c: count(c, TABLES[kind.record], query))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -102,16 +90,38 @@ class SqliteStore(Store):
         await self._database.write(move)
 
 
-def save_record(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
-    """Insert version 1 or replace the version before, or raise `ConflictError`."""
-    saved = insert(connection, table, columns) if columns["version"] == 1 else update(connection, table, columns)
+class Change(NamedTuple):
+    """What is written of a record's next version: its columns, the event's row, what a new request is found by."""
+
+    table: str
+    columns: Columns
+    event: tuple[Any, ...] | None
+    terms: str | None
+
+
+def change_of(record: Record, event: Event | None) -> Change:
+    """Return what is to be written, ready for any connection."""
+    terms = terms_of(record) if isinstance(record, Request) and record.version == 1 else None
+    return Change(TABLES[record.record], columns_of(record), event_row(event) if event else None, terms)
+
+
+def save(connection: sqlite3.Connection, change: Change) -> None:
+    """Write the next version and its event, or raise `ConflictError`."""
+    saved = (insert if change.columns["version"] == 1 else update)(connection, change.table, change.columns)
     if not saved.rowcount:
         raise ConflictError()
+    if change.terms is not None:
+        connection.execute("INSERT INTO search (rowid, terms) VALUES (?, ?)", (saved.lastrowid, change.terms))
+    if change.event:
+        connection.execute(INSERT_EVENT, change.event)
 
 
 def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
     """Insert a record unless its key is taken."""
-    sql = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
+    if table == "requests":
+        columns = {"place": free_place(connection, columns["created_at"]), **columns}
+    names, marks = ", ".join(columns), ", ".join("?" for _ in columns)
+    sql = f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (tenant, id) DO NOTHING"
     return connection.execute(sql, list(columns.values()))
 
 
@@ -143,8 +153,8 @@ def changing_columns(request: Request) -> Columns:
     """Return the columns by which requests are found and that each version sets anew."""
     return {
         "status": request.status,
-        "assignee": request.assignee,
-        "candidate_groups": json.dumps(request.candidate_groups),
+        "audiences": json.dumps(audiences_of(request)),
+        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
         "unacknowledged": int(request.is_unacknowledged),
         "attention": int(request.needs_attention),
     }
@@ -154,49 +164,11 @@ def lasting_columns(request: Request) -> Columns:
     """Return the columns by which requests are found and that a request keeps for life."""
     return {
         "kind": request.kind,
+        "priority": request.priority or "normal",
         "thread_id": request.thread_id,
-        "asked_by": request.asked_by,
         "expires_at": microseconds(request.expires_at) if request.expires_at else None,
         "search": request.search_text,
     }
-
-
-def conditions(query: Query) -> tuple[str, list[Any]]:
-    """Return the WHERE clause of a query and its values."""
-    parts = [(sql, values) for sql, values in possible_conditions(query) if values]
-    parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
-    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
-
-
-def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
-    """Return every condition that a query can set; those without values do not count."""
-    equal = {name: getattr(query, name) for name in ("tenant", "kind", "assignee", "thread_id", "asked_by")}
-    expired, unleased = _us(query.expired_at), _us(query.unleased_at)
-    return [
-        *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),
-        (f"status IN ({', '.join('?' for _ in query.statuses)})", list(query.statuses)),
-        ("instr(search, ?) > 0", [searchable(query.text)] if query.text else []),
-        ("status = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?", expired),
-        ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
-        ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),
-        viewer_condition(query),
-    ]
-
-
-def viewer_condition(query: Query) -> tuple[str, list[Any]]:
-    """Return the condition that lets a person see what is open to them, and no more."""
-    if not query.viewer:
-        return "1", []
-    marks = ", ".join("?" for _ in query.viewer.groups)
-    sql = (
-        "((assignee IS NULL AND candidate_groups = '[]') OR assignee = ? OR EXISTS"
-        f" (SELECT 1 FROM json_each(candidate_groups) WHERE value IN ({marks})))"
-    )
-    return sql, [query.viewer.name, *query.viewer.groups]
-
-
-def _us(at: datetime | None) -> list[Any]:
-    return [microseconds(at)] if at else []
 
 
 EVENT_COLUMNS = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"

@@ -14,6 +14,7 @@ from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.events import EventsConformance
 from ringi.testing.conformance.lists import ListsConformance
+from ringi.testing.conformance.searches import SearchesConformance
 from ringi.testing.makers import a_request, a_thread, approval, stored
 from ringi.thread import Thread
 
@@ -155,7 +156,7 @@ class RecordsConformance:
         assert await store.get_many(Request, []) == []
 
 
-class StoreConformance(RecordsConformance, ListsConformance, EventsConformance):
+class StoreConformance(RecordsConformance, ListsConformance, SearchesConformance, EventsConformance):
     """Every promise of a store. `store` is an empty one; `other` may be a second one on the same data."""
 
     @pytest.fixture

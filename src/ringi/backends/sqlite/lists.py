@@ -1,0 +1,255 @@
+"""Lists, newest first: of requests in a time that does not grow with how many there are.
+
+A request has a place: its time of creation, and a number among those of the same microsecond. The table `shown` has a
+row for each audience of a request, and `search` the terms of its text, both in the order of places. A page is found by
+walking down from the newest place, no further than the page needs.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from hashlib import blake2b
+from heapq import merge
+from itertools import cycle, groupby, product
+from typing import Any, get_args
+
+from ringi.ask import Kind, Priority
+from ringi.record import Query, Viewer, filed_under, looked_up, microseconds, parsed_cursor, pieces
+from ringi.request import Request, Status
+
+Row = tuple[int, str, str, str]
+"""created_at, id, tenant, body: the greater stands first in a list."""
+ROW = "created_at, id, tenant, body"
+NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
+SLOTS = 32
+"""How many places a microsecond has: 2**63 of them end in the year 11104."""
+LAST = 2**63 - 1
+CHUNK = 64
+EVERYTHING, TO_ALL = "*", "all"
+"""The audience that sees every request, and the one of those that are for nobody in particular."""
+LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "viewer"}
+ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "viewer"}
+
+
+def audiences_of(request: Request) -> list[str]:
+    """Return the audiences of a request: the names under which it is listed."""
+    groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
+    to = [f"to:{request.assignee}"] if request.assignee else []
+    by = [f"by:{request.asked_by}"] if request.asked_by is not None else []
+    claimed = [f"claim:{request.claimed_by}"] if request.claimed_by else []
+    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed]
+
+
+def audiences_wanted(query: Query) -> list[list[str]]:
+    """Return sets of audiences of which a request must have one each; first that which has the fewest requests."""
+    sets = [
+        [f"to:{query.assignee}"] if query.assignee is not None else [],
+        [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
+        [f"by:{query.asked_by}"] if query.asked_by is not None else [],
+        audiences_with(query.viewer) if query.viewer else [],
+    ]
+    return [wanted for wanted in sets if wanted]
+
+
+def audiences_with(viewer: Viewer) -> list[str]:
+    """Return the audiences to which a person belongs."""
+    groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
+    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
+
+
+def shelves(query: Query) -> list[str]:
+    """Return the shelves on which a query looks."""
+    kinds = [query.kind] if query.kind is not None else get_args(Kind)
+    priorities = [query.priority] if query.priority is not None else get_args(Priority)
+    return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
+
+
+def free_place(connection: sqlite3.Connection, created_at: int) -> int:
+    """Return a place for a new request; a negative one, in no order, when its microsecond is full."""
+    first = created_at * SLOTS
+    sql = "SELECT max(place) FROM requests WHERE place BETWEEN ? AND ?"
+    (last,) = connection.execute(sql, (first, first + SLOTS - 1)).fetchone()
+    place = first if last is None else int(last) + 1
+    if created_at >= 0 and place < first + SLOTS:
+        return place
+    (least,) = connection.execute("SELECT min(place) FROM requests").fetchone()
+    return min(least or 0, 0) - 1
+
+
+def terms_of(request: Request) -> str:
+    """Return the terms under which a request is filed, its tenant's own."""
+    mark = mark_of(request.tenant)
+    return " ".join(f"{mark}{term}" for term in filed_under(request.search_text))
+
+
+@cache
+def mark_of(tenant: str) -> str:
+    """Return what begins the terms of one tenant: another's requests are not even looked at."""
+    return blake2b(tenant.encode(), digest_size=4).hexdigest()
+
+
+def find(connection: sqlite3.Connection, table: str, query: Query) -> list[str]:
+    """Return the bodies of at most `query.limit` matching records, newest first."""
+    if table == "requests" and not has_index(query):
+        return [body for *_, body in newest(connection, query)]
+    where, values = conditions(query)
+    sql = f"SELECT body FROM {table} WHERE {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
+    return [body for (body,) in connection.execute(sql, [*values, query.limit])]
+
+
+def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
+    """Return how many records match, counting no further than `query.limit`."""
+    if table == "requests" and not has_index(query):
+        return count_listed(connection, query)
+    where, values = conditions(query)
+    sql = f"SELECT 1 FROM {table} WHERE {where} LIMIT ?"
+    return number(connection, sql, [*values, query.limit])
+
+
+def count_listed(connection: sqlite3.Connection, query: Query) -> int:
+    """Return how many requests match, read from the lists alone where they say all that is asked."""
+    given = {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
+    audience, *more = audiences_wanted(query) or [[EVERYTHING]]
+    tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
+    among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
+    values = [json.dumps(audience), *tenant[1]]
+    if not more and given <= LISTED:
+        there = f"{among} AND shelf IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT DISTINCT place FROM shown WHERE {there} LIMIT ?"
+        return number(connection, sql, [*values, json.dumps(shelves(query)), query.limit])
+    if not more and given <= ENDED and query.ended_since:
+        sql = f"SELECT DISTINCT place FROM ended WHERE {among} AND at >= ? LIMIT ?"
+        return number(connection, sql, [*values, microseconds(query.ended_since), query.limit])
+    return len(newest(connection, query))
+
+
+def number(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> int:
+    """Return how many rows a statement has."""
+    return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
+
+
+def has_index(query: Query) -> bool:
+    """Whether what is asked for is rare, and has an index of its own."""
+    return query.thread_id is not None or bool(query.expired_at or query.unacknowledged or query.attention)
+
+
+def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:
+    """Return the rows of at most `query.limit` matching requests, newest first."""
+    where, values = conditions(query)
+    with snapshot(connection):
+        sql = f"SELECT {ROW} FROM requests WHERE place = ? AND {where}"
+        ways = [chosen(connection, way, sql, values, query.limit) for way in ways_down(connection, query)]
+        rows = soonest(ways)
+        crowd = f"SELECT {ROW} FROM requests NOT INDEXED WHERE place < 0 AND {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
+        rows += connection.execute(crowd, [*values, query.limit]).fetchall()
+    return sorted(rows, reverse=True)[: query.limit]
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read as of one moment: between two statements a request could leave one list and not be in the other yet."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+def soonest(ways: Sequence[Iterator[Row | None]]) -> list[Row]:
+    """Return the rows of the way that is at its end first: all come to the same, one may have a million steps."""
+    found: list[list[Row]] = [[] for _ in ways]
+    for rows, way in cycle(list(zip(found, ways, strict=True))):
+        try:
+            row = next(way)
+        except StopIteration:
+            return rows
+        if row:
+            rows.append(row)
+    return []
+
+
+def chosen(
+    connection: sqlite3.Connection, places: Iterator[int], sql: str, values: Sequence[Any], limit: int
+) -> Iterator[Row | None]:
+    """Yield the row at each place, or None where it does not match, until enough were found and their instant ends."""
+    count, instant = 0, -1
+    for place in places:
+        if count >= limit and place // SLOTS != instant:
+            return
+        row = connection.execute(sql, (place, *values)).fetchone()
+        if row:
+            count, instant = count + 1, place // SLOTS
+        yield row
+
+
+def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
+    """Return walks down from the cursor that each come by every request that matches."""
+    below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
+    if query.tenant is None:
+        return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
+    sought = looked_up(pieces(query.text or ""))
+    ways = [listed(connection, query, below)]
+    if sought:
+        match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)
+        ways.append(walk(connection, "SELECT rowid FROM search WHERE search MATCH ? AND {}", "rowid", [match], below))
+    return ways
+
+
+def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator[int]:
+    """Yield the places of what is on the shelves of an audience, each once."""
+    audiences = (audiences_wanted(query) or [[EVERYTHING]])[0]
+    here = "audience = {} AND shelf = {} AND tenant = ?"
+    some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
+    sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({some})"
+    values = (json.dumps(audiences), json.dumps(shelves(query)), query.tenant, below)
+    rows = connection.execute(sql, values).fetchall()
+    sql = f"SELECT place FROM shown WHERE {here.format('?', '?')} AND {{}}"
+    walks = [walk(connection, sql, "place", [*row, query.tenant], below) for row in rows]
+    return (place for place, _ in groupby(merge(*walks, reverse=True)))
+
+
+def walk(connection: sqlite3.Connection, sql: str, place: str, values: list[Any], below: int) -> Iterator[int]:
+    """Yield places downwards, read in chunks: no further than somebody walks."""
+    sql = f"{sql.format(f'{place} >= 0 AND {place} < ?')} ORDER BY {place} DESC LIMIT ?"
+    size = CHUNK
+    while size:
+        places = [each for (each,) in connection.execute(sql, (*values, below, size))]
+        yield from places
+        below, size = (places[-1], 2 * size) if len(places) == size else (0, 0)
+
+
+def conditions(query: Query) -> tuple[str, list[Any]]:
+    """Return the WHERE clause of a query and its values."""
+    parts = [(sql, values) for sql, values in possible_conditions(query) if values]
+    parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
+    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
+
+
+def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
+    """Return every condition that a query can set; those without values do not count."""
+    equal = {name: getattr(query, name) for name in ("tenant", "kind", "priority", "thread_id")}
+    expired, unleased, ended = _us(query.expired_at), _us(query.unleased_at), _us(query.ended_since)
+    return [
+        *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),
+        (f"status IN ({marks(query.statuses)})", list(query.statuses)),
+        *(("instr(search, ?) > 0", [piece]) for piece in pieces(query.text or "")),
+        ("status = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?", expired),
+        ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
+        ("ended_at >= ?", ended),
+        ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),
+        *((f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN ({marks(names)}))", names)
+          for names in audiences_wanted(query)),
+    ]  # fmt: skip
+
+
+def marks(values: Sequence[Any]) -> str:
+    """Return a question mark for each value."""
+    return ", ".join("?" for _ in values)
+
+
+def _us(at: Any) -> list[Any]:
+    return [microseconds(at)] if at else []
