@@ -105,6 +105,7 @@ class Reader:
             next(other for other in reversed(self._others) if other.is_running).interrupt()
         elif elsewhere:
             self._others.append(OtherTerminal(part, body, self.folder, self._terminal.exported()))
+            self._others[-1].wait_for_the_first_line()
         elif part.kind in ("bash", "meanwhile"):
             self._terminal.type(part.line, body)
         elif part.kind == "until":
@@ -188,7 +189,10 @@ class OtherTerminal:
                 ["bash", "-ec", commands], cwd=folder, env=environment | {"PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        first = printed.strip().splitlines()[:1] or ["…"]
+
+    def wait_for_the_first_line(self) -> None:
+        """Return once it has begun to say what the page says, or raise `PageError`."""
+        first = self._expected.strip().splitlines()[:1] or ["…"]
         self._until(pattern_of(first[0]) + "(\n.*)?")
 
     @property
