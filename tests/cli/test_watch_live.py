@@ -48,7 +48,7 @@ def test_a_decision_that_comes_too_late_is_told_with_the_winner(desk: Desk) -> N
         screen.until("too much")
         desk.respond(asked, "approve", by="bob")
         screen.press("enter")
-        screen.until("approved by bob at ", gone=(OFFERED,))
+        screen.until("approved by bob at ", "What you typed is still here", "too much", gone=("Reject [",))
     stored = desk.get(asked).response
     assert stored
     assert (stored.responder, stored.decision) == ("bob", "approve")

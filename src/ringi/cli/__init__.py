@@ -11,6 +11,7 @@ import typer
 
 from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
+from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import migrate, token_create, verify
 from ringi.cli.version import options
@@ -27,6 +28,7 @@ COMMANDS = (
     *(demo, serve, worker),
     *(ask, list_, show, watch),
     *(respond, claim, release, reassign, cancel),
+    *(runs, retry, abandon),
     *(migrate, verify),
 )
 for command in COMMANDS:

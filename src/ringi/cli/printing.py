@@ -30,7 +30,13 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     status = console.status(text)
-    starter = threading.Timer(SLOW, status.start)
+
+    def begin() -> None:
+        status.start()
+        console.show_cursor()  # Whoever is killed cannot bring a hidden cursor back.
+
+    starter = threading.Timer(SLOW, begin)
+    starter.daemon = True
     starter.start()
     try:
         yield status.update

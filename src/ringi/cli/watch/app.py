@@ -61,8 +61,7 @@ class WatchApp(App[None]):
 
     def action_leave(self) -> None:
         """Quit; what is typed and not sent is worth a second key."""
-        unsent = any(draft.typed for draft in self.desk.drafts.values())
-        if unsent and not self._is_warned:
+        if self.desk.has_unsent and not self._is_warned:
             self._is_warned = True
             self._tell(WORDS.unsent)
         else:
@@ -82,7 +81,8 @@ class WatchApp(App[None]):
 
     @on(ListScreen.Opened)
     async def _open(self, opened: ListScreen.Opened) -> None:
-        await self.push_screen(RequestScreen(self.desk, opened.request))
+        if isinstance(self.screen, ListScreen):
+            await self.push_screen(RequestScreen(self.desk, opened.request))
 
     @on(RequestScreen.Left)
     async def _left(self, left: RequestScreen.Left) -> None:

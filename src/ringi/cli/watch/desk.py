@@ -24,6 +24,12 @@ class Desk:
         self.live = Live(inbox)
         self.drafts: dict[str, Draft] = defaultdict(Draft)
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether something is typed for a request that still waits."""
+        ended = {request.id for request in self.live.shown.values() if request.is_final}
+        return any(draft.typed and id not in ended for id, draft in self.drafts.items())
+
     def now(self) -> datetime:
         """Return the time of the inbox."""
         return self.inbox.clock()

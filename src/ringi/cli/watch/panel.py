@@ -53,6 +53,11 @@ class Panel(Vertical):
         """Return what is written in the field of a mode."""
         return str(self.boxes[mode].control.held()) if mode in self.boxes else ""
 
+    def freeze(self) -> None:
+        """Take no more input; what is typed stays to be read."""
+        for box in self.boxes.values():
+            box.disabled = True
+
     def open(self, mode: Mode) -> None:
         """Show the field of a mode, and no other."""
         for name, box in self.boxes.items():

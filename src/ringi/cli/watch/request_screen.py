@@ -89,7 +89,10 @@ class RequestScreen(Screen[None]):
             words = WORDS.ended_here if self.draft.typed else WORDS.ended_silent
             self.panel.tell(words.format(outcome=pieces.ending(request, events)))
             self.sheet.freeze()
-            await self.enter("deciding")
+            self.panel.freeze()
+            await self.panel.offer_nothing()
+            self.sheet.focus()
+            self._tell_keys()
 
     async def enter(self, mode: Mode) -> None:
         """Open what a mode needs and go there."""
@@ -167,7 +170,9 @@ class RequestScreen(Screen[None]):
 
     async def action_back(self) -> None:
         """Leave the field, then the mode, then the request."""
-        if self.draft.mode == "confirming":
+        if self.request.is_final:
+            self.post_message(self.Left(None))
+        elif self.draft.mode == "confirming":
             await self.enter("editing" if self._decision == "edit" else "deciding")
         elif self.box_in_use and self.draft.mode in ("deciding", "editing"):
             self.sheet.focus()

@@ -76,6 +76,8 @@ class Sheet(VerticalScroll, can_focus=True):
         """Take no more input; what is typed stays to be read."""
         for box in self._boxes():
             box.disabled = True
+        for facts in (*self.query(".facts"), self.query_one("#edits")):
+            facts.border_title = WORDS.facts_ended
 
     def tell_history(self, events: Sequence[Event]) -> None:
         """Show what has happened to the request so far."""

@@ -48,6 +48,7 @@ class Words:
     deadline_passed: str = "deadline passed"
 
     facts: str = "What will happen, from the real call"
+    facts_ended: str = "What was asked"
     no_arguments: str = "without arguments"
     finish: str = "What the agent wants to end"
     task: str = "task"

@@ -1,0 +1,270 @@
+"""Every command: what it prints as JSON and for people, its exit code, and how it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.desk import Desk
+from tests.cli.terminal import ENTRY, terminal
+from typer.testing import CliRunner
+
+from ringi import Action
+from ringi.cli import app
+from ringi.connect import open_backend
+from ringi.inbox import change, utc_now
+from ringi.record import Key
+from ringi.thread import Failure, Run, Thread
+
+EVIL = "x\x1b]0;pwned\x07\x1b[2J\u202egnp\u200b\x9b7m\u2066y [/] [link=http://e]l[/link]"
+
+
+def ringi(desk: Desk, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run one command on the desk's store."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+    env = kept | {"RINGI_HOME": str(desk.folder)} | settings
+    command = [sys.executable, "-c", ENTRY, *arguments]
+    return subprocess.run(command, cwd=desk.folder, env=env, capture_output=True, text=True, timeout=40, check=False)
+
+
+def printed(desk: Desk, *arguments: str) -> Any:
+    """Return what a command printed as JSON; it must have gone well, in one line."""
+    done = ringi(desk, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def told(desk: Desk, *arguments: str) -> str:
+    """Return what a command printed for people; it must have gone well."""
+    done = ringi(desk, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(desk: Desk, code: int, *arguments: str) -> str:
+    """Return the one line in which a command said why it failed."""
+    done = ringi(desk, *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(("error: ", "Usage: "))
+    assert done.stderr.count("\n") == 1 or done.stderr.startswith("Usage: ")
+    return done.stderr
+
+
+def failed_thread(desk: Desk, id: str) -> None:
+    """Store a thread whose run has failed."""
+
+    async def store() -> None:
+        async with open_backend(desk.url) as backend:
+            now = utc_now()
+            await backend.store.put(*Thread.begun(id, "printer", Run(id="r1", input={}), by="ann", now=now))
+            await change(
+                backend.store, Thread, Key("default", id), lambda thread: thread.acquired("w", now, timedelta(1))
+            )
+            failure = Failure(message=f"no paper {EVIL}", code="error")
+            await change(backend.store, Thread, Key("default", id), lambda thread: thread.failed(1, now, failure))
+
+    asyncio.run(store())
+
+
+def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}))
+    assert printed(desk, "claim", asked.id, "--name", "ann")["claimed_by"] == "ann"
+    assert "claimed by 'ann'" in refused(desk, 1, "claim", asked.id, "--name", "bob")
+    assert "claimed by 'ann'" in refused(desk, 1, "respond", asked.id, "approve", "--name", "bob")
+    assert printed(desk, "release", asked.id, "--name", "ann")["claimed_by"] is None
+    assert "--to" in refused(desk, 1, "reassign", asked.id)
+    assert printed(desk, "reassign", asked.id, "--to", "bob")["assignee"] == "bob"
+    assert printed(desk, "reassign", asked.id, "--groups", "a, b")["candidate_groups"] == ["a", "b"]
+    assert told(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
+    ended = desk.get(asked)
+    assert (ended.status, ended.reason, desk.events(asked)[-1].actor) == ("cancelled", "no need", "ann")
+    assert "already cancelled" in refused(desk, 1, "cancel", asked.id)
+
+
+def test_an_answer_to_something_else_than_was_seen_is_refused(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}))
+    assert "is not that of request" in refused(desk, 1, "respond", asked.id, "approve", "--digest", "sha256:00")
+    answered = printed(desk, "respond", asked.id, "approve", "--digest", asked.digest, "--name", "bob")
+    assert (answered["response"]["responder"], answered["response"]["channel"]) == ("bob", "cli")
+
+
+def test_a_question_is_asked_with_all_that_belongs_to_it(desk: Desk) -> None:
+    options = ("--description", "why", "--priority", "high", "--assignee", "bob", "--name", "agent:one")
+    asked = printed(desk, "ask", "Really?", *options)
+    assert {name: asked[name] for name in ("description", "priority", "assignee", "asked_by")} == {
+        "description": "why",
+        "priority": "high",
+        "assignee": "bob",
+        "asked_by": "agent:one",
+    }
+
+
+def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
+    desk.ask("注文を返金しますか", assignee="ann")
+    desk.ask("Which?", kind="choice")
+    desk.ask("Third?")
+
+    def titles(*arguments: str) -> list[str]:
+        return [item["title"] for item in printed(desk, "list", *arguments)["items"]]
+
+    assert titles("--search", "返金") == titles("--assignee", "ann") == ["注文を返金しますか"]
+    assert titles("--kind", "choice") == ["Which?"]
+    first = printed(desk, "list", "--limit", "2")
+    assert [item["title"] for item in first["items"]] == ["Third?", "Which?"]
+    assert titles("--cursor", first["next"]) == ["注文を返金しますか"]
+    assert f"more: --cursor '{first['next']}'" in told(desk, "list", "--limit", "2")
+    assert "cursor" in refused(desk, 1, "list", "--cursor", "x")
+    assert titles("--status", "completed") == []
+    assert told(desk, "list", "--status", "expired") == "nothing to do\n"
+
+
+def test_a_request_is_shown_with_the_facts_before_the_prose_and_its_history(desk: Desk) -> None:
+    asked = desk.ask("Refund?", description="It was late", action=Action("refund", {"amount": 40}), expires_in=300)
+    desk.respond(asked, "edit", by="bob", args={"amount": 30}, message=None)
+    shown = told(desk, "show", asked.id)
+    order = ["Refund?", "approved with changes by bob", asked.digest, "refund", "amount: 40", "Answer", "amount: 30"]
+    order += ["The agent's words (not checked)", "It was late", "History", "created by system", "completed by bob"]
+    places = [shown.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_nothing_that_an_agent_writes_hides_in_what_is_printed(desk: Desk) -> None:
+    asked = desk.ask(
+        EVIL,
+        description=EVIL,
+        action=Action(EVIL, {EVIL: [EVIL]}),
+        context={EVIL: EVIL},
+        assignee=EVIL,
+    )
+    failed_thread(desk, "t1")
+    outputs = [
+        told(desk, "list"),
+        told(desk, "show", asked.id),
+        told(desk, "runs"),
+        *(ringi(desk, *command, "--json").stdout for command in (("list",), ("show", asked.id), ("runs",))),
+    ]
+    for output in outputs:
+        assert "pwned" in output
+        assert not {character for character in output if character in "\x1b\x07\x9b\u202e\u200b\u2066"}
+    assert "[/] [link=http://e]l[/link]" in outputs[0]
+    assert printed(desk, "show", asked.id)["title"] == EVIL
+
+
+def test_a_run_that_failed_is_found_and_retried(desk: Desk) -> None:
+    failed_thread(desk, "t1")
+    found = printed(desk, "runs")["items"]
+    assert [(item["thread_id"], item["agent"], item["can_retry"]) for item in found] == [("t1", "printer", True)]
+    assert "no paper" in told(desk, "runs")
+    assert printed(desk, "retry", "t1", "--reason", "paper is in", "--name", "ann")["status"] == "running"
+    assert printed(desk, "runs")["items"] == []
+    assert told(desk, "runs") == "no run needs attention\n"
+    assert told(desk, "retry", "t1") == "t1  running\n"
+
+
+def test_a_run_that_failed_is_abandoned(desk: Desk) -> None:
+    failed_thread(desk, "t1")
+    assert printed(desk, "abandon", "t1", "--reason", "no use")["status"] == "idle"
+    assert printed(desk, "runs")["items"] == []
+    assert "no thread 'nothing'" in refused(desk, 1, "abandon", "nothing")
+    assert "no thread 'nothing'" in refused(desk, 1, "retry", "nothing")
+
+
+def test_watch_prints_each_change_as_json(desk: Desk) -> None:
+    desk.work(lambda inbox: inbox.find())
+    command = [sys.executable, "-c", ENTRY, "watch", "--json"]
+    env = os.environ | {"RINGI_HOME": str(desk.folder)}
+    with subprocess.Popen(command, cwd=desk.folder, env=env, stdout=subprocess.PIPE, text=True) as watching:
+        try:
+            assert watching.stdout
+            assert json.loads(watching.stdout.readline())["watching"].endswith("/ringi.db")
+            asked = desk.ask(f"Which? {EVIL}")
+            desk.respond(asked, "respond", by="bob", message="this")
+            lines = [watching.stdout.readline() for _ in range(2)]
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(20) == 130
+        finally:
+            watching.kill()
+    events = [json.loads(line) for line in lines]
+    assert [event["type"] for event in events] == ["request.created", "request.completed"]
+    assert events[1]["request"]["response"]["message"] == "this"
+    assert events[1]["position"] > events[0]["position"]
+    assert all("\u202e" not in line for line in lines)
+
+
+@pytest.mark.parametrize("command", [*(name.name or "" for name in app.registered_commands), "token create"])
+def test_every_command_has_json_and_a_help_and_refuses_what_it_does_not_know(command: str) -> None:
+    helped = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
+    assert helped.exit_code == 0
+    assert "--json" in helped.output
+    assert re.search(r"--url|--tenant", helped.output)
+    wrong = CliRunner().invoke(app, [*command.split(), "--nonsense"])
+    assert (wrong.exit_code, "Traceback" in wrong.output) == (2, False)
+    assert "--nonsense" in wrong.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "x"),
+        ("respond", "x", "approve"),
+        ("claim", "x"),
+        ("release", "x"),
+        ("cancel", "x"),
+        ("reassign", "x", "--to", "b"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_request_that_does_not_exist_is_told_by_its_name(desk: Desk, arguments: tuple[str, ...]) -> None:
+    assert refused(desk, 1, *arguments) == "error: no request 'x'\n"
+
+
+def test_a_terminal_that_knows_no_japanese_gets_what_it_can_show(desk: Desk) -> None:
+    desk.ask("注文 ok")
+    done = ringi(desk, "list", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0
+    assert "\\u6ce8\\u6587 ok" in done.stdout
+
+
+def test_who_stops_reading_is_no_reason_to_complain(desk: Desk) -> None:
+    async def many(inbox: Any) -> None:
+        for number in range(300):
+            await inbox.ask(f"Question {number} " + "x" * 400)
+
+    desk.work(many)
+    env = os.environ | {"RINGI_HOME": str(desk.folder)}
+    piped = f"'{sys.executable}' -c '{ENTRY}' list --limit 1000 | head -c 10"
+    done = subprocess.run(
+        piped, shell=True, cwd=desk.folder, env=env, capture_output=True, text=True, timeout=40, check=True
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("how", "code"), [("ctrl+c", 130), ("SIGKILL", -signal.SIGKILL)])
+def test_waiting_shows_that_it_waits_and_leaves_the_terminal_as_it_was(tmp_path: Path, how: str, code: int) -> None:
+    with terminal(tmp_path, "ask", "Really?", "--wait") as screen:
+        screen.until("waiting for the answer to ")
+        screen.drain(lambda: screen.raw.rfind(b"\x1b[?25h") > screen.raw.rfind(b"\x1b[?25l"))
+        if how == "ctrl+c":
+            screen.press("ctrl+c")
+        else:
+            os.kill(screen.pid, signal.SIGKILL)
+        assert screen.end() == code
+        assert screen.mode == screen.before
+        assert screen.raw.rfind(b"\x1b[?25h") > screen.raw.rfind(b"\x1b[?25l")
+        assert "Traceback" not in screen.text
+
+
+def test_no_progress_is_shown_where_no_terminal_is(desk: Desk) -> None:
+    done = ringi(desk, "ask", "Really?", "--wait", "--expires-in", "1.5")
+    assert (done.returncode, done.stderr) == (1, "")
