@@ -46,7 +46,7 @@ class Thread(Record):
     error: Failure | None = None
     attention: str | None = None
     reason: str | None = None
-    """What the operator said who last retried or abandoned a run."""
+    """What was said when a run was last cancelled, retried or abandoned."""
     started_by: str | None = None
     """Who began the thread; its later runs may be another's."""
     updated_at: datetime
@@ -124,9 +124,9 @@ class Thread(Record):
         """Return it still running but free for another worker at once."""
         return self._let_go("given_back", fence, now, tries=self.tries - 1)
 
-    def cancelled(self, by: str, now: datetime) -> tuple[Self, Event]:
+    def cancelled(self, by: str, now: datetime, reason: str | None = None) -> tuple[Self, Event]:
         """Return it idle under a higher fence, so that whoever runs it stops."""
-        return self._stopped("cancelled", by, now)
+        return self._stopped("cancelled", by, now, reason=reason)
 
     def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return it fit to go on: a run that failed runs again, from where it stood; one that waits just waits."""

@@ -28,7 +28,7 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
     thread = await shown(world, "interrupted")
     assert set(thread) == {
         "id", "agent", "status", "run_id", "values", "pending", "error", "attention", "reason",
-        "created_at", "updated_at",
+        "started_by", "created_at", "updated_at",
     }  # fmt: skip
     assert thread["run_id"] == started.json()["run_id"]
     assert len(thread["pending"]) == 2
@@ -55,6 +55,16 @@ async def test_a_cancelled_thread_is_idle_and_its_requests_are_withdrawn(world: 
     assert (reply.json()["status"], reply.json()["pending"]) == ("idle", [])
     states = {(await client.get(f"/v1/requests/{request['id']}")).json()["status"] for request in pending}
     assert states == {"cancelled"}
+
+
+async def test_why_a_run_is_cancelled_stands_with_the_thread_and_with_what_ends(world: World) -> None:
+    client = world.client()
+    await client.post("/v1/threads/t1/runs", json=RUN)
+    (request, *_) = (await shown(world, "interrupted"))["pending"]
+    reply = await client.post("/v1/threads/t1/cancel", json={"reason": "the order was a test"})
+    assert reply.json()["reason"] == "the order was a test"
+    told = (await client.get(f"/v1/requests/{request['id']}")).json()["reason"]
+    assert told == "the thread was cancelled: the order was a test"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +138,24 @@ async def test_threads_are_listed_newest_first_and_an_agent_finds_its_own_over_a
     assert await listed(world, "person", "ann") == [f"t{n}" for n in (5, 4, 3, 2, 1, 0)]
     assert await listed(world, "agent", "bot") == ["t3", "t0"]
     assert await listed(world, "agent", "none") == []
+
+
+async def test_threads_are_listed_by_status(world: World) -> None:
+    client = world.client("person")
+    await world.runner.start("default", "t1", "two_questions", {}, by="ann")
+    await world.runner.start("default", "t2", "two_questions", {}, by="ann")
+    await world.runner.cancel("default", "t2", by="ann")
+    for wanted, ids in [("idle", ["t2"]), ("idle&status=running&status=interrupted", ["t2", "t1"]), ("", ["t2", "t1"])]:
+        page = (await client.get(f"/v1/threads?status={wanted}")).json()
+        assert [item["id"] for item in page["items"]] == ids
+    assert (await client.get("/v1/threads?status=gone")).status_code == 422
+
+
+async def test_a_page_of_threads_that_is_full_and_the_last_has_none_after_it(world: World) -> None:
+    for n in range(2):
+        await world.runner.start("default", f"t{n}", "two_questions", {}, by="ann")
+    page = (await world.client("person").get("/v1/threads?limit=2")).json()
+    assert (len(page["items"]), page["next"]) == (2, None)
 
 
 async def listed(world: World, role: str, name: str) -> list[str]:

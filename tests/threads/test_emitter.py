@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 from tests.threads.world import checked
@@ -14,11 +15,12 @@ from ringi.record import Key
 from ringi.threads.emitter import Emitter
 
 KEY = Key("default", "t1")
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 async def emitter(stream: MemoryStream, run: str = "r1", fence: int = 1) -> Emitter:
     """Return the emitter of a worker that has just taken the thread."""
-    emitter = Emitter(stream, MemoryNotifier(1.0), KEY, run, fence)
+    emitter = Emitter(stream, MemoryNotifier(1.0), KEY, run, fence, clock=lambda: NOON)
     await emitter.take_over()
     await emitter.open()
     return emitter
@@ -78,7 +80,7 @@ async def test_an_older_worker_is_shut_out_from_the_moment_of_the_take_over() ->
     stream = MemoryStream()
     old = await emitter(stream)
     speak(old, "One ", end=False)
-    await Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 2).take_over()
+    await Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 2, clock=lambda: NOON).take_over()
     with pytest.raises(FenceError):
         await old.flush()
 
@@ -93,3 +95,12 @@ async def test_a_run_that_another_left_open_is_ended_before_the_next_begins() ->
     assert await said(stream, worker) == ["One ", "One "]
     types = [item.event["type"] for item in await stream.read(KEY)]
     assert types.index("RUN_FINISHED") < types.index("RUN_STARTED", 1)
+
+
+async def test_every_event_says_when_it_was_said() -> None:
+    stream = MemoryStream()
+    worker = await emitter(stream)
+    speak(worker, "One.")
+    await worker.finish({})
+    stamps = {item.event["timestamp"] for item in await stream.read(KEY, 0, 1000)}
+    assert stamps == {int(NOON.timestamp() * 1000)}

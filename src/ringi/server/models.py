@@ -30,7 +30,7 @@ class Reassign(Frozen):
 
 
 class Operation(Frozen):
-    """Why a run is retried or abandoned; the audit trail keeps it."""
+    """Why a run is cancelled, retried or abandoned; the audit trail keeps it."""
 
     reason: str | None = Field(default=None, max_length=20_000)
 
@@ -173,6 +173,7 @@ class ThreadSummary(BaseModel):
     error: str | None
     attention: str | None
     reason: str | None
+    started_by: str | None
     created_at: datetime
     updated_at: datetime
 

@@ -18,7 +18,7 @@ from ringi.threads.operations import Trouble
 JSON = "application/json"
 PRIVATE = {"head", "continuation"}
 """What only this process needs to know of a request."""
-THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "created_at", "updated_at"}
+THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at"}
 
 
 def request_json(request: Request) -> bytes:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Query
+from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
@@ -18,15 +19,16 @@ from ringi.record import Frozen, Key, cursor_of
 from ringi.server.auth import Door, Principal
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
-from ringi.server.models import NewRun
+from ringi.server.models import NewRun, Operation
 from ringi.server.openapi import documented
 from ringi.server.permissions import may_read, may_read_thread, readable_thread, refuse_hidden_thread
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
+from ringi.server.requests import Cursor, given
 from ringi.server.shapes import dumped, page_json, reply, thread_json
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.thread_hub import ThreadHub
-from ringi.thread import Thread
+from ringi.thread import Thread, ThreadStatus
 
 if TYPE_CHECKING:
     from ringi.threads.runner import Runner
@@ -56,7 +58,7 @@ class ThreadRoutes:
         add("/v1/threads", self.find, methods=["GET"], **documented("ThreadPage"))
         add("/v1/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
         add("/v1/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
-        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread"))
+        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread", body="Operation"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
@@ -84,11 +86,16 @@ class ThreadRoutes:
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def find(
-        self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+        self,
+        http: HttpRequest,
+        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(given)] = None,
+        limit: Annotated[int, Query(ge=1)] = 50,
+        cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may see, newest first."""
         who = self._door.caller(http.scope)
-        found, next = await self._found(who, min(limit, self._settings.max_list), cursor or None)
+        size = min(limit, self._settings.max_list)
+        found, next = await self._found(who, size, cursor or None, tuple(status or ()))
         return reply(page_json(map(thread_json, found), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -100,7 +107,8 @@ class ThreadRoutes:
         runner, who, thread = await self._readable(http.scope, id)
         if who.role != "admin" and thread.started_by != who.actor:
             raise NotTheirsError.to_cancel("thread", id)
-        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor))
+        reason = parsed(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
+        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
 
     async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
@@ -112,18 +120,19 @@ class ThreadRoutes:
             raise NotFoundError("thread", id)
         return runner, who, readable_thread(who, await runner.get(who.tenant, id))
 
-    async def _found(self, who: Principal, size: int, before: str | None) -> tuple[list[Thread], str | None]:
+    async def _found(
+        self, who: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
+    ) -> tuple[list[Thread], str | None]:
         found: list[Thread] = []
         runner, scanned = self._platform.runner, 0
         while runner and scanned < SCANNED:
-            page = await runner.find(who.tenant, size, before)
-            for thread in page:
-                before = cursor_of(thread)
-                found += [thread] if may_read_thread(who, thread) else []
-                if len(found) == size:
-                    return found, before
-            if len(page) < size:
+            page = await runner.find(who.tenant, size + 1, before, statuses)
+            found += [thread for thread in page if may_read_thread(who, thread)]
+            if len(found) > size:
+                return found[:size], cursor_of(found[size - 1])
+            if len(page) <= size:
                 return found, None
+            before = cursor_of(page[-1])
             scanned += len(page)
         return found, before if runner else None
 

@@ -31,6 +31,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from ringi.inbox import Clock
 from ringi.notifier import Notifier
 from ringi.record import Key
 from ringi.stream import Stream, StreamItem
@@ -49,8 +50,8 @@ def stream_topic(key: Key) -> str:
 class Emitter:
     """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
 
-    def __init__(self, stream: Stream, notifier: Notifier, key: Key, run_id: str, fence: int) -> None:
-        self._stream, self._notifier, self._key = stream, notifier, key
+    def __init__(self, stream: Stream, notifier: Notifier, key: Key, run_id: str, fence: int, *, clock: Clock) -> None:
+        self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
         self._run_id, self._fence = run_id, fence
         self._told = Ledger(run_id)
         self._now: dict[str, str] = {}
@@ -197,6 +198,7 @@ class Emitter:
             self._add(event, origin)
 
     def _add(self, event: BaseEvent, origin: str | None = None) -> None:
+        event.timestamp = int(self._clock().timestamp() * 1000)
         item = StreamItem(event.model_dump(mode="json", by_alias=True), origin)
         self._told.add(item)
         self._pending.append(item)

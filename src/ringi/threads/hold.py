@@ -23,7 +23,7 @@ class Hold:
     def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
-        self.emitter = Emitter(backend.stream, backend.notifier, lease.key, self.run.id, lease.fence)
+        self.emitter = Emitter(backend.stream, backend.notifier, lease.key, self.run.id, lease.fence, clock=inbox.clock)
 
     @property
     def thread(self) -> Thread:

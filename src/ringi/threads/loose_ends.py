@@ -90,7 +90,8 @@ async def wind_up(backend: Backend, inbox: Inbox, thread: Thread, by: str, reaso
     """Leave nothing open of a run that somebody ended, and tell who watches the thread."""
     await withdraw(backend, inbox, thread, by, reason)
     await tidy(backend, inbox, thread)
-    emitter = Emitter(backend.stream, backend.notifier, thread.key, str(thread.run_id), thread.fence)
+    fence, run_id = thread.fence, str(thread.run_id)
+    emitter = Emitter(backend.stream, backend.notifier, thread.key, run_id, fence, clock=inbox.clock)
     try:
         await emitter.take_over()
         await emitter.cancel()

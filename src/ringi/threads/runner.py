@@ -15,7 +15,7 @@ from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
-from ringi.thread import Run, Thread
+from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Lease, leased
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
@@ -51,25 +51,29 @@ class Runner:
         """Return a thread, or raise `NotFoundError`."""
         return await self.backend.store.get(Thread, tenant, id)
 
-    async def find(self, tenant: str, limit: int, before: str | None = None) -> list[Thread]:
-        """Return a tenant's threads, newest first."""
-        return await self.backend.store.find(Thread, Query(tenant=tenant, limit=limit, before=before))
+    async def find(
+        self, tenant: str, limit: int, before: str | None = None, statuses: tuple[ThreadStatus, ...] = ()
+    ) -> list[Thread]:
+        """Return a tenant's threads, newest first; of all statuses unless some are named."""
+        query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses)
+        return await self.backend.store.find(Thread, query)
 
     async def pending(self, thread: Thread) -> list[Request]:
         """Return what a thread's runs wait for; what somebody merely posted with its id is not among it."""
         return await open_requests(self.backend, thread)
 
-    async def cancel(self, tenant: str, id: str, *, by: str) -> Thread:
+    async def cancel(self, tenant: str, id: str, *, by: str, reason: str | None = None) -> Thread:
         """Stop a thread's run and withdraw its requests; a run that is at its end stays as it ended.
 
         What is open of an ended run, because a cancel or a failure was cut short, is withdrawn too.
         """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
-            return thread.cancelled(by, self.inbox.clock()) if thread.is_live else (thread, None)
+            return thread.cancelled(by, self.inbox.clock(), reason) if thread.is_live else (thread, None)
 
         _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
-        await wind_up(self.backend, self.inbox.of(tenant), thread, by, CANCELLED)
+        why = f"{CANCELLED}: {reason}" if reason else CANCELLED
+        await wind_up(self.backend, self.inbox.of(tenant), thread, by, why)
         return thread
 
     async def work(self, stop: asyncio.Event) -> None:

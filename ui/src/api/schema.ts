@@ -428,7 +428,7 @@ export interface NewRun {
   input?: JsonObject;
 }
 /**
- * Why a run is retried or abandoned; the audit trail keeps it.
+ * Why a run is cancelled, retried or abandoned; the audit trail keeps it.
  */
 export interface Operation {
   reason?: string | null;
@@ -484,6 +484,7 @@ export interface Thread {
   error: string | null;
   attention: string | null;
   reason: string | null;
+  started_by: string | null;
   created_at: string;
   updated_at: string;
   pending: Request[];
@@ -507,6 +508,7 @@ export interface ThreadSummary {
   error: string | null;
   attention: string | null;
   reason: string | null;
+  started_by: string | null;
   created_at: string;
   updated_at: string;
 }
