@@ -26,8 +26,8 @@ const optionsOf = (field: FormField) =>
   (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
 
 /** What names and describes a group; the states of a single input mean nothing on it. */
-const ofGroup = (id: string, aria: AriaAttributes) =>
-  ({ "aria-labelledby": `${id}-label`, "aria-describedby": aria["aria-describedby"] });
+const ofGroup = (aria: AriaAttributes) =>
+  ({ "aria-labelledby": aria["aria-labelledby"], "aria-describedby": aria["aria-describedby"] });
 
 function TextControl({ field, id, value, onChange, disabled, aria, compact = false }: ControlProps) {
   // The count warns; a hard limit would cut a pasted text short without a word.
@@ -42,6 +42,15 @@ function TextControl({ field, id, value, onChange, disabled, aria, compact = fal
     : <Input {...common} onChange={(e) => onChange(e.target.value)} />;
 }
 
+/** An open list takes Tab for "choose": who leaves the field would take back what they chose last. */
+function keepTab(field: HTMLElement | null) {
+  const keep = (event: KeyboardEvent) => {
+    if (event.key === "Tab") event.stopPropagation();
+  };
+  field?.addEventListener("keydown", keep, { capture: true });
+  return () => field?.removeEventListener("keydown", keep, { capture: true });
+}
+
 function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const options = optionsOf(field);
   const common = {
@@ -51,13 +60,17 @@ function SelectControl({ field, id, value, onChange, disabled, aria }: ControlPr
     allowClear: !field.required,
   };
   if (field.type === "multiselect") {
-    return <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
+    return (
+      <div ref={keepTab}>
+        <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />
+      </div>
+    );
   }
   return <Select {...common} value={(value ?? undefined) as Option["value"] | undefined} onChange={(chosen) => onChange(chosen)} />;
 }
 
 function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const common = { ...ofGroup(id, aria), id, options: optionsOf(field), disabled, className: "choices" };
+  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled, className: "choices" };
   return field.type === "radio"
     ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
     : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
@@ -80,13 +93,13 @@ function SliderControl({ field, id, value, onChange, disabled, aria }: ControlPr
   const [min, max] = [Number(field.min ?? 0), Number(field.max ?? 100)];
   const isSet = numberOf(value) !== null;
   return (
-    <fieldset className="slider" {...ofGroup(id, aria)}>
+    <fieldset className="slider" {...ofGroup(aria)}>
       <Slider
         id={id} disabled={disabled} min={min} max={max} step={field.step ?? 1} value={numberOf(value) ?? min}
         onChange={(number) => onChange(number)}
         // The handle of a slider that nobody set stands at the least value: choosing that one is no change of place.
         onChangeComplete={(number) => !isSet && onChange(number)}
-        ariaLabelledByForHandle={`${id}-label`} ariaRequired={Boolean(field.required)}
+        ariaLabelledByForHandle={aria["aria-labelledby"] ?? ""} ariaRequired={Boolean(field.required)}
         ariaValueTextFormatterForHandle={(number) => (isSet ? String(number) : strings.notSet)}
       />
       <output htmlFor={id}>{numberOf(value) ?? strings.notSet}</output>
@@ -97,13 +110,12 @@ function SliderControl({ field, id, value, onChange, disabled, aria }: ControlPr
 function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const strings = useStrings();
   if (typeof field.default === "boolean") {
-    const { "aria-describedby": described } = aria;
-    return <Switch aria-describedby={described} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />;
+    return <Switch {...ofGroup(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />;
   }
   // A switch that nobody touched looks like a "no": without a default the two answers are drawn apart.
   return (
     <Radio.Group
-      {...ofGroup(id, aria)} id={id} name={id} disabled={disabled} value={value ?? null} className="choices"
+      {...ofGroup(aria)} id={id} name={id} disabled={disabled} value={value ?? null} className="choices"
       onChange={(e) => onChange(e.target.value as boolean)}
     >
       <Radio value={true}>{strings.yes}</Radio>

@@ -76,6 +76,8 @@ export function Field({ field, value, onChange, error, disabled, diff }: FieldPr
           onChange={onChange}
           disabled={disabled}
           aria={{
+            // The label's star says what aria-required says already.
+            "aria-labelledby": `${id}-label`,
             "aria-invalid": Boolean(error),
             "aria-required": Boolean(field.required),
             "aria-describedby": [error && `${id}-error`, hint && `${id}-help`].filter(Boolean).join(" ") || undefined,

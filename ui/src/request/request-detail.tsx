@@ -48,13 +48,14 @@ function Closed({ request, inThread }: { request: Request; inThread: boolean }) 
   );
 }
 
-/** Nobody needs what they have sent. */
-function useDropSent(request: Request): void {
+/** Nobody needs what they have sent, also when they were elsewhere by the time the server agreed. */
+function useDropSent(request: Request): () => void {
   const { tenant, name } = useOwner();
   const mine = request.response?.responder === name;
   useEffect(() => {
     if (mine) dropDraft({ tenant, name }, request);
   }, [mine, tenant, name, request]);
+  return () => dropDraft({ tenant, name }, request);
 }
 
 function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
@@ -85,8 +86,9 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
   const titleId = useId();
   const area = useRef<HTMLElement>(null);
   const focused = useFocusWithin(area);
-  useDropSent(request);
+  const drop = useDropSent(request);
   const decided = (completed: Request) => {
+    drop();
     setOpen(false);
     onDecided?.(completed);
   };

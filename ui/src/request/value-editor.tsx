@@ -30,6 +30,7 @@ export function ValueEditor(props: ValueEditorProps) {
   const [resets, setResets] = useState(0);
   const hint = field && hintOf(field, strings);
   const aria = {
+    "aria-labelledby": `${id}-label`,
     "aria-invalid": Boolean(error) || value === undefined,
     "aria-describedby": [error && `${id}-error`, hint && `${id}-help`].filter(Boolean).join(" ") || undefined,
   };

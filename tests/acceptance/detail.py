@@ -1,0 +1,70 @@
+"""The page of one request, as the tests use it: ask by the API, decide with the hands, look at both."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from playwright.async_api import Browser, Locator, Page, expect
+from tests.acceptance.conftest import WAIT
+from tests.acceptance.demo_server import DemoServer
+
+from ringi.server.auth import Keys
+
+COUNTER = itertools.count(1)
+REFUND = {"name": "refund", "args": {"order": 1182, "amount": 4000}}
+
+
+def ask(house: DemoServer, title: str, **more: Any) -> dict[str, Any]:
+    """Ask as the agent does, and return the request."""
+    body = {"id": f"ask-{next(COUNTER)}", "title": title, **more}
+    with house.client("agent") as client:
+        request: dict[str, Any] = client.post("/v1/requests", json=body).raise_for_status().json()
+        return request
+
+
+def stored(house: DemoServer, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request as it is now."""
+    with house.client("admin") as client:
+        found: dict[str, Any] = client.get(f"/v1/requests/{request['id']}").raise_for_status().json()
+        return found
+
+
+def decided(house: DemoServer, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the response, as soon as there is one."""
+    with house.client("admin") as client:
+        found = client.get(f"/v1/requests/{request['id']}", params={"wait": 10}).raise_for_status().json()
+    assert found["response"], f"nobody answered: {found['status']}"
+    response: dict[str, Any] = found["response"]
+    return response
+
+
+def respond(house: DemoServer, request: dict[str, Any], **answer: Any) -> None:
+    """Answer by the API, as the admin."""
+    with house.client("admin") as client:
+        body = {"digest": request["digest"], **answer}
+        client.post(f"/v1/requests/{request['id']}/respond", json=body).raise_for_status()
+
+
+async def opened(page: Page, house: DemoServer, request: dict[str, Any]) -> Locator:
+    """Open the request's page, and return it."""
+    await page.goto(f"{house.url}/r/{request['id']}")
+    detail = page.locator(f"[data-testid=request-detail][data-id='{request['id']}']")
+    await expect(detail.get_by_test_id("decide")).to_be_visible(timeout=WAIT)
+    return detail
+
+
+async def somebody(
+    browser: Browser, house: DemoServer, name: str, *, role: str = "person", groups: tuple[str, ...] = (), **look: Any
+) -> Page:
+    """Return the page of another person, with a browser of their own; close its context."""
+    token = Keys.load(house.folder).mint(role=role, name=name, groups=groups)
+    context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **look})
+    await context.add_cookies([{"name": "ringi_session", "value": token, "url": house.url}])
+    return await context.new_page()
+
+
+async def press(page: Page, *keys: str) -> None:
+    """Press keys one after the other."""
+    for key in keys:
+        await page.keyboard.press(key)
