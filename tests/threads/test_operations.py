@@ -86,7 +86,7 @@ async def abandon(world: World, reason: str | None = None) -> Thread:
 
 
 async def listed(world: World) -> list[Trouble]:
-    items, next = await operations.troubles(world.backend.store, [Query(tenant="default")])
+    items, next = await operations.troubles(world.backend.store, Query(tenant="default"))
     assert next is None
     return items
 

@@ -47,7 +47,7 @@ class OperationRoutes:
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
         found, next = await operations.troubles(
             self._platform.backend.store,
-            [visible(who)],
+            visible(who),
             limit=size,
             cursor=cursor,
             deployed=(runner and runner.agents) or None,

@@ -10,7 +10,7 @@ from ringi.connect import Backend
 from ringi.errors import InvalidError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox, change
-from ringi.record import Event, Frozen, Key, Query, cursor_of, parsed_cursor
+from ringi.record import Event, Frozen, Key, Query, cursor_of
 from ringi.request import Request
 from ringi.store import Store
 from ringi.thread import Thread
@@ -41,7 +41,7 @@ class Trouble(Frozen):
 
 async def troubles(
     store: Store,
-    visible: Sequence[Query],
+    visible: Query,
     *,
     limit: int = 50,
     cursor: str | None = None,
@@ -49,8 +49,8 @@ async def troubles(
 ) -> tuple[list[Trouble], str | None]:
     """Return what needs attention, failed threads before stranded requests, each newest first, and the next cursor.
 
-    `visible` are queries of one tenant, for the requests that may be shown; `deployed` names the agents, if they are
-    known. Raises `InvalidError` for a cursor that is not one of this list.
+    `visible` names the tenant and finds the requests that may be shown; `deployed` names the agents, if they are known.
+    Raises `InvalidError` for a cursor that is not one of this list.
     """
     found = await _found(store, visible, limit + 1, cursor)
     page = found[:limit]
@@ -99,18 +99,16 @@ async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, re
     return thread
 
 
-async def _found(store: Store, visible: Sequence[Query], limit: int, cursor: str | None) -> list[Thread | Request]:
+async def _found(store: Store, visible: Query, limit: int, cursor: str | None) -> list[Thread | Request]:
     kind, before = _place(cursor)
     found: list[Thread | Request] = []
     if kind == Thread.record:
-        failed = Query(tenant=visible[0].tenant, statuses=("error",), before=before, limit=limit)
+        failed = Query(tenant=visible.tenant, statuses=("error",), before=before, limit=limit)
         found += await store.find(Thread, failed)
         before = None
     if left := limit - len(found):
         wanted = {"attention": True, "before": before, "limit": left}
-        pages = [await store.find(Request, query.model_copy(update=wanted)) for query in visible]
-        stranded = {request.id: request for page in pages for request in page}.values()
-        found += sorted(stranded, key=lambda request: parsed_cursor(cursor_of(request)), reverse=True)[:left]
+        found += await store.find(Request, visible.model_copy(update=wanted))
     return found
 
 
