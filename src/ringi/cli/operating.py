@@ -32,7 +32,7 @@ def runs(
     json_: Json = False,
 ) -> None:
     """List runs that need attention: they cannot go on by themselves."""
-    visible = [Query(tenant=tenant)]
+    visible = Query(tenant=tenant)
     with progress("reading the list"):
         found, next = run(
             _on(url, tenant, lambda backend, _: operations.troubles(backend.store, visible, limit=limit, cursor=cursor))

@@ -8,7 +8,7 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -45,7 +45,8 @@ async def _watch(name: str, tenant: str, url: str | None) -> int:
     async with open(url, tenant=tenant) as inbox:
         app = WatchApp(inbox, name)
         # Textual would take it for an ordinary end.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)
+        with suppress(NotImplementedError):  # Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)
         with _warnings_to(app):
             await app.run_async()
     if app.crash:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from ringi.ask import Decision
+from ringi.ask import GATED, Decision
+from ringi.cli.visible import visible
 from ringi.errors import InvalidError
 from ringi.form import Form
 from ringi.request import Request
 
+LONGEST_NAME = 60
 Mode = Literal["deciding", "editing", "rejecting", "answering", "confirming"]
 
 
@@ -63,9 +66,38 @@ def answer(
     return body
 
 
-def target_of(request: Request) -> str | None:
-    """Return what has to be typed before this may happen: the name of what it happens to, where it costs most."""
-    if request.priority not in ("high", "urgent") or not request.action:
+class Target(NamedTuple):
+    """What a costly approval is about: the person types its name."""
+
+    label: str | None
+    """The argument that names it; None where the call itself or the kind is typed."""
+    name: str
+
+    def is_named(self, typed: str) -> bool:
+        """Whether this is the name; figures in full width mean the same."""
+        return _plain(typed) == _plain(self.name)
+
+
+def target_of(request: Request, args: dict[str, Any]) -> Target | None:
+    """Return what has to be typed before a costly request may be approved; None for the routine.
+
+    The first argument that is a number or a short text names it, else the call does, else the kind.
+    """
+    if request.priority not in ("high", "urgent") or not (request.action or request.kind in GATED):
         return None
-    target = request.action.args.get("target")
-    return target if isinstance(target, str) and target.strip() else request.action.name
+    if not request.action:
+        return Target(None, request.kind)
+    for label, value in args.items():
+        if _is_name(value):
+            return Target(visible(label), visible(str(value)).strip())
+    return Target(None, visible(request.action.name))
+
+
+def _is_name(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip()) and len(value) <= LONGEST_NAME and "\n" not in value
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip()

@@ -62,6 +62,10 @@ class FieldBox(Vertical):
         self.complain("")
         self._tell_changes()
 
+    def relabel(self, label: str) -> None:
+        """Ask for something else."""
+        self.query_one(".label", Static).update(Content(visible(label)))
+
     @property
     def is_changed(self) -> bool:
         """Whether it holds something else than at first."""

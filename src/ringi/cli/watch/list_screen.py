@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Awaitable
 
 from rich.text import Text
 from textual import events, on
@@ -19,6 +19,7 @@ from ringi.cli.watch import pieces
 from ringi.cli.watch.desk import Desk
 from ringi.cli.watch.live import COUNTED
 from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.errors import RingiError
 from ringi.request import Request
 
 KIND, STATE = 9, 24
@@ -58,7 +59,8 @@ class ListScreen(Screen[None]):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self.desk, self.live = desk, desk.live
-        self._drawn: dict[str, tuple[str, str]] = {}
+        self._drawn: dict[str, tuple[Request, str]] = {}
+        self._marked: str | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the heading, the list, the search and the keys."""
@@ -115,8 +117,7 @@ class ListScreen(Screen[None]):
     async def _moved(self, moved: DataTable.RowHighlighted) -> None:
         self._mark()
         if self.live.has_more and moved.cursor_row >= len(self.live.shown) - 1:
-            await self.live.more()
-            self.redraw()
+            await self._after(self.live.more())
 
     @on(DataTable.RowSelected)
     def _opened(self) -> None:
@@ -130,8 +131,7 @@ class ListScreen(Screen[None]):
 
     async def action_news(self) -> None:
         """Show what is new and drop what has ended."""
-        await self.live.reload()
-        self.redraw()
+        await self._after(self.live.reload())
 
     def action_search(self) -> None:
         """Ask for words."""
@@ -167,6 +167,13 @@ class ListScreen(Screen[None]):
         """Say something below the list."""
         self.query_one("#told", Static).update(Content(what))
 
+    async def _after(self, reading: Awaitable[None]) -> None:
+        try:
+            await reading
+        except RingiError as error:
+            return self.tell(visible(str(error)))
+        self.redraw()
+
     def _chosen_id(self) -> str | None:
         list = self.query_one(Rows)
         if not list.is_valid_row_index(list.cursor_row):
@@ -176,35 +183,33 @@ class ListScreen(Screen[None]):
     def _tick(self) -> None:
         list = self.query_one(Rows)
         for request in self.live.shown.values():
-            if request.id in self._drawn:
-                before = self._drawn[request.id]
+            if request.id in self._drawn and self._drawn[request.id] != (request, self._state(request)):
                 title, state = self._cells(request)
-                if self._drawn[request.id] != before:
-                    list.update_cell(request.id, "title", title)
-                    list.update_cell(request.id, "state", state)
+                list.update_cell(request.id, "title", title)
+                list.update_cell(request.id, "state", state)
 
     def _cells(self, request: Request) -> tuple[Text, Text]:
-        now = self.desk.now()
         title = visible(request.title)
         if request.priority in ("high", "urgent"):
             title = f"{WORDS.short_priority[request.priority]} · {title}"
-        state = self._state(request, now)
-        self._drawn[request.id] = title, state
+        state = self._state(request)
+        self._drawn[request.id] = request, state
         style = "dim" if request.is_final else ""
         return _cell(title, style), _cell(state, style)
 
-    def _state(self, request: Request, now: datetime) -> str:
+    def _state(self, request: Request) -> str:
         if request.is_final:
             return pieces.ended(request)
+        now = self.desk.now()
         return " · ".join(part for part in (pieces.deadline(request, now).plain, pieces.claim(request, now)) if part)
 
     def _mark(self) -> None:
-        chosen = self._chosen_id()
-        list = self.query_one(Rows)
-        for row in list.rows:
-            mark = MARK if row.value == chosen else ""
-            if list.get_cell(row, "mark") != mark:
-                list.update_cell(row, "mark", mark)
+        list, chosen = self.query_one(Rows), self._chosen_id()
+        if self._marked in self.live.shown and self._marked in self._drawn:
+            list.update_cell(self._marked, "mark", "")
+        if chosen:
+            list.update_cell(chosen, "mark", MARK)
+        self._marked = chosen
 
     def _draw_heading(self) -> None:
         live = self.live

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 
+from ringi.errors import RingiError
 from ringi.inbox import Inbox
 from ringi.record import Event, Key, Query, cursor_of, searchable
 from ringi.request import Request
 
+log = logging.getLogger(__name__)
 PAGE = 200
+AGAIN = 1.0
+"""Seconds after which a store that could not be read is asked again."""
 COUNTED = 1_000
 """Above this many, people need no exact number."""
 
@@ -61,10 +66,14 @@ class Live:
                 await self._ring.wait()
                 self._ring.clear()
                 ids, self._heard = self._heard, set()
-                for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
-                    self._take(request)
-                await self._count()
-                yield ids
+                try:
+                    await self._read(ids)
+                except RingiError as error:
+                    log.warning("%s", error)
+                    self._heard |= ids
+                    asyncio.get_running_loop().call_later(AGAIN, self._ring.set)
+                else:
+                    yield ids
 
     def neighbour(self, id: str, step: int) -> Request | None:
         """Return the next pending request of the list in one direction."""
@@ -72,6 +81,11 @@ class Live:
         at = order.index(id) if id in self.shown else -1
         ahead = order[at + 1 :] if step > 0 else order[:at][::-1] if at > 0 else []
         return next((self.shown[other] for other in ahead if not self.shown[other].is_final), None)
+
+    async def _read(self, ids: set[str]) -> None:
+        for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
+            self._take(request)
+        await self._count()
 
     def _query(self, limit: int) -> Query:
         return Query(statuses=("pending",), text=self.search or None, limit=limit)

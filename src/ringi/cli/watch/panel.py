@@ -10,7 +10,7 @@ from textual.widgets import Button, Static
 from ringi.ask import Decision
 from ringi.cli.visible import visible
 from ringi.cli.watch.controls import LineControl, WordsControl
-from ringi.cli.watch.draft import Draft, Mode, target_of
+from ringi.cli.watch.draft import Draft, Mode, Target
 from ringi.cli.watch.field_box import FieldBox
 from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.request import Request
@@ -29,7 +29,7 @@ class Panel(Vertical):
         self.boxes: dict[Mode, FieldBox] = {
             "rejecting": self._box(":reason", WORDS.reason),
             "answering": self._box(":message", WORDS.your_answer),
-            "confirming": FieldBox(":target", self._target_label(), LineControl, untouched="", typed=""),
+            "confirming": FieldBox(":target", "", LineControl, untouched="", typed=""),
         }
 
     def compose(self) -> ComposeResult:
@@ -57,6 +57,11 @@ class Panel(Vertical):
         """Take no more input; what is typed stays to be read."""
         for box in self.boxes.values():
             box.disabled = True
+
+    def ask_for(self, target: Target) -> None:
+        """Say what has to be typed before it goes on."""
+        words = WORDS.target_argument if target.label else WORDS.target
+        self.boxes["confirming"].relabel(words.format(label=target.label, name=f"“{target.name}”"))
 
     def open(self, mode: Mode) -> None:
         """Show the field of a mode, and no other."""
@@ -91,10 +96,6 @@ class Panel(Vertical):
 
     def _box(self, path: str, label: str) -> FieldBox:
         return FieldBox(path, label, WordsControl, untouched="", typed=self.draft.typed.get(path, ""))
-
-    def _target_label(self) -> str:
-        priority, target = WORDS.priority[self.request.priority or "normal"], target_of(self.request) or ""
-        return WORDS.target.format(priority=priority, target=f"“{visible(target)}”")
 
 
 def _button(label: str, action: str, key: str) -> Button:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Button, Input, Static
@@ -15,7 +14,7 @@ from ringi.cli.visible import visible
 from ringi.cli.watch import pieces
 from ringi.cli.watch.controls import WordsControl
 from ringi.cli.watch.desk import Desk
-from ringi.cli.watch.draft import Mode, answer, target_of
+from ringi.cli.watch.draft import Mode, Target, answer, editable, target_of
 from ringi.cli.watch.field_box import FieldBox
 from ringi.cli.watch.panel import Panel
 from ringi.cli.watch.sheet import Sheet
@@ -26,6 +25,8 @@ from ringi.request import Request
 LETTERS = ("approve", "edit", "reject", "respond", "claim", "release", "neighbour")
 """What single letters do, as long as they are not typed into a field."""
 SENT_BY: dict[Mode, Decision] = {"editing": "edit", "rejecting": "reject", "answering": "respond"}
+AGAIN = 1.0
+"""Seconds after which a store that could not be read is asked again."""
 HELD_KEY = 0.4
 """Seconds without a key before a request that opened by itself can be decided: a key held down decides one."""
 
@@ -60,10 +61,10 @@ class RequestScreen(Screen[None]):
         self.sheet, self.panel = Sheet(request, self.draft), Panel(request, self.draft)
         self._told, self._decision, self._sending = told, SENT_BY.get(self.draft.mode, "approve"), False
         self._ready = not told
+        self._target: Target | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the heading, the sheet and the panel."""
-        yield Static(Content.styled(visible(self.request.title), "bold"), id="title")
         yield Static(id="standing")
         yield self.sheet
         yield self.panel
@@ -74,14 +75,22 @@ class RequestScreen(Screen[None]):
         self._holding = self.set_timer(HELD_KEY, self._be_ready)
         self.set_interval(1, self._tick)
         await self.enter("deciding" if self.draft.mode == "confirming" else self.draft.mode)
-        await self.requests_changed({self.request.id})
+        await self.look()
 
     async def requests_changed(self, ids: set[str]) -> None:
         """Show what happened to this request elsewhere; what is typed stays."""
-        if self.request.id not in ids or self._sending:
+        if self.request.id in ids and not self._sending:
+            await self.look()
+
+    async def look(self) -> None:
+        """Read the request again and show where it stands."""
+        try:
+            request = await self.desk.inbox.get(self.request.id)
+            events = await self.desk.inbox.events(request_id=request.id)
+        except RingiError as error:
+            self.panel.tell(visible(str(error)))
+            self.set_timer(AGAIN, self.look)
             return
-        request = await self.desk.inbox.get(self.request.id)
-        events = await self.desk.inbox.events(request_id=request.id)
         ended, self.request, self.panel.request = request.is_final, request, request
         self.sheet.tell_history(events)
         self._tick()
@@ -209,9 +218,8 @@ class RequestScreen(Screen[None]):
         await self.enter(mode)
 
     async def _confirm(self) -> None:
-        target = visible(target_of(self.request) or "")
-        if self.panel.words("confirming").strip() != target.strip():
-            self.panel.boxes["confirming"].complain(WORDS.target_differs.format(target=f"“{target}”"))
+        if self._target and not self._target.is_named(self.panel.words("confirming")):
+            self.panel.boxes["confirming"].complain(WORDS.target_differs.format(name=f"“{self._target.name}”"))
         else:
             await self._send(self._decision)
 
@@ -220,11 +228,20 @@ class RequestScreen(Screen[None]):
             return
         self._decision = decision
         if decision == "edit" and not self.sheet.is_changed:
-            self.panel.tell(WORDS.change_first)
-        elif decision in ("approve", "edit") and target_of(self.request):
-            await self.enter("confirming")
-        else:
-            await self._send(decision)
+            return self.panel.tell(WORDS.change_first)
+        try:
+            self._target = self._target_of(decision)
+        except InvalidError as error:
+            return await self._complain(error)
+        if not self._target:
+            return await self._send(decision)
+        self.panel.ask_for(self._target)
+        await self.enter("confirming")
+
+    def _target_of(self, decision: Decision) -> Target | None:
+        if decision not in ("approve", "edit"):
+            return None
+        return target_of(self.request, self.sheet.edited() if decision == "edit" else editable(self.request))
 
     async def _send(self, decision: Decision) -> None:
         if self._sending:
@@ -239,7 +256,7 @@ class RequestScreen(Screen[None]):
             self.panel.tell(visible(str(error)))
             if isinstance(error, FinalError):
                 self._sending = False
-                await self.requests_changed({self.request.id})
+                await self.look()
         else:
             # Still sending: the same key once more, already on its way, must not send again.
             return self._leave(done)

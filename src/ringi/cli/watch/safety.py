@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
@@ -26,4 +26,4 @@ def harmless(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     kept = "".join(character for character in text if not is_hidden(character))
-    return kept + " " * (cell_len(text) - cell_len(kept))
+    return set_cell_size(kept, cell_len(text))

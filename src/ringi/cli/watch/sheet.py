@@ -43,6 +43,7 @@ class Sheet(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """Lay out the facts before the prose."""
+        yield Static(Content.styled(visible(self.request.title), "bold"), id="title")
         if facts := pieces.facts(self.request):
             yield facts
         with Vertical(id="edits") as edits:

@@ -1,0 +1,69 @@
+"""What a terminal gets of a stranger's text: every character shows, and as wide as everybody thinks."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+import pytest
+from rich.cells import cell_len
+from wcwidth import wcwidth
+
+from ringi.cli.visible import is_hidden, visible, visible_json, visible_lines, visible_value
+from ringi.cli.watch.safety import harmless
+
+EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
+
+
+def test_no_character_controls_hides_or_reorders() -> None:
+    shown = {character for character in EVERY if visible(character) == character}
+    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
+    assert not shown & set("\u034f\u115f\u1160\u17b4\u180b\u2800\u3164\ufe0f\uffa0\U000e0100")
+
+
+def test_what_people_write_is_left_alone() -> None:
+    text = "返金 ¥4,000　請確認 – “naïve” ½ e\u0301 か\u3099 한국 עברית عربي 🎉 ①"
+    assert visible(text) == text
+
+
+def test_every_character_that_is_shown_is_as_wide_as_a_terminal_draws_it() -> None:
+    shown = [c for c in EVERY if not is_hidden(c)]
+    wider = [c for c in shown if wcwidth(c) > cell_len(c)]
+    assert wider == []
+
+
+@pytest.mark.parametrize("joined", ["👍🏽", "👨\u200d👩\u200d👧", "🇯🇵", "1\ufe0f\u20e3", "a\ufe0f"])
+def test_characters_that_some_terminals_join_are_taken_apart(joined: str) -> None:
+    shown = visible(joined)
+    assert cell_len(shown) == sum(cell_len(character) for character in shown)
+    assert "\\u{" in shown
+
+
+def test_a_symbol_loses_no_more_than_its_colour() -> None:
+    assert visible("⚠\ufe0f now") == "⚠ now"
+
+
+def test_lines_stay_lines_and_windows_ends_them_like_everybody() -> None:
+    assert visible_lines("a\r\nb\tc\rd\x1b") == "a\nb   c\\u{d}d\\u{1b}"
+    assert visible("a\nb") == "a\\u{a}b"
+
+
+@pytest.mark.parametrize("text", ["a\x1b\x7f\x9b\u202e\U000e0041b", "\ud800", '"\\\u2028', "返金"])
+def test_json_without_hidden_characters_says_the_same(text: str) -> None:
+    line = visible_json({text: [text]})
+    assert json.loads(line) == {text: [text]}
+    assert not [character for character in line if is_hidden(character)]
+    assert ("返" in line) == ("返" in text)
+
+
+def test_quotes_keep_text_apart_from_numbers() -> None:
+    assert (visible_value("5"), visible_value(5)) == ('"5"', "5")
+    assert visible_value({"a": ["\u202e"]}) == '{\n  "a": [\n    "\\u{202e}"\n  ]\n}'
+
+
+def test_the_last_gate_keeps_the_width_and_drops_what_hides() -> None:
+    for character in EVERY:
+        drawn = harmless(f"a{character}b")
+        assert cell_len(drawn) == cell_len(f"a{character}b")
+        assert not [c for c in drawn if is_hidden(c)]
