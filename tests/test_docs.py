@@ -37,7 +37,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         yield reader
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", RUNNING, ids=named)
 def test_a_reader_can_work_through_the_page(page: Path, reader: Reader) -> None:
     reader.work_through(parts_of(page.read_text("utf-8")))
@@ -125,6 +125,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return docs.build(docs.DOCS, tmp_path_factory.mktemp("stage") / "docs")
 
 
+@pytest.mark.timeout(180)
 async def test_the_built_docs_load_nothing_from_elsewhere(page: Page, site: Path) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
