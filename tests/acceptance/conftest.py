@@ -15,8 +15,8 @@ WAIT = 20_000
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A running demo that the tests of one file share: each asks under names of its own."""
-    with DemoServer(tmp_path_factory.mktemp("house")) as server:
+    """A running demo that the tests of one file share: each asks under names of its own, forms of all types too."""
+    with DemoServer(tmp_path_factory.mktemp("house"), "demo", "--max-fields", "10") as server:
         yield server
 
 

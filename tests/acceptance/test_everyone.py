@@ -22,14 +22,12 @@ DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
 """`ENLARGED` is the desk at 200 %."""
 BUDGET = 250_000
 OPTIONS = [{"value": "late", "label": "It came late"}, {"value": "broken", "label": "It came broken"}]
-FORM_A = [
+FIELDS = [
     {"name": "text", "type": "text", "label": "What to call it", "help": "As on the invoice", "required": True},
     {"name": "textarea", "type": "textarea", "label": "What happened", "placeholder": "In a few words"},
     {"name": "select", "type": "select", "label": "Reason", "options": OPTIONS},
     {"name": "multiselect", "type": "multiselect", "label": "All reasons", "options": OPTIONS, "default": ["late"]},
     {"name": "radio", "type": "radio", "label": "The main reason", "options": OPTIONS},
-]
-FORM_B = [
     {"name": "checkbox", "type": "checkbox", "label": "What else", "options": OPTIONS},
     {"name": "number", "type": "number", "label": "Parcels", "min": 1, "max": 10},
     {"name": "slider", "type": "slider", "label": "Patience", "min": 0, "max": 10, "default": 5},
@@ -49,8 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "priority": "high",
         "due_at": (datetime.now(UTC) + timedelta(hours=3)).isoformat(),
     },
-    "form-a": {"title": "Tell us about the parcel", "form": {"fields": FORM_A}, "expires_in": 86_400},
-    "form-b": {"title": "And about its delivery", "form": {"fields": FORM_B}},
+    "form": {"title": "Tell us about the parcel", "form": {"fields": FIELDS}, "expires_in": 86_400},
     "question": {"title": "Which city shall I write about?", "description": "One word is enough."},
     "finish": {
         "title": "Finish “write a haiku”?",

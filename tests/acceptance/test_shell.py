@@ -91,7 +91,7 @@ async def test_the_page_follows_the_system_until_a_theme_is_chosen(person: Page)
     light = await person.evaluate(text)
     await person.emulate_media(color_scheme="dark")
     await person.wait_for_function(f"() => {text} !== '{light}'")
-    await choose(person, "themes", "☀")
+    await choose(person, "themes", "☼")
     await person.wait_for_function(f"() => {text} === '{light}'")
     assert await scheme(person) == "light"
 

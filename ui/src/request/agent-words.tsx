@@ -1,23 +1,36 @@
-import type { Request } from "../api/types";
+import type { JsonObject, Request } from "../api/types";
 import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
+
+/** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
+function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObject } {
+  if (kind !== "finish") return { rest: context };
+  const { task: _shownAsFact, summary, ...rest } = context;
+  return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
+}
 
 /** Prose and context from the agent, set apart from the facts because nobody has checked them. */
 export function AgentWords({ request }: { request: Request }) {
   const strings = useStrings();
-  const context = request.kind === "finish" ? {} : (request.context ?? {});
+  const { summary, rest } = wordsOf(request);
   return (
     <>
+      {summary && (
+        <aside className="agent-words" data-testid="summary" aria-label={strings.summary}>
+          <div className="quiet">{strings.summary}</div>
+          <AgentText text={summary} />
+        </aside>
+      )}
       {request.description && (
         <aside className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
           <div className="quiet">{strings.agentSays}</div>
           <AgentText text={request.description} />
         </aside>
       )}
-      {Object.keys(context).length > 0 && (
+      {Object.keys(rest).length > 0 && (
         <aside className="agent-words" data-testid="context" aria-label={strings.context}>
           <div className="quiet">{strings.context}</div>
-          <JsonValue value={context} />
+          <JsonValue value={rest} />
         </aside>
       )}
     </>

@@ -79,16 +79,15 @@ function ActionFacts({ request, editing }: FactsProps) {
 
 function FinishFacts({ request, editing }: FactsProps) {
   const strings = useStrings();
-  const { summary, task } = request.context ?? {};
+  const { task } = request.context;
   const taskRow = {
     ...row(request, "task", editableOf(request)?.task ?? "", editing),
     label: strings.task,
-    ...(!editing && { children: <AgentText text={String(task ?? "")} /> }),
+    ...(!editing && { children: typeof task === "string" ? <AgentText text={task} /> : <JsonValue value={task} /> }),
   };
-  const summaryRow = { key: "summary", label: strings.summary, children: <AgentText text={String(summary ?? "")} /> };
   return (
     <Card size="small" title={strings.taskFacts} data-testid="facts">
-      <Descriptions bordered size="small" column={1} items={[taskRow, summaryRow]} className="facts" />
+      <Descriptions bordered size="small" column={1} items={[taskRow]} className="facts" />
     </Card>
   );
 }

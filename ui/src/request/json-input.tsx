@@ -2,6 +2,8 @@ import { Input } from "antd";
 import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
 import { useStrings } from "../strings";
+import { HiddenIn } from "../widgets/agent-text";
+import { visibleSource } from "../widgets/visible";
 
 interface JsonInputProps {
   id: string;
@@ -26,7 +28,7 @@ function errorOf(text: string): string | null {
 /** A JSON editor; it keeps what is typed as it is, valid or not. */
 export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
   const strings = useStrings();
-  const [text, setText] = useState(() => broken ?? JSON.stringify(value ?? null, null, 2));
+  const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
   const error = errorOf(text);
   const change = (typed: string) => {
     setText(typed);
@@ -42,6 +44,7 @@ export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria
         onChange={(event) => change(event.target.value)}
       />
       <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">{error && strings.badJson(error)}</div>
+      <HiddenIn text={text} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useStrings } from "../strings";
 import { languageNames, languages, useLanguage, type Language } from "../strings/language";
 import { themes, useTheme, type Theme } from "./theme";
 
-const glyphs: Record<Theme, string> = { system: "◐", light: "☀\uFE0E", dark: "☾" };
+const glyphs: Record<Theme, string> = { system: "◐", light: "☼", dark: "☾" };
 const shortNames: Record<Language, string> = { en: "EN", ja: "日", zh: "中" };
 
 /** A sign for the eye with its name for a screen reader. */

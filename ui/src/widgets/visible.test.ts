@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { visible, visibleJson } from "./visible";
+import { visible, visibleJson, visibleSource } from "./visible";
 
 test.each([
   ["a bidi override", "pay\u202Eexe.bob", "pay\\u{202e}exe.bob"],
@@ -15,6 +15,7 @@ test.each([
   ["a carriage return that would overwrite a line", "safe\rrm -rf", "safe\\u{d}rm -rf"],
   ["a lone surrogate", "\uD83D", "\\u{d83d}"],
   ["a line separator", "a\u2028b", "a\\u{2028}b"],
+  ["a tower of marks above its fourth", "Z\u0300\u0301\u0302\u0303\u0304\u0305", "Z\u0300\u0301\u0302\u0303\\u{304}\\u{305}"],
   ["a joiner outside an emoji", "a\u200Db", "a\\u{200d}b"],
   ["a colour selector outside an emoji", "a\uFE0F", "a\\u{fe0f}"],
 ])("%s is written out", (_name, text, shown) => {
@@ -24,6 +25,7 @@ test.each([
 test.each([
   ["ordinary text", "Refund ¥4,000 (late) – “ok”"],
   ["Japanese with an ideographic space", "注文　番号 1182"],
+  ["letters with marks of their own", "Tiếng Việt, ที่, שָׁלוֹם, क्षि"],
   ["line breaks and tabs", "a\n\tb\r\nc"],
   ["an emoji of the supplementary planes", "👍🏽 😀"],
   ["an emoji family with its joiners", "👩‍👩‍👧"],
@@ -38,4 +40,12 @@ test("a text and a number of the same digits look different", () => {
 
 test("what hides deep in a nested value is written out too", () => {
   expect(visibleJson({ to: ["a\u202Eb"] })).toContain("a\\u{202e}b");
+});
+
+test("JSON to edit shows what hides in it and is still the same value", () => {
+  const value = { "to\u202E": ["ok\u{E0041}", "Z\u0300\u0301\u0302\u0303\u0304", "\uD83D", "👩‍👩‍👧 ⚠️", "a\rb"] };
+  const source = visibleSource(value);
+  expect(JSON.parse(source)).toEqual(value);
+  expect(source).toContain("to\\u202e");
+  expect(visible(source.replaceAll("\n", ""))).toBe(source.replaceAll("\n", ""));
 });

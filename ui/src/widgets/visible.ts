@@ -14,12 +14,16 @@ function belongsToEmoji(found: string, before: string, after: string): boolean {
   return found === "\u200D" && pictograph.test(before) && beginsWithPictograph.test(after);
 }
 
-/** Return text in which every invisible or reordering character is written as \u{…}. */
+/** No script stacks more marks on one letter; a tower of them would cover the lines above and below. */
+const towers = /(?<=\p{M}{4})\p{M}/gu;
+
+const written = (found: string) => `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`;
+
+/** Return text in which every character that is invisible, reorders others or covers them is written as \u{…}. */
 export function visible(text: string): string {
-  return text.replace(hidden, (found, at: number) => {
+  return text.replace(towers, written).replace(hidden, (found, at: number, whole: string) => {
     const end = at + found.length;
-    if (belongsToEmoji(found, text.slice(Math.max(0, at - 4), at), text.slice(end, end + 2))) return found;
-    return `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`;
+    return belongsToEmoji(found, whole.slice(Math.max(0, at - 4), at), whole.slice(end, end + 2)) ? found : written(found);
   });
 }
 
@@ -27,4 +31,13 @@ export function visible(text: string): string {
 export function visibleJson(value: unknown): string {
   if (typeof value === "string") return `"${visible(value)}"`;
   return visible(JSON.stringify(value, null, 2) ?? "");
+}
+
+const inUnits = (found: string) =>
+  Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+
+/** Return a value as JSON to edit: what would hide in it is written in JSON's own escapes, so that it stays the same. */
+export function visibleSource(value: unknown): string {
+  const source = JSON.stringify(value, null, 2) ?? "null";
+  return source.replace(towers, inUnits).replace(hidden, inUnits);
 }

@@ -25,7 +25,7 @@ export const request = {
   context: "Context from the agent (not checked)",
   taskFacts: "What the agent wants to end",
   task: "Task",
-  summary: "Summary",
+  summary: "The agent's summary (not checked)",
   askedBy: (name: string) => `asked by ${name}`,
   agentNamed: (name: string) => `agent ${name}`,
   system: "Ringi",

@@ -23,7 +23,7 @@ export const request: typeof en = {
   context: "エージェントからの補足（未確認）",
   taskFacts: "エージェントが完了したいタスク",
   task: "タスク",
-  summary: "要約",
+  summary: "エージェントによる要約（未確認）",
   askedBy: (name: string) => `${name} からの依頼`,
   agentNamed: (name: string) => `エージェント ${name}`,
   system: "Ringi",

@@ -23,7 +23,7 @@ export const request: typeof en = {
   context: "智能体提供的背景（未核实）",
   taskFacts: "智能体想要结束的任务",
   task: "任务",
-  summary: "摘要",
+  summary: "智能体的摘要（未核实）",
   askedBy: (name: string) => `${name} 提出`,
   agentNamed: (name: string) => `智能体 ${name}`,
   system: "Ringi",
