@@ -9,10 +9,14 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+import httpx
+from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 from tests import browser as chromiums
 from tests.acceptance.demo_server import DemoServer
+
+from ringi.server.auth import Keys
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 LARGEST = 150 * 1024
@@ -36,16 +40,20 @@ def main() -> int:
 
 def asked(demo: DemoServer) -> None:
     """Fill the inbox as on a usual day."""
-    demo.run("refund-1180", "refund", {"order": 1180, "amount": 15})
-    demo.until("refund-1180", "interrupted")
+    run(demo, "refund-1180", "refund", {"order": 1180, "amount": 15})
     answer(demo, "refund-1180")
     demo.until("refund-1180", "done")
-    demo.run("poster", "two_questions", {})
-    demo.until("poster", "interrupted")
-    demo.run("preferences", "preferences", {})
-    demo.until("preferences", "interrupted")
-    demo.run("refund-1182", "refund", {"order": 1182, "amount": 40})
-    demo.until("refund-1182", "interrupted")
+    run(demo, "poster", "two_questions", {})
+    run(demo, "preferences", "preferences", {})
+    run(demo, "refund-1182", "refund", {"order": 1182, "amount": 40})
+
+
+def run(demo: DemoServer, thread: str, agent: str, input: dict[str, Any]) -> None:
+    """Start an agent in the name of a program, and return when it asks."""
+    token = Keys.load(demo.folder).mint(role="agent", name="shop")
+    with httpx.Client(base_url=demo.url, headers={"authorization": f"Bearer {token}"}) as client:
+        client.post(f"/v1/threads/{thread}/runs", json={"agent": agent, "input": input}).raise_for_status()
+    demo.until(thread, "interrupted")
 
 
 def answer(demo: DemoServer, thread: str) -> None:
@@ -72,8 +80,21 @@ def take(browser: Browser, demo: DemoServer) -> None:
         opened(page, demo, path)
         page.screenshot(path=IMAGES / f"{name}.png")
         if name == "inbox":
-            page.get_by_test_id("request-detail").screenshot(path=IMAGES / "request.png")
+            page.screenshot(path=IMAGES / "request.png", clip=around(page))
         context.close()
+
+
+def around(page: Page) -> FloatRect:
+    """Return where the request stands on the page, with some air around it."""
+    box = page.get_by_test_id("request-detail").bounding_box()
+    assert box
+    air = 20.0
+    return {
+        "x": box["x"] - air,
+        "y": box["y"] - air,
+        "width": box["width"] + 2 * air,
+        "height": box["height"] + 2 * air,
+    }
 
 
 def opened(page: Page, demo: DemoServer, path: str) -> None:
