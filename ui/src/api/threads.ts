@@ -1,6 +1,9 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "./call";
-import type { Agent, JsonObject, Page, Thread, ThreadSummary } from "./types";
+import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSummary } from "./types";
+
+/** How long a list that nothing rings for may be behind. */
+const recheck = 3_000;
 
 export const threadPath = (id: string) => `/v1/threads/${encodeURIComponent(id)}`;
 
@@ -8,11 +11,24 @@ export function useAgents() {
   return useQuery({ queryKey: ["agents"], queryFn: () => call<Page<Agent>>("GET", "/v1/agents") });
 }
 
-export function useThreads() {
+/** One page of the threads, newest first, kept up to date while it is shown. */
+export function useThreads(status: ThreadStatus | undefined, cursor: string | null) {
+  const query = new URLSearchParams({ limit: "50", ...(status && { status }), ...(cursor && { cursor }) });
   return useQuery({
-    queryKey: ["threads"],
-    queryFn: () => call<Page<ThreadSummary>>("GET", "/v1/threads?limit=50"),
-    refetchInterval: 5_000,
+    queryKey: ["threads", status ?? "all", cursor],
+    queryFn: () => call<Page<ThreadSummary>>("GET", `/v1/threads?${query.toString()}`),
+    placeholderData: keepPreviousData,
+    refetchInterval: recheck,
+  });
+}
+
+/** What the threads ask that this person may see, by thread; of very many open requests the newest. */
+export function useAsked() {
+  return useQuery({
+    queryKey: ["threads", "asked"],
+    queryFn: () => call<Page<Request>>("GET", "/v1/requests?status=pending&limit=200"),
+    select: ({ items }) => Map.groupBy(items, ({ thread_id }) => thread_id ?? ""),
+    refetchInterval: recheck,
   });
 }
 
@@ -29,5 +45,20 @@ export function useStartRun() {
   return useMutation({
     mutationFn: ({ thread, agent, input }: { thread: string; agent: string; input: JsonObject }) =>
       call<{ thread_id: string; run_id: string }>("POST", `${threadPath(thread)}/runs`, { agent, input }),
+  });
+}
+
+/** What a person may do to a whole run: stop it, have it try again after an error, or give it up. */
+export type Steering = "cancel" | "retry" | "abandon";
+
+export function useSteer(how: Steering) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ thread, reason }: { thread: string; reason?: string | undefined }) =>
+      call<Thread>("POST", `${threadPath(thread)}/${how}`, reason ? { reason } : {}),
+    onSuccess: (thread) => client.setQueryData(["thread", thread.id], thread),
+    onSettled: (_thread, _error, { thread }) => {
+      for (const queryKey of [["thread", thread], ["threads"], ["operations"]]) void client.invalidateQueries({ queryKey });
+    },
   });
 }

@@ -9,10 +9,12 @@ import "./shell.css";
 
 const ThreadPage = lazy(() => import("../thread/thread-page"));
 const ThreadsPage = lazy(() => import("../thread/threads-page"));
+const OperationsPage = lazy(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
   if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
   if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
+  if (path === "/operations") return "operations";
   return "none";
 }
 
@@ -21,6 +23,7 @@ function Route({ path }: { path: string }) {
   const thread = idIn(path, "/t/");
   if (thread !== undefined) return <ThreadPage key={thread} id={thread} />;
   if (path === "/threads") return <ThreadsPage />;
+  if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;
   return <div className="column"><p>{strings.notFound}</p><Link to="/">{strings.inbox}</Link></div>;

@@ -1,29 +1,92 @@
 import type { FormField, Json, JsonObject } from "../api/types";
 
-function isObject(value: Json | undefined): value is JsonObject {
+/** One part of an agent's input: a field as in any form; where none fits, a text that is read as JSON. */
+export interface InputField {
+  field: FormField;
+  schema: JsonObject;
+  isJson: boolean;
+}
+
+/** The name under which an input is asked for that is no object of known parts; no part is called so. */
+export const WHOLE = "(input)";
+
+/** Where a text is long enough to want several lines. */
+const long = 200;
+
+export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function fieldOf(name: string, schema: JsonObject, required: boolean): FormField {
-  const common = {
-    name,
-    required,
-    label: typeof schema.title === "string" ? schema.title : name,
-    help: typeof schema.description === "string" ? schema.description : null,
-    ...(schema.default !== undefined && { default: schema.default }),
-  };
-  if (Array.isArray(schema.enum)) {
-    const options = schema.enum.filter((one) => typeof one === "string" || typeof one === "number");
-    return { ...common, type: "select", options: options.map((value) => ({ value, label: String(value) })) };
-  }
-  if (schema.type === "integer" || schema.type === "number") return { ...common, type: "number" };
-  return { ...common, type: schema.type === "boolean" ? "boolean" : "text" };
+const text = (value: Json | undefined): string | null => (typeof value === "string" ? value : null);
+const number = (value: Json | undefined): number | null => (typeof value === "number" ? value : null);
+
+/** What a schema says after its reference, and without the "or null" that leaving a field empty means. */
+function plain(schema: JsonObject, root: JsonObject): JsonObject {
+  const name = text(schema.$ref)?.match(/^#\/(?:\$defs|definitions)\/([^/]+)$/)?.[1];
+  const named = [root.$defs, root.definitions].flatMap((defs) => (name && isObject(defs) && isObject(defs[name]) ? [defs[name]] : []))[0];
+  const { $ref: _, ...own } = schema;
+  if (named) return { ...named, ...own };
+  const choices = Array.isArray(schema.anyOf) ? schema.anyOf.filter((one) => isObject(one) && one.type !== "null") : [];
+  const [only, ...more] = choices;
+  if (isObject(only) && more.length === 0) return plain({ ...schema, anyOf: null, ...only }, root);
+  if (!Array.isArray(schema.type)) return schema;
+  const types = schema.type.filter((type) => type !== "null");
+  return types.length === 1 ? { ...schema, type: types[0] ?? null } : schema;
 }
 
-/** Return the fields for an agent's input: texts, numbers, booleans and choices. */
-export function inputFields(schema: JsonObject | null | undefined): FormField[] {
-  const properties = schema?.properties;
-  if (!isObject(properties)) return [];
-  const required = Array.isArray(schema?.required) ? schema.required : [];
-  return Object.entries(properties).flatMap(([name, one]) => (isObject(one) ? [fieldOf(name, one, required.includes(name))] : []));
+function optionsOf(schema: JsonObject): FormField["options"] | null {
+  const values = Array.isArray(schema.enum) ? schema.enum : [];
+  const fit = values.filter((one) => typeof one === "string" || typeof one === "number");
+  return values.length > 0 && fit.length === values.length ? fit.map((value) => ({ value, label: String(value) })) : null;
+}
+
+function kindOf(schema: JsonObject, root: JsonObject): Partial<FormField> & Pick<FormField, "type"> | null {
+  const options = optionsOf(schema);
+  if (options) return { type: "select", options };
+  const [min, max] = [number(schema.minimum), number(schema.maximum)];
+  switch (schema.type) {
+    case "integer":
+      return { type: "number", min, max, step: number(schema.multipleOf) ?? 1 };
+    case "number":
+      return { type: "number", min, max, step: number(schema.multipleOf) };
+    case "boolean":
+      return { type: "boolean" };
+    case "string": {
+      if (schema.format === "date") return { type: "date" };
+      const [min_length, max_length] = [number(schema.minLength), number(schema.maxLength)];
+      return { type: (max_length ?? 0) > long ? "textarea" : "text", min_length, max_length };
+    }
+    case "array": {
+      const several = isObject(schema.items) ? optionsOf(plain(schema.items, root)) : null;
+      return several ? { type: "multiselect", options: several } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function fieldOf(name: string, given: JsonObject, required: boolean, root: JsonObject): InputField {
+  const schema = plain(given, root);
+  const kind = kindOf(schema, root);
+  const preset = schema.default ?? undefined;
+  const field: FormField = {
+    name, required, type: "textarea",
+    label: text(schema.title) ?? name,
+    help: text(schema.description),
+    ...(preset !== undefined && { default: kind ? preset : JSON.stringify(preset, null, 2) }),
+    ...kind,
+  };
+  return { field, schema, isJson: kind === null };
+}
+
+/** Return the fields for an agent's input, in the schema's order; without known parts, one for the whole of it. */
+export function inputFields(given: JsonObject | null | undefined): InputField[] {
+  const root = given ?? {};
+  const schema = plain(root, root);
+  if (!isObject(schema.properties)) {
+    return [{ field: { name: WHOLE, label: "JSON", type: "textarea", required: true, default: "{}" }, schema, isJson: true }];
+  }
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.entries(schema.properties)
+    .flatMap(([name, one]) => (isObject(one) ? [fieldOf(name, one, required.includes(name), root)] : []));
 }

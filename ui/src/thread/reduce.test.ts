@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { emptyStream, reduce, type Numbered, type StreamEvent } from "./reduce";
+import { reduce } from "./reduce";
+import { emptyStream, type Numbered, type StreamEvent } from "./stream";
 
 function numbered(first: number, ...events: StreamEvent[]): Numbered[] {
   return events.map((event, index) => ({ number: first + index, event }));
@@ -76,21 +77,115 @@ test("a second run is appended and its re-used message id does not touch the fir
 
 test("a tool call gathers its arguments and its result", () => {
   const state = reduce(emptyStream, numbered(1,
-    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find" },
+    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find", timestamp: 1_000 },
     { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: '{"order":' },
     { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: "7}" },
     { type: "TOOL_CALL_END", toolCallId: "c" },
-    { type: "TOOL_CALL_RESULT", toolCallId: "c", content: "late" },
+    { type: "TOOL_CALL_RESULT", toolCallId: "c", content: "late", timestamp: 3_500 },
   ));
-  expect(state.items).toEqual([{ key: 1, kind: "tool", id: "c", name: "find", args: '{"order":7}', result: "late", open: false }]);
+  expect(state.items).toEqual([
+    { key: 1, at: 1_000, kind: "tool", id: "c", name: "find", args: '{"order":7}', result: "late", open: false, until: 3_500 },
+  ]);
+});
+
+test("a result that comes before its call belongs to it all the same", () => {
+  const state = reduce(emptyStream, numbered(1,
+    { type: "TOOL_CALL_RESULT", toolCallId: "c", content: "late" },
+    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find" },
+    { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: "{}" },
+    { type: "TOOL_CALL_END", toolCallId: "c" },
+  ));
+  expect(state.items).toMatchObject([{ kind: "tool", name: "find", args: "{}", result: "late", open: false }]);
+});
+
+test("the same call in a later run is another one", () => {
+  const call = [{ type: "RUN_STARTED" }, { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find" }, { type: "TOOL_CALL_RESULT", toolCallId: "c" }];
+  const state = reduce(emptyStream, numbered(1, ...call, { type: "RUN_FINISHED", outcome: { type: "success" } }, ...call));
+  expect(state.items.filter(({ kind }) => kind === "tool")).toHaveLength(2);
+});
+
+test("what has not ended with its run is not shown as going on", () => {
+  const state = reduce(emptyStream, numbered(1,
+    { type: "RUN_STARTED" }, { type: "STEP_STARTED", stepName: "s" }, { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find" },
+    { type: "TOOL_CALL_END", toolCallId: "c" }, { type: "RUN_ERROR", message: "no", timestamp: 9 },
+  ));
+  expect(state.items).toMatchObject([{ kind: "run" }, { kind: "step", open: false }, { kind: "tool", result: null, until: 9 }, { kind: "error" }]);
+});
+
+test("a call that waits for a person goes on after the pause", () => {
+  const state = reduce(emptyStream, numbered(1,
+    { type: "RUN_STARTED" }, { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "find" }, { type: "TOOL_CALL_END", toolCallId: "c" },
+    { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [{ id: "r" }] } }, { type: "RUN_STARTED" },
+    { type: "TOOL_CALL_RESULT", toolCallId: "c", content: "done" },
+  ));
+  expect(state.items).toMatchObject([{ kind: "run" }, { kind: "tool", result: "done" }, { kind: "pause" }, { kind: "run" }]);
 });
 
 test("an error ends the run and keeps its message", () => {
   const state = reduce(emptyStream, numbered(1, { type: "RUN_STARTED" }, { type: "RUN_ERROR", message: "no such order" }));
-  expect([state.phase, state.items.at(-1)]).toEqual(["error", { key: 2, kind: "error", message: "no such order" }]);
+  expect([state.phase, state.items.at(-1)]).toEqual(["error", { key: 2, at: null, kind: "error", message: "no such order" }]);
 });
 
 test("an unknown event is kept among the raw ones and shown nowhere else", () => {
   const state = reduce(emptyStream, numbered(1, { type: "SOMETHING_NEW" }));
   expect([numbers(state), state.items]).toEqual([[1], []]);
+});
+
+test("a stretch says whether it is new input, an answer or another try", () => {
+  const state = reduce(emptyStream, [
+    ...firstRun,
+    ...numbered(7, { type: "RUN_STARTED" }, { type: "RUN_ERROR", message: "no" }, { type: "RUN_STARTED" },
+      { type: "RUN_FINISHED", outcome: { type: "success" } }, { type: "RUN_STARTED" }),
+  ]);
+  expect(state.items.flatMap((item) => (item.kind === "run" ? item.began : []))).toEqual(["started", "answered", "retried", "started"]);
+});
+
+test("a run took as long as from its own start, pauses included", () => {
+  const state = reduce(emptyStream, numbered(1,
+    { type: "RUN_STARTED", timestamp: 1_000 },
+    { type: "RUN_FINISHED", timestamp: 2_000, outcome: { type: "interrupt", interrupts: [{ id: "r" }] } },
+    { type: "RUN_STARTED", timestamp: 60_000 },
+    { type: "RUN_FINISHED", timestamp: 61_000, outcome: { type: "success" } },
+  ));
+  expect(state.items.at(-1)).toEqual({ key: 4, at: 61_000, kind: "end", cancelled: false, since: 1_000 });
+});
+
+test("what the agent shows of its state is the newest snapshot", () => {
+  const state = reduce(emptyStream, numbered(1,
+    { type: "STATE_SNAPSHOT", snapshot: { order: 1 } }, { type: "STATE_SNAPSHOT", snapshot: { order: 1, outcome: "paid" } },
+  ));
+  expect(state.values).toEqual({ order: 1, outcome: "paid" });
+});
+
+test("an event of the agent's own keeps its name and its value", () => {
+  const state = reduce(emptyStream, numbered(1, { type: "CUSTOM", name: "progress", value: { done: 3 } }));
+  expect(state.items).toEqual([{ key: 1, at: null, kind: "custom", name: "progress", value: { done: 3 } }]);
+});
+
+test("a type that names a property of every object is unknown like any other", () => {
+  expect(reduce(emptyStream, numbered(1, { type: "constructor" }, { type: "__proto__" })).items).toEqual([]);
+});
+
+test("a state that was reduced before is not changed by what comes after it", () => {
+  const torn = reduce(emptyStream, firstRun.slice(0, 3));
+  const before = JSON.stringify(torn);
+  reduce(torn, firstRun.slice(3));
+  expect(JSON.stringify(torn)).toBe(before);
+});
+
+test("ten times as long a history takes no hundred times as long", () => {
+  const history = (length: number) => numbered(1, ...Array.from({ length }, (_, n): StreamEvent[] => [
+    { type: "TEXT_MESSAGE_START", messageId: `m${n}` }, { type: "TEXT_MESSAGE_CONTENT", messageId: `m${n}`, delta: "word " },
+    { type: "TEXT_MESSAGE_END", messageId: `m${n}` },
+  ]).flat());
+  const seconds = (length: number) => {
+    const events = history(length);
+    const from = performance.now();
+    let state = emptyStream;
+    for (let at = 0; at < events.length; at += 500) state = reduce(state, events.slice(at, at + 500));
+    expect(state.items).toHaveLength(length);
+    return performance.now() - from;
+  };
+  seconds(1_000);
+  expect(seconds(10_000)).toBeLessThan(Math.max(seconds(1_000), 5) * 60);
 });

@@ -1,35 +1,5 @@
 import type { Json } from "../api/types";
-
-export interface StreamEvent {
-  type: string;
-  [key: string]: Json | undefined;
-}
-
-export interface Numbered {
-  number: number;
-  event: StreamEvent;
-}
-
-export type Item = { key: number } & (
-  | { kind: "run" }
-  | { kind: "message"; id: string; role: string; text: string; open: boolean }
-  | { kind: "tool"; id: string; name: string; args: string; result: string | null; open: boolean }
-  | { kind: "step"; name: string; open: boolean }
-  | { kind: "pause"; requests: string[] }
-  | { kind: "error"; message: string }
-  | { kind: "end"; cancelled: boolean }
-);
-
-export type Phase = "idle" | "running" | "interrupted" | "done" | "error";
-
-export interface StreamState {
-  last: number;
-  phase: Phase;
-  events: Numbered[];
-  items: Item[];
-}
-
-export const emptyStream: StreamState = { last: 0, phase: "idle", events: [], items: [] };
+import type { Began, Item, ItemOf, Kind, Numbered, Phase, StreamEvent, StreamState } from "./stream";
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
@@ -37,105 +7,121 @@ function object(value: Json | undefined): { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Change the newest item that fits; a re-used id in a later run must not reach back into an earlier one. */
-function changeLast(items: Item[], fits: (item: Item) => boolean, change: (item: Item) => Item): Item[] {
-  const at = items.findLastIndex(fits);
-  return at < 0 ? items : items.map((item, index) => (index === at ? change(item) : item));
+const stamp = (event: StreamEvent): number | null => (typeof event.timestamp === "number" ? event.timestamp : null);
+
+/** Change the newest item that fits, in place; a re-used id in a later run must not reach back into an earlier one. */
+function changeLast<K extends Kind>(
+  items: Item[], kind: K, fits: (item: ItemOf<K>) => boolean, change: (item: ItemOf<K>) => Partial<ItemOf<K>>,
+): void {
+  const is = (item: Item | undefined): item is ItemOf<K> => item?.kind === kind && fits(item as ItemOf<K>);
+  const at = items.findLastIndex(is);
+  const item = items[at];
+  if (is(item)) items[at] = { ...item, ...change(item) };
 }
 
-function changeMessage(items: Item[], event: StreamEvent, more: string, open: boolean): Item[] {
-  return changeLast(
-    items,
-    (item) => item.kind === "message" && item.id === event.messageId,
-    (item) => (item.kind === "message" ? { ...item, text: item.text + more, open } : item),
-  );
+function changeMessage(items: Item[], event: StreamEvent, more: string, open: boolean): void {
+  changeLast(items, "message", ({ id }) => id === event.messageId, (item) => ({ text: item.text + more, open }));
 }
 
-function changeTool(items: Item[], event: StreamEvent, change: Partial<Item & { kind: "tool" }>): Item[] {
-  return changeLast(
-    items,
-    (item) => item.kind === "tool" && item.id === event.toolCallId,
-    (item) => (item.kind === "tool" ? { ...item, ...change, args: item.args + (change.args ?? "") } : item),
-  );
+type ToolChange = (item: ItemOf<"tool">) => Partial<ItemOf<"tool">>;
+
+const isCall = (event: StreamEvent) => ({ id }: ItemOf<"tool">) => id === event.toolCallId;
+
+function changeTool(items: Item[], event: StreamEvent, change: ToolChange): void {
+  changeLast(items, "tool", isCall(event), change);
 }
 
-function closeStep(items: Item[], name: string): Item[] {
-  return changeLast(
-    items,
-    (item) => item.kind === "step" && item.name === name && item.open,
-    (item) => (item.kind === "step" ? { ...item, open: false } : item),
-  );
+/** Change a call, or begin it: a result may arrive before the call that it belongs to is told whole. */
+function upsertTool(items: Item[], event: StreamEvent, key: number, isKnown: (item: ItemOf<"tool">) => boolean, change: ToolChange): void {
+  const known = items.some((item) => item.kind === "tool" && isCall(event)(item) && isKnown(item));
+  const id = text(event.toolCallId);
+  if (!known) items.push({ key, at: stamp(event), kind: "tool", id, name: "", args: "", result: null, open: true, until: null });
+  changeTool(items, event, change);
 }
 
-function ended(key: number, event: StreamEvent): [Item, Phase] {
-  const outcome = object(event.outcome);
-  if (outcome.type !== "interrupt") {
-    const cancelled = outcome.type === "cancelled";
-    return [{ key, kind: "end", cancelled }, cancelled ? "idle" : "done"];
+/** What has not ended with its run never will. */
+function close(items: Item[], at: number | null): void {
+  const from = items.findLastIndex((item) => item.kind === "run" && item.began === "started");
+  for (let index = Math.max(0, from); index < items.length; index++) {
+    const item = items[index];
+    if (item?.kind === "step" && item.open) items[index] = { ...item, open: false };
+    if (item?.kind === "tool" && item.result === null) items[index] = { ...item, open: false, until: item.until ?? at };
   }
-  const interrupts = Array.isArray(outcome.interrupts) ? outcome.interrupts : [];
-  return [{ key, kind: "pause", requests: interrupts.map((one) => text(object(one).id)) }, "interrupted"];
+}
+
+function beganBy(items: Item[]): Began {
+  const before = items.findLast(({ kind }) => kind === "pause" || kind === "error" || kind === "end");
+  return before?.kind === "pause" ? "answered" : before?.kind === "error" ? "retried" : "started";
+}
+
+/** When the run began to which an end belongs: pauses and further tries are part of it. */
+function runSince(items: Item[]): number | null {
+  return items.findLast((item) => item.kind === "run" && item.began === "started")?.at ?? null;
 }
 
 /** A run that goes on with one of two answers pauses again on the other: it stands where it was asked first. */
-function withoutAsked(items: Item[], end: Item): Item {
-  if (end.kind !== "pause") return end;
+function newlyAsked(items: Item[], interrupts: Json | undefined): string[] {
   const asked = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
-  return { ...end, requests: end.requests.filter((id) => !asked.has(id)) };
+  const ids = Array.isArray(interrupts) ? interrupts.map((one) => text(object(one).id)) : [];
+  return ids.filter((id) => !asked.has(id));
 }
 
-function shown(items: Item[], number: number, event: StreamEvent): Item[] {
-  const key = number;
-  switch (event.type) {
-    case "RUN_STARTED":
-      return [...items, { key, kind: "run" }];
-    case "TEXT_MESSAGE_START":
-      return [...items, {
-        key, kind: "message", id: text(event.messageId), role: text(event.role) || "assistant", text: "", open: true,
-      }];
-    case "TEXT_MESSAGE_CONTENT":
-      return changeMessage(items, event, text(event.delta), true);
-    case "TEXT_MESSAGE_END":
-      return changeMessage(items, event, "", false);
-    case "TOOL_CALL_START":
-      return [...items, {
-        key, kind: "tool", id: text(event.toolCallId), name: text(event.toolCallName), args: "", result: null, open: true,
-      }];
-    case "TOOL_CALL_ARGS":
-      return changeTool(items, event, { args: text(event.delta) });
-    case "TOOL_CALL_END":
-      return changeTool(items, event, { open: false });
-    case "TOOL_CALL_RESULT":
-      return changeTool(items, event, { result: text(event.content), open: false });
-    case "STEP_STARTED":
-      return [...items, { key, kind: "step", name: text(event.stepName), open: true }];
-    case "STEP_FINISHED":
-      return closeStep(items, text(event.stepName));
-    case "RUN_FINISHED":
-      return [...items, withoutAsked(items, ended(key, event)[0])];
-    case "RUN_ERROR":
-      return [...items, { key, kind: "error", message: text(event.message) }];
-    default:
-      return items;
-  }
+function ended(items: Item[], key: number, event: StreamEvent): Item {
+  const outcome = object(event.outcome);
+  const at = stamp(event);
+  if (outcome.type === "interrupt") return { key, at, kind: "pause", requests: newlyAsked(items, outcome.interrupts) };
+  close(items, at);
+  return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runSince(items) };
 }
 
-function phaseAfter(phase: Phase, { number, event }: Numbered): Phase {
-  if (event.type === "RUN_STARTED") return "running";
-  if (event.type === "RUN_ERROR") return "error";
-  return event.type === "RUN_FINISHED" ? ended(number, event)[1] : phase;
+type Show = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
+
+const shows = new Map<string, Show>(Object.entries({
+  RUN_STARTED: (items, _event, key, at) => items.push({ key, at, kind: "run", began: beganBy(items) }),
+  RUN_FINISHED: (items, event, key) => items.push(ended(items, key, event)),
+  RUN_ERROR: (items, event, key, at) => {
+    close(items, at);
+    items.push({ key, at, kind: "error", message: text(event.message) });
+  },
+  TEXT_MESSAGE_START: (items, event, key, at) => items.push({
+    key, at, kind: "message", id: text(event.messageId), role: text(event.role) || "assistant", text: "", open: true,
+  }),
+  TEXT_MESSAGE_CONTENT: (items, event) => changeMessage(items, event, text(event.delta), true),
+  TEXT_MESSAGE_END: (items, event) => changeMessage(items, event, "", false),
+  TOOL_CALL_START: (items, event, key) =>
+    upsertTool(items, event, key, ({ name }) => name === "", () => ({ name: text(event.toolCallName) })),
+  TOOL_CALL_ARGS: (items, event) => changeTool(items, event, ({ args }) => ({ args: args + text(event.delta) })),
+  TOOL_CALL_END: (items, event) => changeTool(items, event, () => ({ open: false })),
+  TOOL_CALL_RESULT: (items, event, key, at) =>
+    upsertTool(items, event, key, () => true, () => ({ result: text(event.content), open: false, until: at })),
+  STEP_STARTED: (items, event, key, at) => items.push({ key, at, kind: "step", name: text(event.stepName), open: true }),
+  STEP_FINISHED: (items, event) =>
+    changeLast(items, "step", ({ name, open }) => open && name === event.stepName, () => ({ open: false })),
+  CUSTOM: (items, event, key, at) => items.push({ key, at, kind: "custom", name: text(event.name), value: event.value ?? null }),
+} satisfies { [type: string]: Show }));
+
+function phaseAfter(phase: Phase, { type, outcome }: StreamEvent): Phase {
+  if (type === "RUN_STARTED") return "running";
+  if (type === "RUN_ERROR") return "error";
+  if (type !== "RUN_FINISHED") return phase;
+  const how = object(outcome).type;
+  return how === "interrupt" ? "interrupted" : how === "cancelled" ? "idle" : "done";
 }
 
 /** Return the state after a batch; an event whose number was seen before changes nothing. */
 export function reduce(state: StreamState, batch: readonly Numbered[]): StreamState {
   const fresh: Numbered[] = [];
-  let { last, phase, items } = state;
+  let { last, phase, values } = state;
+  // One copy for a whole batch: a copy for each event makes a long thread's history quadratic.
+  const items = [...state.items];
   for (const one of batch) {
-    if (!(one.number > last)) continue;
-    last = one.number;
-    items = shown(items, one.number, one.event);
-    phase = phaseAfter(phase, one);
+    const { number, event } = one;
+    if (!(number > last)) continue;
+    last = number;
+    shows.get(event.type)?.(items, event, number, stamp(event));
+    phase = phaseAfter(phase, event);
+    if (event.type === "STATE_SNAPSHOT") values = event.snapshot;
     fresh.push(one);
   }
-  return fresh.length === 0 ? state : { last, phase, items, events: [...state.events, ...fresh] };
+  return fresh.length === 0 ? state : { last, phase, values, items, events: [...state.events, ...fresh] };
 }

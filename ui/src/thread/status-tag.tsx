@@ -6,7 +6,7 @@ const colours: Record<ThreadStatus, string> = {
   idle: "default", running: "processing", interrupted: "warning", done: "success", error: "error",
 };
 
-export function ThreadStatusTag({ status }: { status: ThreadStatus }) {
+export function ThreadStatusTag({ status, testId }: { status: ThreadStatus; testId?: string }) {
   const strings = useStrings();
-  return <Tag color={colours[status]} data-testid="thread-status" data-status={status}>{strings.threadStatuses[status]}</Tag>;
+  return <Tag color={colours[status]} data-testid={testId} data-status={status}>{strings.threadStatuses[status]}</Tag>;
 }

@@ -1,44 +1,124 @@
-import { Empty, Skeleton } from "antd";
-import { useThreads } from "../api/threads";
+import { Button, Empty, Segmented, Select, Skeleton } from "antd";
+import { useEffect, useRef, useState } from "react";
+import { useAsked, useThreads } from "../api/threads";
+import type { ThreadStatus } from "../api/types";
 import { useStrings } from "../strings";
+import { useKeys } from "../widgets/keys";
+import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
-import { Link, threadPagePath } from "../widgets/router";
-import { Clock } from "../widgets/time";
-import { visible } from "../widgets/visible";
+import { go, useSearch } from "../widgets/router";
 import { StartAgent } from "./start-agent";
-import { ThreadStatusTag } from "./status-tag";
+import { ThreadRow } from "./thread-row";
+import { useHeld } from "./use-held";
+import { Waiting } from "./waiting";
+import { useListKeys } from "./list-keys";
+import "./thread.css";
 
-function ThreadList() {
+type Filter = ThreadStatus | "all";
+const filters: Filter[] = ["all", "running", "interrupted", "error", "done", "idle"];
+
+function useFilter(): [Filter, (filter: Filter) => void] {
+  const given = new URLSearchParams(useSearch()).get("status");
+  const filter = filters.find((one) => one === given) ?? "all";
+  return [filter, (chosen) => go(chosen === "all" ? "/threads" : `/threads?status=${chosen}`, { replace: true })];
+}
+
+function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: Filter) => void }) {
   const strings = useStrings();
-  const { data, error, refetch } = useThreads();
+  const narrow = useMedia("(max-width: 700px)");
+  const options = filters.map((one) => ({ value: one, label: one === "all" ? strings.anyStatus : strings.threadStatuses[one] }));
+  const common = { value, onChange, options, "aria-label": strings.statusFilter, "data-testid": "status-filter" };
+  return narrow ? <Select {...common} className="wide" /> : <Segmented<Filter> {...common} />;
+}
+
+/** For the eye only: each row says to a screen reader itself what its parts are. */
+function Columns() {
+  const strings = useStrings();
+  const names = [strings.statusFilter, strings.thread, strings.agent, strings.started, strings.lastChange];
+  return <div className="thread-columns" aria-hidden="true">{names.map((name) => <span key={name}>{name}</span>)}</div>;
+}
+
+/** Where each page of the list begins; the last one is shown. */
+type Place = (string | null)[];
+
+interface PageProps {
+  filter: Filter;
+  place: Place;
+  onPlace: (place: Place) => void;
+}
+
+function ThreadList({ filter, place, onPlace }: PageProps) {
+  const strings = useStrings();
+  const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, place.at(-1) ?? null);
+  const asked = useAsked().data;
+  const list = useRef<HTMLUListElement>(null);
+  const { rows, waiting, letIn, watch } = useHeld(data?.items ?? []);
+  useKeys(strings.threads, useListKeys(list, strings.nextThread, strings.previousThread));
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active />;
-  if (data.items.length === 0) return <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.emptyThreads} />;
+  if (!data) return <Skeleton active paragraph={{ rows: 8 }} />;
+  const next = data.next;
   return (
-    <ul className="rows" aria-label={strings.threads}>
-      {data.items.map((thread) => (
-        <li key={thread.id} data-testid="thread-row" data-id={thread.id}>
-          <Link to={threadPagePath(thread.id)} className="row">
-            <span className="row-title">{visible(thread.id)}</span>
-            <span className="row-facts">
-              <ThreadStatusTag status={thread.status} />
-              <span>{visible(thread.agent)}</span>
-              <Clock at={thread.updated_at} />
-            </span>
-          </Link>
-        </li>
-      ))}
-    </ul>
+    <>
+      {rows.length === 0 && (
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="no-threads" description={filter === "all" ? strings.emptyThreads : strings.emptyFilter} />
+      )}
+      {rows.length > 0 && <Columns />}
+      <div className="rows-place">
+        <Waiting words={strings.newThreads(waiting)} count={waiting} onClick={letIn} />
+        <ul ref={list} className="thread-list" aria-label={strings.threads} {...watch}>
+          {rows.map((thread) => <ThreadRow key={thread.id} thread={thread} asked={asked?.get(thread.id)} />)}
+        </ul>
+      </div>
+      {(place.length > 1 || next) && (
+        <nav className="thread-pages" aria-label={strings.threads}>
+          <Button disabled={place.length === 1} onClick={() => onPlace(place.slice(0, -1))}>{strings.newerThreads}</Button>
+          <Button disabled={!next} onClick={() => onPlace([...place, next])} data-testid="older-threads">{strings.olderThreads}</Button>
+        </nav>
+      )}
+    </>
   );
 }
 
+/** Beside the list where there is room for the form; else it comes when it is wanted. */
+function useStartPlace() {
+  const roomy = useMedia("(min-width: 1100px)");
+  const [wanted, setWanted] = useState(false);
+  const [calls, setCalls] = useState(0);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (calls > 0) place.current?.querySelector<HTMLElement>("input")?.focus();
+  }, [calls]);
+  const open = () => {
+    setWanted(true);
+    setCalls((count) => count + 1);
+  };
+  return { place, open, form: roomy || wanted, toggle: roomy ? undefined : () => (wanted ? setWanted(false) : open()) };
+}
+
+/** What agents do and did, and the way to start one. */
 export default function ThreadsPage() {
   const strings = useStrings();
+  const [filter, setFilter] = useFilter();
+  const [place, setPlace] = useState<Place>([null]);
+  const { form, place: start, open, toggle } = useStartPlace();
+  useKeys(strings.threads, [{ key: "n", label: strings.startAgent, run: open }]);
   return (
-    <div className="column">
-      <h1>{strings.threads}</h1>
-      <StartAgent />
-      <ThreadList />
+    <div className="threads">
+      <section className="threads-list">
+        <div className="threads-head">
+          <h1>{strings.threads}</h1>
+          {toggle && <Button type="primary" aria-expanded={form} onClick={toggle} data-testid="open-start">{strings.startAgent}</Button>}
+          <StatusFilter
+            value={filter}
+            onChange={(chosen) => {
+              setFilter(chosen);
+              setPlace([null]);
+            }}
+          />
+        </div>
+        <ThreadList key={`${filter} ${place.length}`} filter={filter} place={place} onPlace={setPlace} />
+      </section>
+      {form && <div ref={start} className="threads-start"><StartAgent /></div>}
     </div>
   );
 }

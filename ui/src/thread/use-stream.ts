@@ -1,8 +1,9 @@
 import { skipToken, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { listen } from "../api/listen";
 import { threadPath } from "../api/threads";
-import { emptyStream, reduce, type Numbered, type StreamEvent, type StreamState } from "./reduce";
+import { reduce } from "./reduce";
+import { emptyStream, type Numbered, type StreamEvent, type StreamState } from "./stream";
 
 function take(client: QueryClient, id: string, batch: Numbered[]): void {
   client.setQueryData<StreamState>(["stream", id], (state) => reduce(state ?? emptyStream, batch));
@@ -11,9 +12,16 @@ function take(client: QueryClient, id: string, batch: Numbered[]): void {
   }
 }
 
+interface Followed {
+  stream: StreamState;
+  /** The connection is gone, and tried again. */
+  lost: boolean;
+}
+
 /** Follow a thread's numbered stream; what was seen once is kept, so that coming back goes on after it. */
-export function useStream(id: string): StreamState {
+export function useStream(id: string): Followed {
   const client = useQueryClient();
+  const [lost, setLost] = useState(false);
   useEffect(() => {
     let batch: Numbered[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -26,12 +34,15 @@ export function useStream(id: string): StreamState {
     const stop = listen({
       url: () => `${threadPath(id)}/stream?after=${last()}`,
       names: ["message"],
-      opened: () => void client.invalidateQueries({ queryKey: ["thread", id] }),
+      opened: () => {
+        setLost(false);
+        void client.invalidateQueries({ queryKey: ["thread", id] });
+      },
       received: (message) => {
         batch.push({ number: Number(message.lastEventId), event: JSON.parse(message.data) as StreamEvent });
         timer ??= setTimeout(flush, 16);
       },
-      lost: () => undefined,
+      lost: () => setLost(true),
     });
     return () => {
       stop();
@@ -39,5 +50,11 @@ export function useStream(id: string): StreamState {
       if (batch.length > 0) flush();
     };
   }, [client, id]);
-  return useQuery<StreamState>({ queryKey: ["stream", id], queryFn: skipToken }).data ?? emptyStream;
+  const stream = useQuery<StreamState>({
+    queryKey: ["stream", id],
+    queryFn: skipToken,
+    // Comparing ten thousand old events with themselves at every new one is most of the work.
+    structuralSharing: false,
+  }).data ?? emptyStream;
+  return { stream, lost };
 }

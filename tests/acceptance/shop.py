@@ -1,0 +1,109 @@
+"""Agents for tests of the page: they fail, wait, chatter and lose a step when a file beside them says so."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+
+from ringi import Action
+from ringi.examples import agents as demo_agents
+from ringi.integrations.langgraph import ask
+from ringi.testing.scripted_model import ScriptedModel
+from ringi.threads.agent import Agent
+
+WORDS = """## What I found
+
+The parcel is **late** and the `order` is open, see [the carrier](https://carrier.example/p/1182).
+
+1. wrote to the customer
+2. <img src="https://elsewhere.example/x.png" onerror="document.title='stolen'">
+   - ![cat](https://elsewhere.example/cat.png)
+
+```
+refund(order=1182)
+```
+[do not](javascript:document.title='stolen')"""
+
+
+class State(TypedDict, total=False):
+    """What the agents here are given, and what they write down."""
+
+    tray: str
+    count: int
+    log: Annotated[list[str], operator.add]
+    messages: Annotated[list[BaseMessage], operator.add]
+
+
+def prints(state: State) -> State:
+    """Fail until there is paper in the tray."""
+    if not Path(f"paper-{state['tray']}").exists():
+        raise OSError(f"no paper in tray {state['tray']}\n  at feed()\n  at print()")
+    return {"log": ["printed"]}
+
+
+def ticks(state: State) -> State:
+    """Say each tick once, and end when the file is there."""
+    write, pace = get_stream_writer(), threading.Event()
+    for n in range(state["count"]):
+        write({"name": "tick", "n": n})
+        pace.wait(0.02)
+    while not Path("enough").exists():
+        pace.wait(0.02)
+    return {"log": ["ticked"]}
+
+
+def chatters(state: State) -> State:
+    """Say many lines at once."""
+    write = get_stream_writer()
+    for n in range(state["count"]):
+        write({"name": "line", "n": n, "words": "one of very many"})
+    return {}
+
+
+async def explains(state: State) -> State:
+    """Call a tool, and say in Markdown what it found."""
+    call = {"name": "find_parcel", "args": {"order": 1182, "fields": ["sent", "arrived"]}, "id": "call-1"}
+    words = AIMessage(WORDS, tool_calls=[call])
+    said = await ScriptedModel(script=lambda _: words).ainvoke("explain")
+    return {"messages": [said, ToolMessage('{"days": 9}', tool_call_id="call-1")], "log": ["explained"]}
+
+
+def gate(name: str) -> Any:
+    """Return a node behind a gate."""
+    return lambda state: {
+        "log": [f"{name}:{'yes' if ask(f'Open the {name} gate?', action=Action(name)).granted else 'no'}"]
+    }
+
+
+def shown(state: Any) -> dict[str, Any]:
+    """Return what people may see."""
+    return {name: state[name] for name in ("tray", "count", "log") if state.get(name)}
+
+
+def agent(name: str, nodes: dict[str, Any], input: dict[str, Any]) -> Agent:
+    """Return the agent that runs these nodes at once."""
+    graph = StateGraph(State)
+    for node, run in nodes.items():
+        graph.add_node(node, run)
+        graph.add_edge(START, node)
+        graph.add_edge(node, END)
+    schema = {"type": "object", "properties": input, "required": list(input), "additionalProperties": False}
+    return Agent(name, graph.compile(), input_schema=schema, prepare=lambda i: {"log": [], **i}, values=shown)
+
+
+COUNT = {"count": {"type": "integer", "minimum": 1, "maximum": 20_000}}
+SECOND = "renamed" if Path("without-second").exists() else "second"
+agents = [
+    *demo_agents(),
+    agent("printer", {"prints": prints}, {"tray": {"type": "string", "minLength": 1, "maxLength": 9}}),
+    agent("clock", {"ticks": ticks}, COUNT),
+    agent("chatter", {"chatters": chatters}, COUNT),
+    agent("writer", {"explains": explains}, {}),
+    agent("gates", {"first": gate("first"), SECOND: gate("second")}, {}),
+]

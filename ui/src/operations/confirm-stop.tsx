@@ -1,0 +1,65 @@
+import { Button, Flex, Input, Skeleton } from "antd";
+import { useEffect, useId, useRef, useState } from "react";
+import { useSteer, useThread } from "../api/threads";
+import type { Thread } from "../api/types";
+import { useStrings } from "../strings";
+import { useKeys } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+import "./operations.css";
+
+interface ConfirmStopProps {
+  thread: string;
+  how: "cancel" | "abandon";
+  onBack: () => void;
+  onDone: (thread: Thread) => void;
+}
+
+/** What ends together with the run, by name: nobody should withdraw a question that they have not seen. */
+function Ends({ thread }: { thread: string }) {
+  const strings = useStrings();
+  const { data, error, refetch } = useThread(thread, false);
+  if (error) return <Problem error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
+  if (data.pending.length === 0) return <p>{strings.endsNothing}</p>;
+  return (
+    <div>
+      <p>{strings.endsRequests(data.pending.length)}</p>
+      <ul data-testid="will-end">{data.pending.map(({ id, title }) => <li key={id}>{visible(title)}</li>)}</ul>
+    </div>
+  );
+}
+
+/** The last step before a run is stopped for good, in place: what ends with it, and why. */
+export function ConfirmStop({ thread, how, onBack, onDone }: ConfirmStopProps) {
+  const strings = useStrings();
+  const id = useId();
+  const steer = useSteer(how);
+  const [reason, setReason] = useState("");
+  const words = strings.stops[how];
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.querySelector("textarea")?.focus(), []);
+  const stop = () => !steer.isPending && steer.mutate({ thread, reason: reason.trim() || undefined }, { onSuccess: onDone });
+  useKeys(words.title, [
+    { key: "mod+Enter", label: words.confirm, run: stop, whileTyping: true, once: true },
+    { key: "Escape", label: words.back, run: onBack, whileTyping: true },
+  ]);
+  return (
+    <section
+      ref={panel} className="confirm-stop" aria-label={words.title} data-testid={`confirm-${how}-panel`}
+    >
+      <strong>{words.title}</strong>
+      <Ends thread={thread} />
+      <label htmlFor={id}>{words.reason}</label>
+      <Input.TextArea
+        id={id} value={reason} maxLength={500} autoSize={{ minRows: 2, maxRows: 6 }} data-testid={`${how}-reason`}
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <Problem error={steer.error} />
+      <Flex gap="small" wrap>
+        <Button danger type="primary" loading={steer.isPending} onClick={stop} data-testid={`confirm-${how}`}>{words.confirm}</Button>
+        <Button onClick={onBack} disabled={steer.isPending} data-testid={`keep-${how}`}>{words.back}</Button>
+      </Flex>
+    </section>
+  );
+}

@@ -1,0 +1,136 @@
+import { Alert, Button, Checkbox, Empty, Flex, Skeleton } from "antd";
+import { useRef, useState } from "react";
+import { useTroubles } from "../api/operations";
+import { useSession } from "../api/session";
+import { useStrings } from "../strings";
+import { useHeld } from "../thread/use-held";
+import { focusedIn, useListKeys } from "../thread/list-keys";
+import { Waiting } from "../thread/waiting";
+import { useKeys } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { canRetry, rowsOf, type Row } from "./outcomes";
+import { TroubleRow } from "./trouble-row";
+import { useOutcomes } from "./use-outcomes";
+import "./operations.css";
+
+/** Which rows are ticked; those that cannot be retried any more drop out by themselves. */
+function useSelection(rows: Row[]) {
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const possible = rows.filter(canRetry);
+  const selected = possible.filter(({ id }) => ticked.has(id));
+  const select = (id: string, on: boolean) => {
+    const next = new Set(ticked);
+    if (on) next.add(id);
+    else next.delete(id);
+    setTicked(next);
+  };
+  return {
+    selected, possible, select,
+    has: (id: string) => ticked.has(id),
+    all: (on: boolean) => setTicked(new Set(on ? possible.map(({ id }) => id) : [])),
+  };
+}
+
+type Selection = ReturnType<typeof useSelection>;
+
+function Bulk({ selection, onRetry }: { selection: Selection; onRetry: () => void }) {
+  const strings = useStrings();
+  const { selected, possible, all } = selection;
+  if (possible.length === 0) return null;
+  return (
+    <div className="trouble-bulk">
+      <Checkbox
+        checked={selected.length === possible.length} indeterminate={selected.length > 0 && selected.length < possible.length}
+        onChange={(event) => all(event.target.checked)} data-testid="select-all"
+      >
+        {strings.selectAll}
+      </Checkbox>
+      {selected.length > 0 && (
+        <Button type="primary" onClick={onRetry} data-testid="retry-selected">{strings.retrySelected(selected.length)}</Button>
+      )}
+    </div>
+  );
+}
+
+function Calm() {
+  const strings = useStrings();
+  return (
+    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.allWell} data-testid="all-well">
+      <span className="quiet">{strings.allWellHint}</span>
+    </Empty>
+  );
+}
+
+function Troubles({ isAdmin }: { isAdmin: boolean }) {
+  const strings = useStrings();
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTroubles();
+  const { outcomes, retry, abandoned, clear } = useOutcomes();
+  const newest = rowsOf(data?.pages.flatMap((page) => page.items) ?? [], outcomes);
+  const { rows, waiting, letIn, watch } = useHeld(newest);
+  const selection = useSelection(rows);
+  const [stopping, setStopping] = useState<string>();
+  const list = useRef<HTMLUListElement>(null);
+
+  const at = () => rows.find(({ id }) => id === focusedIn(list)?.dataset.id);
+  const retryHere = () => {
+    const row = at();
+    retry(selection.selected.length > 0 ? selection.selected : row && canRetry(row) ? [row] : []);
+    selection.all(false);
+  };
+  const tick = () => {
+    const row = at();
+    if (row && canRetry(row)) selection.select(row.id, !selection.has(row.id));
+  };
+  useKeys(strings.operations, [
+    ...useListKeys(list, strings.nextRun, strings.previousRun),
+    ...(isAdmin ? [
+      { key: "x", label: strings.selectRun, run: tick },
+      { key: "r", label: strings.retryRun, run: retryHere, once: true },
+      { key: "a", label: strings.stops.abandon.open, run: () => setStopping(at()?.id), once: true },
+    ] : []),
+  ]);
+  if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton active paragraph={{ rows: 6 }} />;
+  const actionsOf = (row: Row) => isAdmin ? {
+    selected: selection.has(row.id) && canRetry(row),
+    select: (on: boolean) => selection.select(row.id, on),
+    retry: () => retry([row]),
+    stopping: stopping === row.id && !row.isSettled,
+    stop: (on: boolean) => setStopping(on ? row.id : undefined),
+    abandoned: (thread: Parameters<typeof abandoned>[1]) => {
+      setStopping(undefined);
+      abandoned(row.trouble, thread);
+    },
+  } : undefined;
+  return (
+    <>
+      {isAdmin && <Bulk selection={selection} onRetry={retryHere} />}
+      <div className="rows-place">
+        <Waiting words={strings.newTroubles(waiting)} count={waiting} onClick={letIn} />
+        {rows.length === 0 ? <Calm /> : (
+          <ul ref={list} className="troubles" aria-label={strings.needAttention} {...watch}>
+            {rows.map((row) => <TroubleRow key={row.id} row={row} actions={actionsOf(row)} />)}
+          </ul>
+        )}
+      </div>
+      <Flex gap="small" wrap>
+        {rows.some(({ isSettled }) => isSettled) && <Button onClick={clear} data-testid="clear-settled">{strings.clearOutcomes}</Button>}
+        {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{strings.more}</Button>}
+      </Flex>
+    </>
+  );
+}
+
+/** The runs that cannot go on by themselves, and what an admin can do about them. */
+export default function OperationsPage() {
+  const strings = useStrings();
+  const { data: session } = useSession();
+  const isAdmin = session?.role === "admin";
+  return (
+    <div className="column">
+      <h1>{strings.needAttention}</h1>
+      {session && !isAdmin && <Alert type="info" showIcon title={strings.onlyAdminsOperate} data-testid="read-only" />}
+      <Troubles isAdmin={isAdmin} />
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import type { Trouble } from "../api/operations";
+
+/** What became of a row: by this person's hand, or (`elsewhere`) without it. */
+export type Outcome =
+  | { kind: "retrying" }
+  | { kind: "retried" | "abandoned"; at: string }
+  | { kind: "refused"; error: Error };
+
+export interface Row {
+  id: string;
+  trouble: Trouble;
+  outcome: Outcome | undefined;
+  /** Nothing is left to do about it. */
+  isSettled: boolean;
+  /** It was retried here, and is in trouble again since. */
+  isAgain: boolean;
+}
+
+export type Outcomes = ReadonlyMap<string, { trouble: Trouble; outcome: Outcome }>;
+
+export const idOf = ({ kind, thread_id, request_id }: Trouble) => [kind, thread_id, request_id].filter(Boolean).join("/");
+
+function isAgain(trouble: Trouble, outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && "at" in outcome && Date.parse(trouble.since) > Date.parse(outcome.at);
+}
+
+function rowOf(trouble: Trouble, outcomes: Outcomes): Row {
+  const id = idOf(trouble);
+  const outcome = outcomes.get(id)?.outcome;
+  const again = isAgain(trouble, outcome);
+  return { id, trouble, outcome: again ? undefined : outcome, isSettled: !again && outcome !== undefined && "at" in outcome, isAgain: again };
+}
+
+/** What the page shows: what needs somebody now, and after it what was settled here and is gone from the server's list. */
+export function rowsOf(troubles: Trouble[], outcomes: Outcomes): Row[] {
+  const listed = new Set(troubles.map(idOf));
+  const settled = [...outcomes].filter(([id, { outcome }]) => !listed.has(id) && "at" in outcome);
+  return [
+    ...troubles.map((trouble) => rowOf(trouble, outcomes)),
+    ...settled.map(([id, { trouble, outcome }]) => ({ id, trouble, outcome, isSettled: true, isAgain: false })),
+  ];
+}
+
+/** Rows that a press of "try again" would do something for. */
+export const canRetry = ({ trouble, isSettled, outcome }: Row) =>
+  trouble.can_retry && !isSettled && outcome?.kind !== "retrying";

@@ -1,0 +1,116 @@
+import { Button, Checkbox, Flex, Tag } from "antd";
+import { useEffect, useRef } from "react";
+import type { Thread } from "../api/types";
+import { useStrings, type Strings } from "../strings";
+import { dayAndTime } from "../thread/when";
+import { explain } from "../widgets/problem";
+import { Link, requestPath, threadPagePath } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { ConfirmStop } from "./confirm-stop";
+import { canRetry, type Row } from "./outcomes";
+import { Why } from "./why";
+
+function Outcome({ row }: { row: Row }) {
+  const strings = useStrings();
+  const { outcome, isAgain } = row;
+  if (isAgain) return <Tag color="error">{strings.outcomeAgain}</Tag>;
+  switch (outcome?.kind) {
+    case "retrying":
+      return <Tag color="processing">{strings.retrying}</Tag>;
+    case "retried":
+      return <Tag color="success">{strings.outcomeRetried}</Tag>;
+    case "abandoned":
+      return <Tag>{strings.outcomeAbandoned}</Tag>;
+    case "refused":
+      return <span className="error-text">{explain(outcome.error, strings)}</span>;
+    default:
+      return null;
+  }
+}
+
+function refusalOf({ trouble }: Row, strings: Strings): string | null {
+  if (trouble.kind === "request" && trouble.agent === null) return strings.threadGone;
+  return trouble.can_retry ? null : strings.cannotRetry;
+}
+
+/** When the control that had the focus has done its work and is gone, the row has it. */
+function useFocusKept(isPlain: boolean) {
+  const place = useRef<HTMLLIElement>(null);
+  const before = useRef(isPlain);
+  useEffect(() => {
+    if (before.current !== isPlain && document.activeElement === document.body) {
+      place.current?.querySelector("a")?.focus({ preventScroll: true });
+    }
+    before.current = isPlain;
+  }, [isPlain]);
+  return place;
+}
+
+export const nameOf = ({ trouble }: Row) => visible(trouble.title ?? trouble.thread_id);
+
+interface TroubleRowProps {
+  row: Row;
+  /** Undefined for who may only look. */
+  actions: {
+    selected: boolean;
+    select: (selected: boolean) => void;
+    retry: () => void;
+    stopping: boolean;
+    stop: (stopping: boolean) => void;
+    abandoned: (thread: Thread) => void;
+  } | undefined;
+}
+
+function Buttons({ row, actions }: TroubleRowProps) {
+  const strings = useStrings();
+  const isGone = row.trouble.kind === "request" && row.trouble.agent === null;
+  if (!actions || row.isSettled || actions.stopping) return null;
+  return (
+    <Flex gap="small" wrap>
+      <Button
+        type="primary" disabled={!canRetry(row)} loading={row.outcome?.kind === "retrying"} onClick={actions.retry} data-testid="retry"
+      >
+        {strings.retryRun}
+      </Button>
+      <Button danger disabled={isGone} onClick={() => actions.stop(true)} data-testid="abandon">{strings.stops.abandon.open}</Button>
+    </Flex>
+  );
+}
+
+/** One run that cannot go on by itself: what, since when, why, and what can be done. */
+export function TroubleRow({ row, actions }: TroubleRowProps) {
+  const strings = useStrings();
+  const { trouble } = row;
+  const refusal = row.isSettled ? null : refusalOf(row, strings);
+  const thread = trouble.thread_id;
+  const place = useFocusKept(row.isSettled || !actions?.stopping);
+  return (
+    <li ref={place} className="trouble" data-testid="trouble" data-id={row.id} data-kind={trouble.kind} data-outcome={row.isAgain ? "again" : row.outcome?.kind}>
+      {actions && (
+        <Checkbox
+          checked={actions.selected} disabled={!canRetry(row)} aria-label={strings.selectRow(nameOf(row))}
+          onChange={(event) => actions.select(event.target.checked)}
+        />
+      )}
+      <div className="trouble-words">
+        <div className="trouble-head">
+          <Link to={threadPagePath(thread)} className="trouble-name">{nameOf(row)}</Link>
+          <Outcome row={row} />
+        </div>
+        <div className="quiet trouble-facts">
+          <span>{trouble.kind === "thread" ? strings.failedRun : strings.strandedRequest}</span>
+          {trouble.agent && <span>{visible(trouble.agent)}</span>}
+          {trouble.kind === "request" && <span>{strings.thread} {visible(thread)}</span>}
+          {trouble.request_id && <Link to={requestPath(trouble.request_id)}>{strings.openRequest}</Link>}
+          <span>{strings.since} <time dateTime={trouble.since}>{dayAndTime(Date.parse(trouble.since), strings.language)}</time></span>
+        </div>
+        <Why why={trouble.why} />
+        {refusal && <p className="quiet">{refusal}</p>}
+        <Buttons row={row} actions={actions} />
+        {actions?.stopping && (
+          <ConfirmStop thread={thread} how="abandon" onBack={() => actions.stop(false)} onDone={actions.abandoned} />
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,55 @@
+export type Inline =
+  | string
+  | { kind: "strong" | "em" | "del"; children: Inline[] }
+  | { kind: "code"; text: string }
+  | { kind: "link"; href: string; children: Inline[] };
+
+// Nobody writes by hand what is deeper or longer; a text made to be slow must not freeze the page.
+export const deepest = 6;
+const longest = 4_000;
+
+const span = new RegExp(
+  [
+    /\\(?<escaped>[!-/:-@[-`{-~])/,
+    /(?<ticks>`+)(?<code>[^`](?:[^]*?[^`])?)\k<ticks>(?!`)/,
+    /\*\*(?=\S)(?<strong>[^]+?)\*\*(?!\*)/,
+    /~~(?=\S)(?<del>[^]+?)~~/,
+    /\*(?![\s*])(?<star>[^*]*[^\s*])\*/,
+    /(?<![\p{L}\p{N}_])_(?![\s_])(?<under>[^_]*[^\s_])_(?![\p{L}\p{N}_])/u,
+    /\[(?<text>[^\]\n]+)\]\(<?(?<target>[^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"\n]*")?\)/,
+    /(?<bare>https?:\/\/[^\s<>()[\]"'`、。，；：！？」』）]+[^\s<>()[\]"'`、。，；：！？」』）.,;:!?*_~])/,
+  ].map(({ source }) => source).join("|"),
+  "gu",
+);
+
+/** The address as the browser would open it, with a name in other scripts written out; null for what is no web address. */
+export function addressOf(target: string): string | null {
+  if (!/^(https?:\/\/|mailto:)/i.test(target) || !URL.canParse(target)) return null;
+  return new URL(target).href;
+}
+
+function marked({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline {
+  const { escaped, code, strong, del, star, under, text, target, bare } = groups ?? {};
+  if (escaped !== undefined) return escaped;
+  if (code !== undefined) return { kind: "code", text: /^ .*\S.* $/s.test(code) ? code.slice(1, -1) : code };
+  if (strong !== undefined) return { kind: "strong", children: inlines(strong, depth + 1) };
+  if (del !== undefined) return { kind: "del", children: inlines(del, depth + 1) };
+  const em = star ?? under;
+  if (em !== undefined) return { kind: "em", children: inlines(em, depth + 1) };
+  const href = addressOf(target ?? bare ?? "");
+  if (href === null) return whole;
+  return { kind: "link", href, children: text === undefined ? [bare ?? ""] : inlines(text, deepest) };
+}
+
+/** Return the marks within a paragraph; what is no mark stays text, HTML included. */
+export function inlines(text: string, depth = 0): Inline[] {
+  if (depth > deepest || text.length > longest) return [text];
+  const found: Inline[] = [];
+  let at = 0;
+  for (const match of text.matchAll(span)) {
+    if (match.index > at) found.push(text.slice(at, match.index));
+    found.push(depth === deepest ? match[0] : marked(match, depth));
+    at = match.index + match[0].length;
+  }
+  return at < text.length ? [...found, text.slice(at)] : found;
+}

@@ -1,0 +1,70 @@
+import type { FieldProblem } from "../api/call";
+import type { Json, JsonObject } from "../api/types";
+import type { Values } from "../request/values";
+import type { Strings } from "../strings";
+import { isObject, WHOLE, type InputField } from "./input-form";
+
+const isEmpty = (value: Json | undefined) =>
+  value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+
+type Check = (value: number, bound: number) => boolean;
+
+const bounds: [key: string, isFine: Check, message: (strings: Strings) => (bound: string) => string][] = [
+  ["minimum", (value, bound) => value >= bound, (strings) => strings.atLeast],
+  ["maximum", (value, bound) => value <= bound, (strings) => strings.atMost],
+  ["exclusiveMinimum", (value, bound) => value > bound, (strings) => strings.moreThan],
+  ["exclusiveMaximum", (value, bound) => value < bound, (strings) => strings.lessThan],
+];
+
+function wrongNumber(value: number, schema: JsonObject, strings: Strings): string | undefined {
+  if (schema.type === "integer" && !Number.isInteger(value)) return strings.wholeNumber;
+  const broken = bounds.find(([key, isFine]) => typeof schema[key] === "number" && !isFine(value, schema[key]));
+  return broken && broken[2](strings)(String(schema[broken[0]]));
+}
+
+function wrongText(value: string, schema: JsonObject, strings: Strings): string | undefined {
+  // JSON Schema counts characters, not the halves of those beyond the first 65,536.
+  const length = [...value].length;
+  if (typeof schema.minLength === "number" && length < schema.minLength) return strings.shortest(schema.minLength);
+  if (typeof schema.maxLength === "number" && length > schema.maxLength) return strings.longest(schema.maxLength);
+  return undefined;
+}
+
+/** Return the value that a JSON text stands for; undefined where it stands for none. */
+function read(text: Json | undefined): Json | undefined {
+  try {
+    return JSON.parse(String(text)) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function wrong({ field, schema, isJson }: InputField, value: Json | undefined, strings: Strings): string | undefined {
+  if (isEmpty(value)) return field.required ? strings.requiredField : undefined;
+  if (isJson) return isFit(field.name, read(value)) ? undefined : strings.noJson;
+  if (typeof value === "number") return wrongNumber(value, schema, strings);
+  return typeof value === "string" ? wrongText(value, schema, strings) : undefined;
+}
+
+const isFit = (name: string, value: Json | undefined) => (name === WHOLE ? isObject(value) : value !== undefined);
+
+/** Return what a person must mend before starting is worth a try; all other rules are the server's. */
+export function inputProblems(fields: InputField[], values: Values, strings: Strings): FieldProblem[] {
+  return fields.flatMap((one) => {
+    const message = wrong(one, values[one.field.name], strings);
+    return message === undefined ? [] : [{ field: one.field.name, message }];
+  });
+}
+
+/** Return the input as it is sent: without what was left empty. */
+export function inputOf(fields: InputField[], values: Values): JsonObject {
+  const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE) && read(values[WHOLE]);
+  if (isObject(whole)) return whole;
+  const input: JsonObject = {};
+  for (const { field: { name }, isJson } of fields) {
+    const typed = values[name];
+    const value = isJson ? read(typed) : typed;
+    if (!isEmpty(typed) && value !== undefined) input[name] = value;
+  }
+  return input;
+}

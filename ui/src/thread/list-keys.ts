@@ -1,0 +1,23 @@
+import type { RefObject } from "react";
+import type { Shortcut } from "../widgets/keys";
+
+type List = RefObject<HTMLElement | null>;
+
+const rowsIn = (list: List) => [...(list.current?.children ?? [])].filter((row) => row instanceof HTMLElement);
+
+/** The row of a list in which the focus stands. */
+export function focusedIn(list: List): HTMLElement | undefined {
+  return rowsIn(list).find((row) => row.contains(document.activeElement));
+}
+
+/** Let j and k go from row to row of a list, to the link of each; Enter on a link is the browser's own. */
+export function useListKeys(list: List, next: string, previous: string): Shortcut[] {
+  const move = (by: 1 | -1) => {
+    const rows = rowsIn(list);
+    const now = focusedIn(list);
+    const row = rows[now ? Math.min(rows.length - 1, Math.max(0, rows.indexOf(now) + by)) : 0];
+    row?.querySelector<HTMLElement>("a[href]")?.focus();
+    row?.scrollIntoView({ block: "nearest" });
+  };
+  return [{ key: "j", label: next, run: () => move(1) }, { key: "k", label: previous, run: () => move(-1) }];
+}

@@ -1,0 +1,105 @@
+import { deepest, inlines, type Inline } from "./inlines";
+
+export type Block =
+  | { kind: "paragraph"; children: Inline[] }
+  | { kind: "heading"; children: Inline[] }
+  | { kind: "quote"; children: Block[] }
+  | { kind: "list"; start: number | null; items: Block[][] }
+  | { kind: "code"; text: string }
+  | { kind: "rule" };
+
+const fence = /^ {0,3}(`{3,}|~{3,})/;
+const heading = /^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$/;
+const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
+const quoted = /^ {0,3}> ?/;
+const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
+const isBlank = (line: string) => line.trim() === "";
+
+/** Lines that are read once, from the top. */
+class Lines {
+  private at = 0;
+
+  constructor(private readonly lines: string[]) {}
+
+  get next(): string | undefined {
+    return this.lines[this.at];
+  }
+
+  take(): string {
+    return this.lines[this.at++] ?? "";
+  }
+
+  takeWhile(wanted: (line: string) => boolean): string[] {
+    const first = this.at;
+    while (this.next !== undefined && wanted(this.next)) this.at++;
+    return this.lines.slice(first, this.at);
+  }
+}
+
+function codeBlock(lines: Lines): Block {
+  const mark = fence.exec(lines.take())?.[1] ?? "```";
+  const closing = new RegExp(`^ {0,3}${mark.charAt(0)}{${mark.length},}\\s*$`);
+  const inside = lines.takeWhile((line) => !closing.test(line));
+  lines.take();
+  return { kind: "code", text: inside.join("\n") };
+}
+
+function listItem(lines: Lines, depth: number): Block[] {
+  const first = lines.take();
+  const width = bullet.exec(first)?.[0].length ?? 0;
+  const rest = lines.takeWhile((line) => /^\s{2,}\S/.test(line));
+  const indent = Math.min(width, ...rest.map((line) => line.search(/\S/)));
+  return blocks([first.slice(width), ...rest.map((line) => line.slice(indent))].join("\n"), depth + 1);
+}
+
+const isNumbered = (line: string) => /^\s*\d/.test(line);
+
+function list(lines: Lines, depth: number): Block {
+  const first = lines.next ?? "";
+  const goesOn = (line: string | undefined) =>
+    line !== undefined && bullet.test(line) && !rule.test(line) && isNumbered(line) === isNumbered(first);
+  const items: Block[][] = [];
+  while (goesOn(lines.next)) {
+    items.push(listItem(lines, depth));
+    lines.takeWhile(isBlank);
+  }
+  return { kind: "list", start: isNumbered(first) ? Number.parseInt(first, 10) : null, items };
+}
+
+// "1182. of these" in the middle of a paragraph is no list.
+const breaksParagraph = /^ {0,3}(?:[-*+]|1[.)])\s/;
+const starts = (line: string) => [fence, heading, rule, quoted, breaksParagraph].some((mark) => mark.test(line));
+
+function block(lines: Lines, depth: number): Block {
+  const line = lines.next ?? "";
+  const title = heading.exec(line);
+  if (fence.test(line)) return codeBlock(lines);
+  if (title) {
+    lines.take();
+    return { kind: "heading", children: inlines(title[1] ?? "") };
+  }
+  if (rule.test(line)) {
+    lines.take();
+    return { kind: "rule" };
+  }
+  if (quoted.test(line)) {
+    const inside = lines.takeWhile((one) => quoted.test(one)).map((one) => one.replace(quoted, ""));
+    return { kind: "quote", children: blocks(inside.join("\n"), depth + 1) };
+  }
+  if (bullet.test(line)) return list(lines, depth);
+  const first = lines.take();
+  const rest = lines.takeWhile((one) => !isBlank(one) && !starts(one));
+  return { kind: "paragraph", children: inlines([first, ...rest].join("\n")) };
+}
+
+/** Return a text as blocks of a small, safe part of Markdown: no HTML, no images. */
+export function blocks(text: string, depth = 0): Block[] {
+  if (depth > deepest) return [{ kind: "paragraph", children: [text] }];
+  const lines = new Lines(text.split(/\r?\n/));
+  const found: Block[] = [];
+  for (;;) {
+    lines.takeWhile(isBlank);
+    if (lines.next === undefined) return found;
+    found.push(block(lines, depth));
+  }
+}

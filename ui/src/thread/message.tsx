@@ -1,0 +1,17 @@
+import { useStrings } from "../strings";
+import { Copy } from "./copy";
+import { Prose } from "./prose";
+import type { ItemOf } from "./stream";
+
+/** Words of the agent, or what it was told. */
+export function Message({ item }: { item: ItemOf<"message"> }) {
+  const strings = useStrings();
+  const fromUser = item.role === "user";
+  return (
+    <div className={fromUser ? "message of-user" : "message"}>
+      {fromUser && <div className="quiet">{strings.userSaid}</div>}
+      <div data-testid="message" data-role={item.role} aria-busy={item.open}><Prose text={item.text} /></div>
+      {!item.open && item.text !== "" && <Copy text={item.text} />}
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { Button } from "antd";
+import { createElement, Fragment, useMemo, useState, type ReactNode } from "react";
+import { useStrings } from "../strings";
+import { visible } from "../widgets/visible";
+import type { Inline } from "./inlines";
+import { blocks, type Block } from "./markdown";
+
+/** A text of a million characters would freeze the page on which it is one message among many. */
+const firstPart = 12_000;
+
+/** Parts of a text have no name and never change places: as children one by one they need no keys. */
+const inRow = (parts: ReactNode[]) => createElement(Fragment, null, ...parts);
+
+const Marks = ({ of }: { of: Inline[] }) => inRow(of.map(drawInline));
+
+function drawInline(inline: Inline): ReactNode {
+  if (typeof inline === "string") return inline;
+  switch (inline.kind) {
+    case "strong":
+      return <strong><Marks of={inline.children} /></strong>;
+    case "em":
+      return <em><Marks of={inline.children} /></em>;
+    case "del":
+      return <del><Marks of={inline.children} /></del>;
+    case "code":
+      return <code>{inline.text}</code>;
+    case "link":
+      return <Target href={inline.href}><Marks of={inline.children} /></Target>;
+  }
+}
+
+/** An agent's link says where it leads; what it leads to learns nothing of this page. */
+function Target({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <>
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>
+      {" "}<span className="quiet">({href})</span>
+    </>
+  );
+}
+
+function drawBlock(block: Block): ReactNode {
+  switch (block.kind) {
+    case "paragraph":
+      return <p><Marks of={block.children} /></p>;
+    case "heading":
+      // A heading of the agent's would stand in the page's own outline, which a screen reader walks through.
+      return <p className="prose-heading"><Marks of={block.children} /></p>;
+    case "quote":
+      return <blockquote><Blocks of={block.children} /></blockquote>;
+    case "code":
+      return <pre><code>{block.text}</code></pre>;
+    case "rule":
+      return <hr />;
+    case "list": {
+      const items = inRow(block.items.map((item) => createElement("li", null, <Blocks of={item} />)));
+      return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>;
+    }
+  }
+}
+
+const Blocks = ({ of }: { of: Block[] }) => inRow(of.map(drawBlock));
+
+/** A text of an agent with a small, safe part of Markdown: no HTML, nothing that loads, nothing invisible. */
+export function Prose({ text }: { text: string }) {
+  const strings = useStrings();
+  const [whole, setWhole] = useState(false);
+  const cut = !whole && text.length > firstPart;
+  const drawn = useMemo(() => blocks(visible(cut ? text.slice(0, firstPart) : text)), [text, cut]);
+  return (
+    <div className="prose">
+      <Blocks of={drawn} />
+      {cut && <Button size="small" onClick={() => setWhole(true)}>{strings.showAll(text.length)}</Button>}
+    </div>
+  );
+}

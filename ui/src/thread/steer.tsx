@@ -1,0 +1,75 @@
+import { Button, Flex } from "antd";
+import { useRef, useState } from "react";
+import { useSession } from "../api/session";
+import { useSteer } from "../api/threads";
+import type { Thread } from "../api/types";
+import { ConfirmStop } from "../operations/confirm-stop";
+import { useStrings } from "../strings";
+import { useKeys, type Shortcut } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+
+const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
+
+/** Whether the run cannot go on by itself. */
+export const isStuck = ({ status, attention }: Thread) => status === "error" || (status === "interrupted" && attention !== null);
+
+interface Allowed {
+  retry: boolean;
+  stop: "cancel" | "abandon" | undefined;
+  /** Why something that could be done is not for this person. */
+  refusal: string | undefined;
+}
+
+function useAllowed(thread: Thread): Allowed {
+  const strings = useStrings();
+  const { data: session } = useSession();
+  const isAdmin = session?.role === "admin";
+  const nothing = { retry: false, stop: undefined, refusal: undefined };
+  if (isStuck(thread)) {
+    return isAdmin ? { ...nothing, retry: true, stop: "abandon" } : { ...nothing, refusal: strings.onlyAdminsRetry };
+  }
+  if (!isLive(thread)) return nothing;
+  if (isAdmin || thread.started_by === session?.name) return { ...nothing, stop: "cancel" };
+  return { ...nothing, refusal: strings.onlyStarterCancels(visible(thread.started_by ?? "")) };
+}
+
+/** What this person may do to the whole run: have it try again, give it up, or cancel it. */
+export function Steer({ thread }: { thread: Thread }) {
+  const strings = useStrings();
+  const allowed = useAllowed(thread);
+  const retry = useSteer("retry");
+  const [asking, setAsking] = useState(false);
+  const place = useRef<HTMLDivElement>(null);
+  // The button that was pressed is gone when it has done its work; the focus stays near.
+  const done = () => {
+    setAsking(false);
+    place.current?.focus();
+  };
+  const again = () => !retry.isPending && retry.mutate({ thread: thread.id }, { onSuccess: done });
+  const { stop } = allowed;
+  const keys: Shortcut[] = [
+    // While questions are open, r rejects the one that has the focus.
+    ...(allowed.retry && thread.status === "error" ? [{ key: "r", label: strings.retryRun, run: again, once: true }] : []),
+    ...(stop ? [{ key: "x", label: strings.stops[stop].open, run: () => setAsking(true), once: true }] : []),
+  ];
+  useKeys(strings.run, keys);
+  return (
+    <div ref={place} tabIndex={-1} className="steer" data-testid="steer">
+      {asking && stop ? <ConfirmStop thread={thread.id} how={stop} onBack={done} onDone={done} /> : (
+        <Flex gap="small" wrap align="center">
+          {allowed.retry && (
+            <Button type="primary" loading={retry.isPending} onClick={again} data-testid="retry-run">{strings.retryRun}</Button>
+          )}
+          {stop && (
+            <Button danger={stop === "abandon"} size={stop === "cancel" ? "small" : "middle"} onClick={() => setAsking(true)} data-testid={`${stop}-run`}>
+              {strings.stops[stop].open}
+            </Button>
+          )}
+          {allowed.refusal && <span className="quiet" data-testid="steer-refusal">{allowed.refusal}</span>}
+        </Flex>
+      )}
+      <Problem error={retry.error} />
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { Json } from "../api/types";
+
+export interface StreamEvent {
+  type: string;
+  [key: string]: Json | undefined;
+}
+
+export interface Numbered {
+  number: number;
+  event: StreamEvent;
+}
+
+/** Why a stretch of output begins: new input, an answer, another try. */
+export type Began = "started" | "answered" | "retried";
+
+/** `at` and `until` are milliseconds, as the agent's worker stamped them; null where it did not. */
+export type Item = { key: number; at: number | null } & (
+  | { kind: "run"; began: Began }
+  | { kind: "message"; id: string; role: string; text: string; open: boolean }
+  | { kind: "tool"; id: string; name: string; args: string; result: string | null; open: boolean; until: number | null }
+  | { kind: "step"; name: string; open: boolean }
+  | { kind: "custom"; name: string; value: Json }
+  | { kind: "pause"; requests: string[] }
+  | { kind: "error"; message: string }
+  | { kind: "end"; cancelled: boolean; since: number | null }
+);
+
+export type Kind = Item["kind"];
+export type ItemOf<K extends Kind> = Extract<Item, { kind: K }>;
+
+export type Phase = "idle" | "running" | "interrupted" | "done" | "error";
+
+export interface StreamState {
+  last: number;
+  phase: Phase;
+  values: Json | undefined;
+  events: Numbered[];
+  items: Item[];
+}
+
+export const emptyStream: StreamState = { last: 0, phase: "idle", values: undefined, events: [], items: [] };

@@ -1,0 +1,54 @@
+import type { Request, ThreadSummary } from "../api/types";
+import { useStrings } from "../strings";
+import { Link, threadPagePath } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { ThreadStatusTag } from "./status-tag";
+import { shortTime } from "./when";
+
+function At({ label, at, className }: { label: string; at: string; className?: string }) {
+  const { language } = useStrings();
+  return (
+    <span className={`thread-cell ${className ?? ""}`}>
+      <span className="thread-cell-label">{label} </span>
+      <time dateTime={at} title={at}>{shortTime(at, language)}</time>
+    </span>
+  );
+}
+
+/** What a thread waits for, or why it stopped: the one thing that somebody who looks down the list wants to know. */
+function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | undefined }) {
+  const strings = useStrings();
+  if (thread.status === "error" && thread.error) return <span className="thread-matter error-text">{visible(thread.error.split("\n")[0] ?? "")}</span>;
+  if (thread.status !== "interrupted") return null;
+  if (thread.attention) return <span className="thread-matter error-text">{visible(thread.attention)}</span>;
+  const [first, ...more] = asked ?? [];
+  if (!first) return null;
+  return (
+    <span className="thread-matter">
+      {strings.waitsFor}: {visible(first.title)}{more.length > 0 && ` +${more.length}`}
+    </span>
+  );
+}
+
+interface ThreadRowProps {
+  thread: ThreadSummary;
+  asked: Request[] | undefined;
+}
+
+export function ThreadRow({ thread, asked }: ThreadRowProps) {
+  const strings = useStrings();
+  return (
+    <li data-testid="thread-row" data-id={thread.id} data-status={thread.status}>
+      <Link to={threadPagePath(thread.id)} className="thread-link">
+        <span className="thread-cell"><ThreadStatusTag status={thread.status} /></span>
+        <span className="thread-name">
+          <span className="thread-title">{visible(thread.id)}</span>
+          <Matter thread={thread} asked={asked} />
+        </span>
+        <span className="thread-cell">{visible(thread.agent)}</span>
+        <At label={strings.started} at={thread.created_at} className="thread-began" />
+        <At label={strings.lastChange} at={thread.updated_at} />
+      </Link>
+    </li>
+  );
+}

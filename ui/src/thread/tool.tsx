@@ -1,0 +1,72 @@
+import { useStrings } from "../strings";
+import { visible, visibleJson } from "../widgets/visible";
+import { Copy } from "./copy";
+import { Fold } from "./fold";
+import { Shortened } from "./shortened";
+import type { ItemOf } from "./stream";
+import { useDuration } from "./when";
+
+/** JSON as a person reads it; what is none stays the text that it is. */
+function readable(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? visible(value) : visibleJson(value);
+  } catch {
+    return visible(text);
+  }
+}
+
+const inOneLine = (text: string) => visible(text).replace(/\s+/g, " ").slice(0, 200);
+
+function State({ item }: { item: ItemOf<"tool"> }) {
+  const strings = useStrings();
+  const duration = useDuration();
+  if (item.result === null && item.until !== null) return <span className="quiet">{strings.toolNoResult}</span>;
+  if (item.result === null) return <span className="quiet">{item.open ? strings.toolBegins : strings.toolRuns}</span>;
+  const took = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolDone;
+  return <span className="quiet">{took}</span>;
+}
+
+function Part({ label, text }: { label: string; text: string }) {
+  return (
+    <section aria-label={label}>
+      <div className="quiet">{label} <Copy text={text} /></div>
+      <Shortened text={readable(text)} />
+    </section>
+  );
+}
+
+/** A call of a tool in one line; its arguments and its result unfold. */
+export function Tool({ item }: { item: ItemOf<"tool"> }) {
+  const strings = useStrings();
+  const summary = (
+    <>
+      <span className="fold-words">
+        <span className="quiet">{strings.tool}</span> <code>{visible(item.name)}({inOneLine(item.args)})</code>
+      </span>
+      <State item={item} />
+    </>
+  );
+  return (
+    <Fold id={`tool-${item.key}`} summary={summary} testId="tool-call">
+      <Part label={strings.toolArguments} text={item.args} />
+      {item.result !== null && <Part label={strings.toolResult} text={item.result} />}
+    </Fold>
+  );
+}
+
+/** An event of the agent's own. */
+export function Custom({ item }: { item: ItemOf<"custom"> }) {
+  const strings = useStrings();
+  const text = JSON.stringify(item.value, null, 2);
+  const summary = (
+    <span className="fold-words">
+      <span className="quiet">{strings.custom}</span> <code>{visible(item.name)} {inOneLine(JSON.stringify(item.value))}</code>
+    </span>
+  );
+  return (
+    <Fold id={`custom-${item.key}`} summary={summary} testId="custom-event">
+      <Part label={strings.customValue} text={text} />
+    </Fold>
+  );
+}

@@ -1,0 +1,57 @@
+import { useEffect, useRef, useState, type RefObject } from "react";
+import { useStrings } from "../strings";
+import type { Shortcut } from "../widgets/keys";
+
+interface Rows {
+  list: RefObject<HTMLElement | null>;
+  keys: number[];
+  show: (index: number) => void;
+}
+
+/** Go into a row: unfold what is folded, else begin with its first control. */
+function enter(row: HTMLElement | null): void {
+  const summary = row?.querySelector<HTMLElement>(".fold > summary");
+  if (summary) summary.click();
+  else row?.querySelector<HTMLElement>("input:not([disabled]), textarea:not([disabled]), button:not([disabled]), a[href]")?.focus();
+}
+
+/** Let keys go from row to row; say at which row the reader is, wherever in it the focus stands. */
+export function useRowKeys({ list, keys, show }: Rows) {
+  const strings = useStrings();
+  const [at, setAt] = useState<number>();
+  const wanted = useRef<number | undefined>(undefined);
+  const rowOf = (key: number | undefined) => list.current?.querySelector<HTMLElement>(`:scope > [data-key="${key}"]`) ?? null;
+
+  useEffect(() => {
+    const rows = list.current;
+    const entered = ({ target }: FocusEvent) => {
+      const row = target instanceof Element && target.closest<HTMLElement>("[data-key]");
+      if (row) setAt(Number(row.dataset.key));
+    };
+    rows?.addEventListener("focusin", entered);
+    return () => rows?.removeEventListener("focusin", entered);
+  }, [list]);
+
+  useEffect(() => {
+    const row = wanted.current === undefined ? null : rowOf(wanted.current);
+    if (!row) return;
+    // An open question has keys of its own while the focus stands in it.
+    const open = row.querySelector<HTMLElement>("article[data-status=pending]");
+    (open ?? row).focus({ preventScroll: true });
+    wanted.current = undefined;
+  });
+
+  const move = (by: 1 | -1) => {
+    const before = at === undefined ? -1 : keys.indexOf(at);
+    const next = before < 0 ? keys.length - 1 : Math.min(keys.length - 1, Math.max(0, before + by));
+    wanted.current = keys[next];
+    setAt(keys[next]);
+    show(next);
+  };
+  const shortcuts: Shortcut[] = [
+    { key: "j", label: strings.nextEntry, run: () => move(1) },
+    { key: "k", label: strings.previousEntry, run: () => move(-1) },
+    { key: "Enter", label: strings.openEntry, run: () => enter(rowOf(at)) },
+  ];
+  return { at, shortcuts };
+}

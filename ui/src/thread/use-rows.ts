@@ -1,0 +1,44 @@
+import { defaultRangeExtractor, useWindowVirtualizer, type Range } from "@tanstack/react-virtual";
+import { useLayoutEffect, useState, type RefObject } from "react";
+import type { Item } from "./stream";
+
+/** So many are all in the document, for the browser's own search; of a longer thread only what is near. */
+const fewest = 150;
+
+const heights: Record<Item["kind"], number> = {
+  run: 30, end: 30, step: 24, tool: 32, custom: 32, message: 64, error: 80, pause: 320,
+};
+
+/** Where the list begins on the page; what stands above it may grow. */
+function useTop(list: RefObject<HTMLElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => list.current && setTop(Math.round(list.current.getBoundingClientRect().top + window.scrollY));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [list]);
+  return top;
+}
+
+/** The rows of a column that are in the document: those in view, and those that must not lose what was typed in them. */
+export function useRows(list: RefObject<HTMLElement | null>, items: Item[], kept: (item: Item) => boolean) {
+  const within = (range: Range) => {
+    if (range.count <= fewest) return Array.from({ length: range.count }, (_, index) => index);
+    const keep = items.flatMap((item, index) => (kept(item) ? [index] : []));
+    return [...new Set([...keep, ...defaultRangeExtractor(range)])].toSorted((one, other) => one - other);
+  };
+  // oxlint-disable-next-line react/incompatible-library -- nothing here is handed to what a compiler memoises
+  return useWindowVirtualizer<HTMLDivElement>({
+    count: items.length,
+    estimateSize: (index) => heights[items[index]?.kind ?? "message"],
+    getItemKey: (index) => items[index]?.key ?? index,
+    rangeExtractor: within,
+    scrollMargin: useTop(list),
+    scrollPaddingStart: 72,
+    scrollPaddingEnd: 72,
+    overscan: 10,
+    gap: 8,
+  });
+}

@@ -1,0 +1,78 @@
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { isStatus, type FieldProblem } from "../api/call";
+import { useStartRun } from "../api/threads";
+import type { Agent } from "../api/types";
+import { initialValues, type Values } from "../request/values";
+import { useStrings } from "../strings";
+import { go, threadPagePath } from "../widgets/router";
+import { inputOf, inputProblems } from "./input-checks";
+import { inputFields, WHOLE } from "./input-form";
+
+/** The name of the thread among the fields, as the server calls it. */
+export const NAME = "thread_id";
+
+function randomPart(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(5));
+  return Array.from(bytes, (byte) => (byte % 36).toString(36)).join("");
+}
+
+/** The server names a part of the input by its path from the body. */
+function atFields(problems: FieldProblem[]): FieldProblem[] {
+  return problems.map(({ field, message }) => ({ field: field === "input" ? WHOLE : field.replace(/^input\./, ""), message }));
+}
+
+/** Each time that something was refused, the first field that is wrong gets the focus. */
+function useRefusals() {
+  const form = useRef<HTMLFormElement>(null);
+  const [problems, setProblems] = useState<FieldProblem[]>([]);
+  const [refusals, setRefusals] = useState(0);
+  useEffect(() => {
+    if (refusals > 0) form.current?.querySelector<HTMLElement>('[data-invalid="true"] :is(input, textarea, button)')?.focus();
+  }, [refusals]);
+  const refuse = (found: FieldProblem[]) => {
+    setProblems(found);
+    setRefusals((count) => count + 1);
+  };
+  const mend = (changed: string) => setProblems((old) => old.filter(({ field }) => field !== changed));
+  return { form, problems, setProblems, refuse, mend };
+}
+
+/** All that starting an agent needs: what was typed, what is wrong with it, and the way to the new thread. */
+export function useStart(agent: Agent) {
+  const strings = useStrings();
+  const run = useStartRun();
+  const inputs = inputFields(agent.input_schema);
+  const fields = inputs.map(({ field }) => field);
+  const [values, setValues] = useState<Values>(() => initialValues(fields));
+  const [name, setName] = useState(() => `${agent.name}-${randomPart()}`);
+  const { form, problems, setProblems, refuse, mend } = useRefusals();
+
+  const refused = (error: Error) => {
+    if (isStatus(error, 409)) refuse([{ field: NAME, message: strings.nameTaken }]);
+    if (isStatus(error, 422)) refuse(atFields(error.errors));
+  };
+  const start = (event: FormEvent) => {
+    event.preventDefault();
+    if (run.isPending) return;
+    const thread = name.trim();
+    const found = inputProblems(inputs, values, strings);
+    if (!thread) found.push({ field: NAME, message: strings.requiredField });
+    if (found.length > 0) return refuse(found);
+    setProblems([]);
+    run.mutate({ thread, agent: agent.name, input: inputOf(inputs, values) }, {
+      onSuccess: () => go(threadPagePath(thread)), onError: refused,
+    });
+  };
+  const change = (changed: Values, which: string) => {
+    setValues(changed);
+    mend(which);
+  };
+  const rename = (typed: string) => {
+    setName(typed);
+    mend(NAME);
+  };
+  // What belongs to a field stands there; the rest is said below.
+  const known = [NAME, ...fields.map((field) => field.name)];
+  const isTold = problems.length > 0 && problems.every(({ field }) => known.includes(field.split(/[.[]/)[0] ?? ""));
+  return { form, fields, values, change, name, rename, problems, start, isPending: run.isPending, error: isTold ? null : run.error };
+}
