@@ -13,7 +13,8 @@ from wcwidth import wcwidth
 from ringi.cli.visible import is_hidden, visible, visible_json, visible_lines, visible_value
 from ringi.cli.watch.safety import harmless
 
-EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
+EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
+"""All that has names, tags and selectors, and one each of the ideographs, the private and the unassigned."""
 
 
 def test_no_character_controls_hides_or_reorders() -> None:

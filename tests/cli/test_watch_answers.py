@@ -252,7 +252,7 @@ def test_what_costs_most_needs_the_name_of_what_it_happens_to(desk: Desk) -> Non
     asked = desk.ask("Drop it?", action=Action("drop", {"target": "customers"}), priority="high")
     with desk.opened(asked) as screen:
         screen.press("a")
-        screen.until("type the target that it is about: “customers”")
+        screen.until("Type the target to go on: “customers”")
         screen.type("customer")
         screen.press("enter")
         screen.until("✗ is not “customers”")

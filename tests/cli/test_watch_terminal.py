@@ -92,9 +92,16 @@ def test_what_is_pasted_is_kept_and_its_hidden_part_is_shown(desk: Desk) -> None
     assert_answered(desk.get(asked), "approve", data={"who": "ab\u202ec"})
 
 
-@pytest.mark.parametrize("where", ["list", "request", "field"])
 @pytest.mark.parametrize(
-    ("how", "code"), [("ctrl+c", 130), ("SIGTERM", -signal.SIGTERM), ("SIGKILL", -signal.SIGKILL), ("SIGINT", 130)]
+    ("where", "how", "code"),
+    [
+        ("list", "ctrl+c", 130),
+        ("list", "SIGKILL", -signal.SIGKILL),
+        ("request", "SIGINT", 130),
+        ("field", "ctrl+c", 130),
+        ("field", "SIGTERM", -signal.SIGTERM),
+        ("field", "SIGKILL", -signal.SIGKILL),
+    ],
 )
 def test_the_terminal_is_given_back_however_it_ends(desk: Desk, where: str, how: str, code: int) -> None:
     asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
