@@ -6,7 +6,12 @@ const server = "http://127.0.0.1:8123";
 export default defineConfig({
   base: "/",
   plugins: [react()],
-  build: { outDir: "../src/ringi/server/static", emptyOutDir: true },
+  build: {
+    outDir: "../src/ringi/server/static",
+    emptyOutDir: true,
+    // A style sheet of a part that failed to load once is never asked for again: the part would come without its looks.
+    cssCodeSplit: false,
+  },
   server: { host: "127.0.0.1", proxy: { "/v1": { target: server, changeOrigin: true } } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true },
 });

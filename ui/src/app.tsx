@@ -1,16 +1,17 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { App as AntApp, ConfigProvider, Skeleton, theme } from "antd";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
 import { useSession } from "./api/session";
 import { Shell } from "./shell/shell";
 import { useDark } from "./shell/theme";
 import { InLanguage } from "./strings/language";
+import { later } from "./widgets/later";
 import { useMedia } from "./widgets/media";
 import { Problem } from "./widgets/problem";
 
 // Who is signed in does not need the door.
-const SignIn = lazy(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
+const SignIn = later(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
 
 export function createClient(): QueryClient {
   const client = new QueryClient({

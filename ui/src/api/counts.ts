@@ -1,10 +1,25 @@
-import type { Tab } from "./lists";
+import { useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { call } from "./call";
+import type { Count, Counts } from "./types";
 
-export interface Counts extends Partial<Record<Tab, string>> {
-  /** How many were decided since midnight here. */
-  today?: string;
+/** "12", or "999+" where the server stopped counting. */
+const written = (count: Count | null | undefined) => count && `${count.count}${count.more ? "+" : ""}`;
+
+function everyMinute(look: () => void): () => void {
+  const timer = setInterval(look, 60_000);
+  return () => clearInterval(timer);
 }
 
-export function useCounts(): Counts | undefined {
-  return undefined;
+/** When this day began here, as a time of the server. */
+const useMidnight = () => useSyncExternalStore(everyMinute, () => new Date(new Date().toDateString()).toISOString());
+
+/** How many requests wait, how many of them are mine, and how many have ended today; as text. */
+export function useCounts() {
+  const since = useMidnight();
+  const { data } = useQuery({
+    queryKey: ["counts", since],
+    queryFn: () => call<Counts>("GET", `/v1/requests/counts?since=${encodeURIComponent(since)}`),
+  });
+  return data && { pending: written(data.pending), mine: written(data.mine), today: written(data.ended) };
 }

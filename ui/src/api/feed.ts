@@ -12,7 +12,8 @@ const names = [
 
 /** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
 function catchUp(client: QueryClient, resumed: boolean): void {
-  for (const key of resumed ? ["thread", "threads"] : ["requests", "request", "thread", "threads"]) {
+  const unheard = ["counts", "thread", "threads"];
+  for (const key of resumed ? unheard : ["requests", "request", ...unheard]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
   void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });

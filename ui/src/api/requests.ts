@@ -68,6 +68,7 @@ export function keep(client: QueryClient, request: Request): void {
   const latest = newer(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) keepIn(client, queryKey, latest);
+  refreshSoon(client, ["counts"], 300);
 }
 
 /** Take a request that this person may not see any more out of every list; where it is open, ask the server again. */
@@ -76,6 +77,7 @@ export function drop(client: QueryClient, id: string): void {
     client.setQueryData<Pages>(queryKey, (pages) => pages && without(pages, id));
   }
   void client.resetQueries({ queryKey: ["request", id] });
+  refreshSoon(client, ["counts"], 300);
 }
 
 /** While a list is on its way from the server the feed goes on: what it told since then is put in again. */

@@ -1,11 +1,12 @@
 import { Button } from "antd";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { useStrings } from "../strings";
+import { later } from "../widgets/later";
 import type { Verdict } from "./bulk";
 import type { InboxState } from "./use-inbox";
 
 const loadDialog = () => import("./bulk-dialog");
-const BulkDialog = lazy(loadDialog);
+const BulkDialog = later(loadDialog);
 
 /** What can be done with all that is selected. */
 export function BulkBar({ inbox }: { inbox: InboxState }) {

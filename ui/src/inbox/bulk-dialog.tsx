@@ -52,65 +52,77 @@ function useAsked({ selected, shown, refusalOf, fateOf }: InboxState, verdict: V
   });
 }
 
-/** The last look before many are decided at once, and then what became of each. */
-export default function BulkDialog({ inbox, verdict, onClose }: BulkDialogProps) {
-  const strings = useStrings();
-  const { message } = App.useApp();
-  const words = strings.bulk;
-  const field = useId();
-  const [reason, setReason] = useState("");
-  const [step, setStep] = useState<"asking" | "sending" | "done">("asking");
-  const lines = useAsked(inbox, verdict);
-  const ready = lines.filter(({ refusal, fate }) => refusal === null && fate?.state !== "decided").map(({ request }) => request);
-  const count = String(ready.length);
-  const decided = lines.filter(({ fate }) => fate?.state === "decided").length;
-  const isApproval = verdict === "approve";
+type Step = "asking" | "sending" | "done";
 
-  const send = async () => {
-    setStep("sending");
-    const done = await inbox.bulk.decide(ready, verdict, reason);
-    inbox.selection.set(lines.map(({ request }) => request.id).filter((id) => !done.has(id)));
-    if (done.size < lines.length) return setStep("done");
-    void message.success(words.done(String(done.size)));
+function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
+  const { bulk: words } = useStrings();
+  const { message } = App.useApp();
+  const [step, setStep] = useState<Step>("asking");
+  const lines = useAsked(inbox, verdict);
+  const left = lines.filter(({ fate }) => fate?.state !== "decided");
+  const ready = left.filter(({ refusal, fate }) => (step === "done" ? fate?.state === "unknown" : refusal === null));
+
+  const leaveTo = (id: string | undefined) => {
     onClose();
-    if (inbox.cursor.id) inbox.cursor.focus(inbox.cursor.id);
+    if (id) inbox.cursor.focus(id);
   };
-  const sendButton = (
-    <Button
-      key="send" type="primary" danger={!isApproval} loading={step === "sending"} disabled={ready.length === 0} data-testid="bulk-confirm"
-      onClick={() => void send()}
-    >
-      {step === "done" ? words.again : isApproval ? words.approveNow(count) : words.rejectNow(count)}
-    </Button>
+  const send = async (reason: string) => {
+    setStep("sending");
+    const done = await inbox.bulk.decide(ready.map(({ request }) => request), verdict, reason);
+    const rest = left.filter(({ request }) => !done.has(request.id));
+    inbox.selection.set(rest.map(({ request }) => request.id));
+    if (rest.length > 0) return setStep("done");
+    void message.success(words.done(String(lines.length)));
+    leaveTo(inbox.cursor.id);
+  };
+  // Back to where one was while nothing was sent; then to what is left to do.
+  const close = () => leaveTo(step === "asking" ? inbox.cursor.id : left[0]?.request.id);
+  return { step, lines, ready: String(ready.length), decided: String(lines.length - left.length), left: String(left.length), send, close };
+}
+
+function Reason({ reason, onReason }: { reason: string; onReason: (reason: string) => void }) {
+  const { bulk: words } = useStrings();
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>{words.reason}</label>
+      <Input.TextArea
+        id={id} autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} data-testid="bulk-reason"
+        onChange={(event) => onReason(event.target.value)}
+      />
+    </>
   );
+}
+
+/** The last look before many are decided at once, and then what became of each. */
+export default function BulkDialog(props: BulkDialogProps) {
+  const { bulk: words } = useStrings();
+  const [reason, setReason] = useState("");
+  const { step, lines, ready, decided, left, send, close } = useBulkDecision(props);
+  const isApproval = props.verdict === "approve";
+  const isSending = step === "sending";
+  const question = isApproval ? words.approveTitle(ready) : words.rejectTitle(ready);
+  const now = isApproval ? words.approveNow(ready) : words.rejectNow(ready);
   return (
     <Modal
-      open width={640} onCancel={onClose} closable={step !== "sending"} mask={{ closable: false }} keyboard={step !== "sending"}
-      title={isApproval ? words.approveTitle(count) : words.rejectTitle(count)} data-testid="bulk-dialog"
+      open width={640} onCancel={close} closable={!isSending} mask={{ closable: false }} keyboard={!isSending}
+      focusable={{ focusTriggerAfterClose: false }} title={step === "asking" ? question : words.done(decided)} data-testid="bulk-dialog"
       footer={[
-        <Button key="close" disabled={step === "sending"} onClick={onClose} data-testid="bulk-close">
-          {step === "done" ? words.close : words.cancel}
-        </Button>,
-        (step !== "done" || ready.length > 0) && sendButton,
+        <Button key="close" disabled={isSending} onClick={close} data-testid="bulk-close">{step === "done" ? words.close : words.cancel}</Button>,
+        (step !== "done" || ready !== "0") && (
+          <Button
+            key="send" type="primary" danger={!isApproval} loading={isSending} disabled={ready === "0"} data-testid="bulk-confirm"
+            onClick={() => void send(reason)}
+          >
+            {step === "done" ? words.again : now}
+          </Button>
+        ),
       ]}
     >
       <div aria-live="polite">
-        {step === "done" && (
-          <Alert
-            type="warning" showIcon data-testid="bulk-outcome" title={words.done(String(decided))}
-            description={words.skipped(String(lines.length - decided))}
-          />
-        )}
+        {step === "done" && <Alert type="warning" showIcon data-testid="bulk-outcome" title={words.skipped(left)} />}
       </div>
-      {!isApproval && step === "asking" && (
-        <>
-          <label htmlFor={field}>{words.reason}</label>
-          <Input.TextArea
-            id={field} autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} data-testid="bulk-reason"
-            onChange={(event) => setReason(event.target.value)}
-          />
-        </>
-      )}
+      {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
       {step === "asking" && <p className="quiet">{isApproval ? words.approveHint : words.rejectHint}</p>}
       <ol className="bulk-lines">
         {lines.map((line) => <Line key={line.request.id} request={line.latest} fate={line.fate} refusal={line.refusal} />)}

@@ -7,8 +7,8 @@ import { filter } from "./address";
 function Today() {
   const strings = useStrings();
   const today = useCounts()?.today;
-  if (!today) return null;
-  return <p data-testid="decided-today">{strings.decidedToday(today)}</p>;
+  if (!today || today === "0") return null;
+  return <p data-testid="done-today">{strings.doneToday(today)}</p>;
 }
 
 /** A list without rows: calm, and it says what was done today. */

@@ -1,8 +1,9 @@
 import { App, Empty, Skeleton, type InputRef } from "antd";
-import { lazy, Suspense, useEffect, useEffectEvent, useRef } from "react";
+import { Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { useStrings } from "../strings";
+import { later } from "../widgets/later";
 import { useNarrow } from "../widgets/media";
 import { visible } from "../widgets/visible";
 import { close } from "./address";
@@ -14,7 +15,7 @@ import { useIdle } from "./use-idle";
 import { useInbox, type InboxState } from "./use-inbox";
 
 const loadDetail = () => import("../request/request-detail");
-const RequestDetail = lazy(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
+const RequestDetail = later(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
 /** Say what was decided, let it leave the list, and open the next one. */
 function useDecided({ shown }: InboxState, acts: Acts) {
@@ -76,7 +77,7 @@ export function Inbox({ openId }: InboxProps) {
   useReturn(inbox, narrow);
   const isIdle = useIdle(isSuccess);
   useEffect(() => {
-    if (isIdle) void loadDetail();
+    if (isIdle) loadDetail().catch(() => undefined);
   }, [isIdle]);
   return (
     <div className="inbox">

@@ -37,6 +37,11 @@ export function anchored(before: readonly Row[], after: readonly Row[], scrolled
   return id === undefined ? scrolled : scrolled + ((indexes.get(id) ?? anchor) - anchor) * rowHeight;
 }
 
+/** Return how far to scroll, and no farther, so that a row is seen whole. */
+export function scrollToSee(index: number, scrolled: number, height: number): number {
+  return Math.max(Math.min(scrolled, index * rowHeight), (index + 1) * rowHeight - height);
+}
+
 export function savePlace(list: string, place: Place | undefined): void {
   try {
     if (place && place.index + place.offset > 0) sessionStorage.setItem(nameOf(list), JSON.stringify(place));

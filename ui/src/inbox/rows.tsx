@@ -2,7 +2,7 @@ import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } f
 import { Button } from "antd";
 import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 import { useStrings } from "../strings";
-import { rowHeight, savedPlace } from "./place";
+import { rowHeight, savedPlace, scrollToSee } from "./place";
 import { RequestRow, type RowActs } from "./request-row";
 import { RowSkeleton } from "./row-skeleton";
 import type { Acts } from "./use-acts";
@@ -18,11 +18,11 @@ type Rolls = Virtualizer<HTMLDivElement, Element>;
 type Scroller = RefObject<HTMLDivElement | null>;
 
 /** Bring a row into view when it is opened, and with the focus when the keys went there. */
-function useReveal(virtual: Rolls, { shown, cursor, openId }: InboxState, scroller: Scroller): void {
-  const indexOf = (id: string | undefined) => shown.rows.findIndex((row) => row.request.id === id);
+function useReveal({ shown, cursor, openId }: InboxState, scroller: Scroller): void {
   const reveal = useEffectEvent((id: string | undefined) => {
-    const index = indexOf(id);
-    if (index >= 0) virtual.scrollToIndex(index);
+    const element = scroller.current;
+    const index = shown.rows.findIndex((row) => row.request.id === id);
+    if (element && index >= 0) element.scrollTo({ top: scrollToSee(index, element.scrollTop, element.clientHeight) });
   });
   const isFirst = useRef(true);
   const focus = useEffectEvent((id: string) => {
@@ -42,7 +42,7 @@ function useReveal(virtual: Rolls, { shown, cursor, openId }: InboxState, scroll
 }
 
 /** Only the rows on screen are there, and the one that has the keys: a row that goes takes the focus with it. */
-function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller): Rolls {
+function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller, place: number | undefined): Rolls {
   const { rows } = shown;
   const extract = (range: Range) => {
     const indexes = new Set(defaultRangeExtractor(range));
@@ -54,6 +54,7 @@ function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller): Roll
     count: rows.length + (list.hasNextPage ? 1 : 0),
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
+    initialOffset: place ?? 0,
     overscan: 8,
     getItemKey: (index) => rows[index]?.request.id ?? index,
     rangeExtractor: extract,
@@ -110,16 +111,16 @@ export function Rows({ inbox, acts }: RowsProps) {
   const strings = useStrings();
   const { shown, cursor, selection, openId, list } = inbox;
   const scroller = useRef<HTMLDivElement>(null);
-  const isPlaced = usePlace(inbox, scroller);
-  const virtual = useRolls(inbox, scroller);
+  const place = usePlace(inbox, scroller);
+  const virtual = useRolls(inbox, scroller, place);
   const items = virtual.getVirtualItems();
   const rowActs = useRowActs(inbox, acts);
-  useReveal(virtual, inbox, scroller);
+  useReveal(inbox, scroller);
   useMorePages(inbox, items.at(-1)?.index ?? -1);
   const size = list.hasNextPage ? -1 : shown.rows.length;
   return (
     <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={arrows(acts)}>
-      <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={isPlaced} data-selecting={selection.ids.size > 0}>
+      <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={place !== undefined} data-selecting={selection.ids.size > 0}>
         {items.map(({ index, key, start }) => {
           const row = shown.rows[index];
           if (!row) return <li key={key} className="inbox-row" style={{ transform: `translateY(${start}px)` }}><More list={list} /></li>;

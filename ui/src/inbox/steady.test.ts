@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
 import { aRequest, completed } from "../testing/fake-server";
-import { anchored, placeIn, rowHeight, scrollFor } from "./place";
+import { anchored, placeIn, rowHeight, scrollFor, scrollToSee } from "./place";
 import { followed, neighbour, renewed, tidied, type Shown } from "./steady";
 
 const at = (number: number) => aRequest({ id: `r${number}`, created_at: `2026-01-02T10:00:${String(number).padStart(2, "0")}Z` });
@@ -81,4 +81,11 @@ test("what stands on screen stays there when rows above it come or go", () => {
   expect(anchored(many, rows(...all(11, 10, 9, 8, 7, 6, 5, 4)), scrolled)).toBe(scrolled + 2 * rowHeight);
   expect(anchored(many, rows(...all(9, 7, 4, 3, 2, 1)), scrolled)).toBe(scrolled - 3 * rowHeight);
   expect(anchored(many, many.slice(1), 0)).toBe(0);
+});
+
+test("a row is scrolled into view from either side, and one that is seen moves nothing", () => {
+  const height = 3.5 * rowHeight;
+  expect(scrollToSee(2, 5 * rowHeight, height)).toBe(2 * rowHeight);
+  expect(scrollToSee(9, 5 * rowHeight, height)).toBe(6.5 * rowHeight);
+  expect(scrollToSee(6, 5 * rowHeight, height)).toBe(5 * rowHeight);
 });

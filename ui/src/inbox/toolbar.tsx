@@ -1,15 +1,16 @@
 import { Button, Segmented, type InputRef } from "antd";
-import { lazy, Suspense, type RefObject } from "react";
+import { Suspense, type RefObject } from "react";
 import { useCounts } from "../api/counts";
 import type { Filters, Tab } from "../api/lists";
 import { useStrings } from "../strings";
+import { later } from "../widgets/later";
 import { filter, searchOf, tabs } from "./address";
 import { savePlace } from "./place";
 import { SearchBox } from "./search-box";
 import type { Acts } from "./use-acts";
 import type { InboxState } from "./use-inbox";
 
-const FilterMenus = lazy(() => import("./filter-menus"));
+const FilterMenus = later(() => import("./filter-menus"));
 
 function choose(filters: Filters): void {
   // Who chooses a list wants its newest; who comes back with Back or a reload wants the place they left.
@@ -21,8 +22,8 @@ function Tabs({ filters }: { filters: Filters }) {
   const strings = useStrings();
   const counts = useCounts();
   const label = (tab: Tab) => {
-    const count = counts?.[tab];
-    return <span data-testid={`tab-${tab}`}>{strings.tabs[tab]}{count && <span className="inbox-count"> {count}</span>}</span>;
+    const count = tab === "done" ? undefined : counts?.[tab];
+    return <span data-testid={`tab-${tab}`}>{strings.tabs[tab]}{count && count !== "0" && <span className="inbox-count"> {count}</span>}</span>;
   };
   return (
     <Segmented<Tab>

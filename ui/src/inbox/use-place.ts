@@ -28,14 +28,14 @@ function useSaved(of: string, rows: readonly Row[], scroller: Scroller, isThere:
 /**
  * Keep a list's place, over the way to a request and back and over a reload.
  *
- * Returns whether the list is there; until then pages are loaded that nobody looks at.
+ * Returns how far to scroll for it; undefined while pages are loaded that nobody looks at.
  */
-export function usePlace({ shown, list }: InboxState, scroller: Scroller): boolean {
+export function usePlace({ shown, list }: InboxState, scroller: Scroller): number | undefined {
   const { of, rows } = shown;
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const [wanted] = useState(() => savedPlace(of));
-  const [isThere, setThere] = useState(false);
   const top = wanted ? scrollFor(wanted, rows, !hasNextPage || isFetchNextPageError) : 0;
+  const [isThere, setThere] = useState(top !== undefined);
   if (!isThere && top !== undefined) setThere(true);
 
   useAnchor(rows, scroller);
@@ -47,5 +47,5 @@ export function usePlace({ shown, list }: InboxState, scroller: Scroller): boole
     if (isThere) arrive();
   }, [isThere]);
   useSaved(of, rows, scroller, isThere);
-  return isThere;
+  return isThere ? (top ?? 0) : undefined;
 }

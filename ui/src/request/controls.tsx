@@ -1,7 +1,8 @@
 import { Checkbox, Input, InputNumber, Radio, Select, Skeleton, Slider, Switch } from "antd";
-import { lazy, Suspense, type AriaAttributes } from "react";
+import { Suspense, type AriaAttributes } from "react";
 import type { FormField, Json, Option } from "../api/types";
 import { useStrings } from "../strings";
+import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
 
 export interface ControlProps {
@@ -17,7 +18,7 @@ export interface ControlProps {
   onEnter?: () => void;
 }
 
-const DateControl = lazy(() => import("./date-control"));
+const DateControl = later(() => import("./date-control"));
 
 const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);

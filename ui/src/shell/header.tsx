@@ -1,10 +1,11 @@
 import { Button, Tag } from "antd";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { useFeed } from "../api/feed";
 import { useInfo } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
+import { later } from "../widgets/later";
 import { useMedia } from "../widgets/media";
 import { go, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -12,8 +13,8 @@ import { LanguageChoice, ThemeChoice } from "./choices";
 import { useNotices } from "./notices";
 import { useBadge, usePendingCount } from "./pending";
 
-const Help = lazy(() => import("./help"));
-const Menu = lazy(() => import("./menu"));
+const Help = later(() => import("./help"));
+const Menu = later(() => import("./menu"));
 
 export type PageName = "inbox" | "threads" | "operations" | "none";
 

@@ -1,11 +1,10 @@
 import { useEffect } from "react";
-import { useRequests } from "../api/requests";
+import { useCounts } from "../api/counts";
 
-/** How many requests wait, as far as they are loaded: "50+" rather than a number that is not known. */
+/** How many requests wait; nothing when none does. */
 export function usePendingCount(): string {
-  const { data, hasNextPage } = useRequests({ tab: "pending" });
-  const count = data?.pages.reduce((sum, page) => sum + page.items.length, 0) ?? 0;
-  return count === 0 ? "" : `${count}${hasNextPage ? "+" : ""}`;
+  const count = useCounts()?.pending;
+  return count === "0" ? "" : (count ?? "");
 }
 
 /** Say in the tab how many requests wait. */

@@ -1,15 +1,16 @@
 import { Skeleton } from "antd";
-import { lazy, Suspense, useEffect, useRef, type MouseEvent } from "react";
+import { Suspense, useEffect, useRef, type MouseEvent } from "react";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
+import { later } from "../widgets/later";
 import { idIn, Link, usePath } from "../widgets/router";
 import { Header, type PageName } from "./header";
 import "./shell.css";
 
-const ThreadPage = lazy(() => import("../thread/thread-page"));
-const ThreadsPage = lazy(() => import("../thread/threads-page"));
-const OperationsPage = lazy(() => import("../operations/operations-page"));
+const ThreadPage = later(() => import("../thread/thread-page"));
+const ThreadsPage = later(() => import("../thread/threads-page"));
+const OperationsPage = later(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
   if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";

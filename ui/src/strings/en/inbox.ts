@@ -1,10 +1,7 @@
 import type { Tab } from "../../api/lists";
-import type { Kind, Priority } from "../../api/types";
+import type { Priority } from "../../api/types";
 
 const tabs: Record<Tab, string> = { pending: "Pending", mine: "Mine", done: "Done" };
-const kinds: Record<Kind, string> = {
-  approval: "approval", form: "form", choice: "choice", question: "question", finish: "finish", learning: "learning",
-};
 const priorities: Record<Priority, string> = { urgent: "urgent", high: "high", normal: "normal", low: "low" };
 const emptyTabs: Record<Tab, string> = {
   pending: "Nothing waits for you.", mine: "Nothing is yours to decide.", done: "Nothing has been decided yet.",
@@ -12,13 +9,13 @@ const emptyTabs: Record<Tab, string> = {
 const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
 
 export const inbox = {
-  tabs, kinds, priorities, emptyTabs,
+  tabs, priorities, emptyTabs,
   show: "Show",
   requests: "Requests",
   justNow: "now",
   pick: "Choose a request to see what will happen.",
   emptyHint: "New requests appear here by themselves.",
-  decidedToday: (count: string) => `${count} decided today`,
+  doneToday: (count: string) => `${count} done today`,
   nothingFound: "Nothing matches.",
   clearFilters: "Clear the filters",
 

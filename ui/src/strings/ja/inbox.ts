@@ -2,7 +2,6 @@ import type { inbox as en } from "../en/inbox";
 
 export const inbox: typeof en = {
   tabs: { pending: "未処理", mine: "自分の担当", done: "処理済み" },
-  kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "終了確認", learning: "学習" },
   priorities: { urgent: "緊急", high: "高", normal: "通常", low: "低" },
   emptyTabs: {
     pending: "未処理の依頼はありません。", mine: "あなたが担当する依頼はありません。", done: "処理済みの依頼はまだありません。",
@@ -12,7 +11,7 @@ export const inbox: typeof en = {
   justNow: "今",
   pick: "依頼を選ぶと、何が行われるかが表示されます。",
   emptyHint: "新しい依頼は自動的に表示されます。",
-  decidedToday: (count) => `今日は${count}件を処理しました`,
+  doneToday: (count) => `今日の処理済み: ${count}件`,
   nothingFound: "該当する依頼はありません。",
   clearFilters: "絞り込みを解除",
 

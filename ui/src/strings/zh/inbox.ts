@@ -2,7 +2,6 @@ import type { inbox as en } from "../en/inbox";
 
 export const inbox: typeof en = {
   tabs: { pending: "待处理", mine: "我的", done: "已处理" },
-  kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "结束确认", learning: "学习" },
   priorities: { urgent: "紧急", high: "高", normal: "普通", low: "低" },
   emptyTabs: { pending: "没有待处理的请求。", mine: "没有由您负责的请求。", done: "还没有已处理的请求。" },
   show: "显示",
@@ -10,7 +9,7 @@ export const inbox: typeof en = {
   justNow: "刚刚",
   pick: "选择一个请求，查看将会发生什么。",
   emptyHint: "新请求会自动出现在这里。",
-  decidedToday: (count) => `今天已处理 ${count} 个`,
+  doneToday: (count) => `今天已处理 ${count} 个`,
   nothingFound: "没有符合条件的请求。",
   clearFilters: "清除筛选",
 

@@ -1,0 +1,20 @@
+import { lazy, type ComponentType } from "react";
+
+const rest = (time: number) => new Promise((resolve) => { setTimeout(resolve, time); });
+
+const isUp = () => fetch("/healthz").then((reply) => reply.ok, () => false);
+
+async function loaded<T>(load: () => Promise<T>, pause: number): Promise<T> {
+  try {
+    return await load();
+  } catch {
+    await rest(pause);
+    // A server that answers, again and again without this file, is a newer one: its page knows the new names.
+    if (pause > 4_000 && (await isUp())) window.location.reload();
+    return loaded(load, Math.min(pause * 2, 15_000));
+  }
+}
+
+/** A part of the page that is loaded when it is first shown; while the server is away it is waited for. */
+// oxlint-disable-next-line typescript/no-explicit-any -- React's own type for a component with any properties
+export const later = <T extends ComponentType<any>>(load: () => Promise<{ default: T }>) => lazy(() => loaded(load, 500));
