@@ -226,6 +226,7 @@ async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoS
     for request in asked:
         await expect(question(page, request["id"])).to_have_attribute("data-status", "cancelled", timeout=WAIT)
         await expect(question(page, request["id"])).to_contain_text("the poster is off")
+    await expect(page.get_by_test_id("stop-reason")).to_contain_text("the poster is off")
     await expect(page.get_by_test_id("steer")).to_be_focused()
 
 

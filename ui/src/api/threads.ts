@@ -22,13 +22,16 @@ export function useThreads(status: ThreadStatus | undefined, cursor: string | nu
   });
 }
 
-/** What the threads ask that this person may see, by thread; of very many open requests the newest. */
-export function useAsked() {
+/** What these threads ask that this person may see, by thread; of very many open requests the newest. */
+export function useAsked(threads: ThreadSummary[]) {
+  const waiting = threads.filter(({ status }) => status === "interrupted");
   return useQuery({
-    queryKey: ["threads", "asked"],
+    // Asked again only when one of them has changed: open requests may be large.
+    queryKey: ["asked", ...waiting.map(({ id, updated_at }) => `${id} ${updated_at}`)],
     queryFn: () => call<Page<Request>>("GET", "/v1/requests?status=pending&limit=200"),
     select: ({ items }) => Map.groupBy(items, ({ thread_id }) => thread_id ?? ""),
-    refetchInterval: recheck,
+    placeholderData: keepPreviousData,
+    enabled: waiting.length > 0,
   });
 }
 

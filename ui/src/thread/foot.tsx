@@ -3,6 +3,7 @@ import type { Thread } from "../api/types";
 import { Why } from "../operations/why";
 import { useStrings } from "../strings";
 import { useNow } from "../widgets/time";
+import { AgentText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { isStuck, Steer } from "./steer";
 import type { Item } from "./stream";
@@ -70,6 +71,9 @@ export function Foot({ thread, items, lost }: FootProps) {
         <p className="quiet" data-testid="waiting">{thread.pending.length === 0 ? strings.waitsElsewhere : strings.waitsHere}</p>
       )}
       {status === "idle" && thread.error && <p className="quiet" data-testid="given-up">{strings.givenUp}</p>}
+      {status === "idle" && thread.reason && (
+        <p className="quiet" data-testid="stop-reason">{strings.stopReason}: <AgentText text={thread.reason} /></p>
+      )}
       <Steer thread={thread} />
     </div>
   );

@@ -75,7 +75,7 @@ test("code that is still being written is code to the end", () => {
 
 test.each([
   ["marks that never close", "**a ".repeat(5_000)], ["brackets", "[".repeat(20_000)], ["ticks", "` `` ".repeat(4_000)],
-  ["quotes in quotes", ">".repeat(20_000)], ["lists in lists", "- ".repeat(10_000)], ["underscores", "_a".repeat(10_000)],
+  ["quotes in quotes", ">".repeat(20_000)], ["lists in lists", "- ".repeat(10_000)], ["a heading of nothing", `# ${" ".repeat(20_000)}x`], ["underscores", "_a".repeat(10_000)],
 ])("%s do not make it slow or deep", (_name, text) => {
   expect(JSON.stringify(blocks(text)).length).toBeGreaterThan(0);
 }, 1_000);

@@ -9,7 +9,7 @@ export type Block =
   | { kind: "rule" };
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
-const heading = /^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$/;
+const heading = /^ {0,3}#{1,6}\s+/;
 const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
 const quoted = /^ {0,3}> ?/;
 const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
@@ -72,12 +72,8 @@ const starts = (line: string) => [fence, heading, rule, quoted, breaksParagraph]
 
 function block(lines: Lines, depth: number): Block {
   const line = lines.next ?? "";
-  const title = heading.exec(line);
   if (fence.test(line)) return codeBlock(lines);
-  if (title) {
-    lines.take();
-    return { kind: "heading", children: inlines(title[1] ?? "") };
-  }
+  if (heading.test(line)) return { kind: "heading", children: inlines(lines.take().replace(heading, "").trimEnd().replace(/\s#+$/, "")) };
   if (rule.test(line)) {
     lines.take();
     return { kind: "rule" };

@@ -45,7 +45,7 @@ function Head({ id, thread }: { id: string; thread: Thread | undefined }) {
   return (
     <header className="thread-head">
       <Link to="/threads" className="back">← {strings.threads}</Link>
-      <h1 ref={title} tabIndex={-1}>{visible(id)}</h1>
+      <h1 ref={title} tabIndex={-1} title={visible(id)}>{visible(id)}</h1>
       {thread && <ThreadStatusTag status={thread.status} testId="thread-status" />}
     </header>
   );

@@ -34,7 +34,7 @@ function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: F
 /** For the eye only: each row says to a screen reader itself what its parts are. */
 function Columns() {
   const strings = useStrings();
-  const names = [strings.statusFilter, strings.thread, strings.agent, strings.started, strings.lastChange];
+  const names = [strings.statusFilter, strings.threadColumn, strings.agent, strings.started, strings.lastChange];
   return <div className="thread-columns" aria-hidden="true">{names.map((name) => <span key={name}>{name}</span>)}</div>;
 }
 
@@ -50,7 +50,7 @@ interface PageProps {
 function ThreadList({ filter, place, onPlace }: PageProps) {
   const strings = useStrings();
   const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, place.at(-1) ?? null);
-  const asked = useAsked().data;
+  const asked = useAsked(data?.items ?? []).data;
   const list = useRef<HTMLUListElement>(null);
   const { rows, waiting, letIn, watch } = useHeld(data?.items ?? []);
   useKeys(strings.threads, useListKeys(list, strings.nextThread, strings.previousThread));

@@ -26,6 +26,7 @@ export const thread = {
   longest: (count: number) => `Please give at most ${count} characters.`,
 
   anyStatus: "All",
+  threadColumn: "Thread",
   statusFilter: "Status",
   emptyThreads: "No threads yet. Start an agent, and what it does appears here.",
   emptyFilter: "No thread has this status now.",
@@ -84,6 +85,7 @@ export const thread = {
   stranded: "The run cannot go on from here",
   errorHint: "Nothing that was decided is lost: another try goes on from the last finished step.",
   givenUp: "This run has failed and was given up.",
+  stopReason: "Reason",
   duration: {
     seconds: (seconds: string) => `${seconds} s`,
     minutes: (minutes: number, seconds: number) => `${minutes} min ${seconds} s`,

@@ -27,6 +27,7 @@ export const thread: typeof en = {
   longest: (count: number) => `${count} 文字以内で入力してください。`,
 
   anyStatus: "すべて",
+  threadColumn: "スレッド",
   statusFilter: "状態",
   emptyThreads: "スレッドはまだありません。エージェントを開始すると、ここに表示されます。",
   emptyFilter: "この状態のスレッドは今ありません。",
@@ -85,6 +86,7 @@ export const thread: typeof en = {
   stranded: "ここから先へ進めません",
   errorHint: "決定済みの内容は失われていません。再試行すると、最後に終わったステップから続けます。",
   givenUp: "この実行は失敗し、打ち切られました。",
+  stopReason: "理由",
   duration: {
     seconds: (seconds: string) => `${seconds} 秒`,
     minutes: (minutes: number, seconds: number) => `${minutes} 分 ${seconds} 秒`,

@@ -27,6 +27,7 @@ export const thread: typeof en = {
   longest: (count: number) => `请最多输入 ${count} 个字符。`,
 
   anyStatus: "全部",
+  threadColumn: "会话",
   statusFilter: "状态",
   emptyThreads: "还没有会话。启动智能体后，会显示在这里。",
   emptyFilter: "目前没有处于该状态的会话。",
@@ -85,6 +86,7 @@ export const thread: typeof en = {
   stranded: "无法从这里继续",
   errorHint: "已做的决定不会丢失：重试会从最后完成的步骤继续。",
   givenUp: "该运行失败后已被放弃。",
+  stopReason: "原因",
   duration: {
     seconds: (seconds: string) => `${seconds} 秒`,
     minutes: (minutes: number, seconds: number) => `${minutes} 分 ${seconds} 秒`,
