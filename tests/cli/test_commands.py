@@ -268,3 +268,10 @@ def test_waiting_shows_that_it_waits_and_leaves_the_terminal_as_it_was(tmp_path:
 def test_no_progress_is_shown_where_no_terminal_is(desk: Desk) -> None:
     done = ringi(desk, "ask", "Really?", "--wait", "--expires-in", "1.5")
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_no_command_waits_for_what_it_does_not_use() -> None:
+    heavy = "{'textual', 'fastapi', 'langchain_core', 'langgraph', 'uvicorn', 'playwright'}"
+    look = f"import ringi.cli, sys; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=40, check=True)
+    assert done.stdout == "[]\n"

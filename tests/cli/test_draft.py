@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ringi import Action, Ask
-from ringi.cli.watch.draft import Target, target_of
+from ringi.cli.terminal.draft import Target, target_of
 from ringi.inbox import utc_now
 from ringi.request import Request
 

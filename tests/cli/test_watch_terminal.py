@@ -144,6 +144,22 @@ def test_quitting_leaves_no_trace(desk: Desk) -> None:
         assert screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN)
 
 
+def test_it_can_be_put_aside_and_taken_up_again(desk: Desk) -> None:
+    asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
+    with desk.watch() as screen:
+        go_to(screen, "field")
+        screen.press("ctrl+z")
+        screen.drain(lambda: psutil.Process(screen.pid).status() == psutil.STATUS_STOPPED)
+        screen.drain(lambda: screen.mode == screen.before)
+        assert screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN)
+        os.kill(screen.pid, signal.SIGCONT)
+        screen.drain(lambda: screen.raw.rfind(ALT_SCREEN) > screen.raw.rfind(MAIN_SCREEN))
+        screen.until("half a na")
+        screen.press("ctrl+s")
+        screen.until("approved: Which?")
+    assert_answered(desk.get(asked), "approve", data={"who": "half a na"})
+
+
 def test_no_colour_is_used_where_nobody_wants_one(desk: Desk) -> None:
     desk.ask("Refund?", action=Action("refund", {"amount": 4000}), form=Form([Text("who")]), expires_in=300)
     with desk.watch(NO_COLOR="1") as screen:
@@ -197,7 +213,7 @@ def test_help_lists_the_keys(desk: Desk) -> None:
 
 def test_a_mistake_of_our_own_is_told_in_a_line_on_a_whole_terminal(desk: Desk) -> None:
     desk.ask("Which?", description="x")
-    broken = f"import ringi.cli.watch.pieces as pieces; pieces.words = None; {ENTRY}"
+    broken = f"import ringi.cli.terminal.pieces as pieces; pieces.words = None; {ENTRY}"
     with desk.watch(entry=broken) as screen:
         screen.until(CURSOR)
         screen.press("enter")

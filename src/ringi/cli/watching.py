@@ -22,7 +22,7 @@ from ringi.record import DEFAULT_TENANT, Event
 from ringi.request import Request
 
 if TYPE_CHECKING:
-    from ringi.cli.watch.app import WatchApp
+    from ringi.cli.terminal.app import WatchApp
 
 
 def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
@@ -31,7 +31,7 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
         return run(_print_events(tenant, url))
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         raise SettingError("terminal", "none", "watch needs one: use `ringi watch --json`, or list and respond")
-    from ringi.cli.watch.guard import guarded_terminal
+    from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
         code = run(_watch(name or person_name(), tenant, url))
@@ -40,7 +40,7 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
 
 
 async def _watch(name: str, tenant: str, url: str | None) -> int:
-    from ringi.cli.watch.app import WatchApp
+    from ringi.cli.terminal.app import WatchApp
 
     async with open(url, tenant=tenant) as inbox:
         app = WatchApp(inbox, name)

@@ -14,11 +14,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Input, Static
 
+from ringi.cli.terminal import pieces
+from ringi.cli.terminal.desk import Desk
+from ringi.cli.terminal.live import COUNTED
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch import pieces
-from ringi.cli.watch.desk import Desk
-from ringi.cli.watch.live import COUNTED
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.errors import RingiError
 from ringi.request import Request
 

@@ -10,15 +10,15 @@ from textual.screen import Screen
 from textual.widgets import Button, Input, Static
 
 from ringi.ask import Answer, Decision
+from ringi.cli.terminal import pieces
+from ringi.cli.terminal.controls import WordsControl
+from ringi.cli.terminal.desk import Desk
+from ringi.cli.terminal.draft import Mode, Target, answer, editable, target_of
+from ringi.cli.terminal.field_box import FieldBox
+from ringi.cli.terminal.panel import Panel
+from ringi.cli.terminal.sheet import Sheet
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch import pieces
-from ringi.cli.watch.controls import WordsControl
-from ringi.cli.watch.desk import Desk
-from ringi.cli.watch.draft import Mode, Target, answer, editable, target_of
-from ringi.cli.watch.field_box import FieldBox
-from ringi.cli.watch.panel import Panel
-from ringi.cli.watch.sheet import Sheet
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.errors import FinalError, InvalidError, RingiError
 from ringi.request import Request
 

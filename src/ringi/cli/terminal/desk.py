@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from ringi.cli.picture import clock
+from ringi.cli.terminal.draft import Draft
+from ringi.cli.terminal.live import Live
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch.draft import Draft
-from ringi.cli.watch.live import Live
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.errors import RingiError
 from ringi.inbox import Inbox
 from ringi.request import Request

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.cli.terminal.words import ENGLISH as WORDS
 
 
 class HelpScreen(ModalScreen[None]):

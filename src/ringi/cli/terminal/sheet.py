@@ -11,9 +11,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from ringi.cli.visible import visible
-from ringi.cli.watch import pieces
-from ringi.cli.watch.controls import (
+from ringi.cli.terminal import pieces
+from ringi.cli.terminal.controls import (
     Control,
     JsonLinesControl,
     UnreadableError,
@@ -22,9 +21,10 @@ from ringi.cli.watch.controls import (
     value_control,
     written,
 )
-from ringi.cli.watch.draft import Draft, edit_path, editable, form_of
-from ringi.cli.watch.field_box import FieldBox
-from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.cli.terminal.draft import Draft, edit_path, editable, form_of
+from ringi.cli.terminal.field_box import FieldBox
+from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.visible import visible
 from ringi.errors import FieldError, InvalidError
 from ringi.record import Event
 from ringi.request import Request

@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList, Select, TextArea
 
+from ringi.cli.terminal.slider import Slider
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch.slider import Slider
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.errors import RingiError
 from ringi.field import Boolean, Checkbox, Date, Field, MultiSelect, Number, Radio
 from ringi.field import Select as SelectField

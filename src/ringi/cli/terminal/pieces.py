@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ringi.cli.picture import clock, remaining
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible, visible_lines, visible_value
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.record import SYSTEM, Event
 from ringi.request import Request
 

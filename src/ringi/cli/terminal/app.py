@@ -10,13 +10,13 @@ from textual.app import App
 from textual.binding import Binding
 from textual.filter import LineFilter
 
+from ringi.cli.terminal.desk import Desk
+from ringi.cli.terminal.help_screen import HelpScreen
+from ringi.cli.terminal.list_screen import ListScreen
+from ringi.cli.terminal.request_screen import RequestScreen
+from ringi.cli.terminal.safety import Harmless
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch.desk import Desk
-from ringi.cli.watch.help_screen import HelpScreen
-from ringi.cli.watch.list_screen import ListScreen
-from ringi.cli.watch.request_screen import RequestScreen
-from ringi.cli.watch.safety import Harmless
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.inbox import Inbox
 
 INTERRUPTED = 130
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 class WatchApp(App[None]):
     """A list and one request at a time, both live."""
 
-    CSS_PATH = "watch.tcss"
+    CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
         Binding("q", "leave", show=False),

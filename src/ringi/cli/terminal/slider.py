@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
 
-from ringi.cli.watch.words import ENGLISH as WORDS
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.field import Slider as SliderField
 
 STEPS = 100

@@ -8,11 +8,11 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from ringi.ask import Decision
+from ringi.cli.terminal.controls import LineControl, WordsControl
+from ringi.cli.terminal.draft import Draft, Mode, Target
+from ringi.cli.terminal.field_box import FieldBox
+from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
-from ringi.cli.watch.controls import LineControl, WordsControl
-from ringi.cli.watch.draft import Draft, Mode, Target
-from ringi.cli.watch.field_box import FieldBox
-from ringi.cli.watch.words import ENGLISH as WORDS
 from ringi.request import Request
 
 LETTER: dict[Decision, str] = {"approve": "a", "edit": "e", "reject": "r", "respond": "m"}
