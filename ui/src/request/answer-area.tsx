@@ -1,8 +1,8 @@
 import { Card } from "antd";
 import { useId } from "react";
 import { useStrings } from "../strings";
-import { visible } from "../widgets/visible";
 import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
+import { FieldError } from "./field-error";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
 import type { Desk } from "./use-desk";
@@ -26,7 +26,7 @@ function JsonAnswer({ desk }: { desk: Desk }) {
         }}
         onBreak={(data) => change({ broken: { data } })}
       />
-      {error && <div id={`${id}-error`} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
+      <FieldError id={`${id}-error`} error={error} />
     </div>
   );
 }

@@ -13,7 +13,8 @@ interface ChangeProps {
   write?: ((value: Json) => string) | undefined;
 }
 
-const isLong = (value: Json | undefined): value is string => typeof value === "string" && (value.length > 40 || value.includes("\n"));
+const longest = 40;
+const isLong = (text: string) => text.length > longest || text.includes("\n");
 const isNested = (value: Json | undefined) => typeof value === "object" && value !== null;
 
 const tags = { kept: "span", gone: "del", new: "ins" } as const satisfies Record<Piece["kind"], string>;
@@ -45,7 +46,12 @@ function PlaceChange({ path, before, after }: Difference) {
   }
   const [word, value] = before === undefined ? [strings.added, after] : [strings.removed, before];
   const shown = <JsonValue value={value} />;
-  return <><code>{visible(path)}</code> <span className="quiet">{word}</span> {before === undefined ? <ins>{shown}</ins> : <del>{shown}</del>}</>;
+  return (
+    <>
+      <code>{visible(path)}</code> <span className="quiet">{word}</span>
+      {" "}{before === undefined ? <ins>{shown}</ins> : <del>{shown}</del>}
+    </>
+  );
 }
 
 /** What a value was and what it becomes: nested values place by place, long texts word by word. */
@@ -56,7 +62,7 @@ export function Change({ before, after, write }: ChangeProps) {
       return <ul className="places">{places.map((place) => <li key={place.path}><PlaceChange {...place} /></li>)}</ul>;
     }
   }
-  if (!write && typeof before === "string" && typeof after === "string" && (isLong(before) || isLong(after))) {
+  if (!write && typeof before === "string" && typeof after === "string" && isLong(before + after)) {
     return <TextChange before={before} after={after} />;
   }
   return <PlainChange before={before} after={after} write={write} />;
@@ -74,7 +80,9 @@ export function ChangeLine({ name, onReset, disabled, ...change }: ChangeLinePro
   return (
     <div className="change" data-testid={`change-${name}`}>
       <div><Change {...change} /></div>
-      <Button type="link" size="small" onClick={onReset} disabled={disabled} aria-label={strings.resetNamed(visible(name))}>
+      <Button
+        type="link" size="small" onClick={onReset} disabled={disabled} aria-label={strings.resetNamed(visible(name))}
+      >
         {strings.reset}
       </Button>
     </div>

@@ -1,34 +1,16 @@
-import { Checkbox, Input, InputNumber, Radio, Select, Skeleton, Slider, Switch } from "antd";
-import { Suspense, type AriaAttributes } from "react";
-import type { FormField, Json, Option } from "../api/types";
+import { Input, InputNumber, Radio, Skeleton, Slider, Switch } from "antd";
+import { Suspense, type ChangeEvent } from "react";
+import type { Json } from "../api/types";
 import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
-
-export interface ControlProps {
-  field: FormField;
-  id: string;
-  value: Json | undefined;
-  onChange: (value: Json | undefined) => void;
-  disabled: boolean;
-  aria: AriaAttributes;
-  /** A text begins with one line and grows. */
-  compact?: boolean;
-  /** Enter in a one-line control; in a text it is a new line, in a list it chooses. */
-  onEnter?: () => void;
-}
+import { GroupControl, SelectControl } from "./choice-controls";
+import { ofGroup, type ControlProps } from "./control-props";
 
 const DateControl = later(() => import("./date-control"));
 
 const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
-const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Option["value"][]) : []);
-const optionsOf = (field: FormField) =>
-  (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
-
-/** What names and describes a group; the states of a single input mean nothing on it. */
-const ofGroup = (aria: AriaAttributes) =>
-  ({ "aria-labelledby": aria["aria-labelledby"], "aria-describedby": aria["aria-describedby"] });
 
 function TextControl({ field, id, value, onChange, disabled, aria, compact = false }: ControlProps) {
   // The count warns; a hard limit would cut a pasted text short without a word.
@@ -38,51 +20,18 @@ function TextControl({ field, id, value, onChange, disabled, aria, compact = fal
     ...aria, id, readOnly: disabled, variant: disabled ? "filled" as const : "outlined" as const,
     count, value: textOf(value), placeholder: visible(field.placeholder ?? ""), autoComplete: "off",
   };
+  const change = (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange(event.target.value);
   return field.type === "textarea"
-    ? <Input.TextArea {...common} autoSize={{ minRows: compact ? 1 : 3, maxRows: 12 }} onChange={(e) => onChange(e.target.value)} />
-    : <Input {...common} onChange={(e) => onChange(e.target.value)} />;
-}
-
-/** An open list takes Tab for "choose": who leaves the field would take back what they chose last. */
-function keepTab(field: HTMLElement | null) {
-  const keep = (event: KeyboardEvent) => {
-    if (event.key === "Tab") event.stopPropagation();
-  };
-  field?.addEventListener("keydown", keep, { capture: true });
-  return () => field?.removeEventListener("keydown", keep, { capture: true });
-}
-
-function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const options = optionsOf(field);
-  const common = {
-    ...aria, id, disabled, options, className: "wide",
-    placeholder: visible(field.placeholder ?? "") || undefined,
-    showSearch: { optionFilterProp: "label" },
-    allowClear: !field.required,
-  };
-  if (field.type === "multiselect") {
-    return (
-      <div ref={keepTab}>
-        <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />
-      </div>
-    );
-  }
-  return <Select {...common} value={(value ?? undefined) as Option["value"] | undefined} onChange={(chosen) => onChange(chosen)} />;
-}
-
-function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled, className: "choices" };
-  return field.type === "radio"
-    ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
-    : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
+    ? <Input.TextArea {...common} autoSize={{ minRows: compact ? 1 : 3, maxRows: 12 }} onChange={change} />
+    : <Input {...common} onChange={change} />;
 }
 
 function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: ControlProps) {
   // No min and max here: antd would replace a number out of range by another one that nobody typed.
   return (
     <InputNumber<number>
-      {...aria} id={id} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="wide" value={numberOf(value)}
-      step={field.step ?? 1} status={aria["aria-invalid"] ? "error" : ""}
+      {...aria} id={id} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="wide"
+      value={numberOf(value)} step={field.step ?? 1} status={aria["aria-invalid"] ? "error" : ""}
       placeholder={visible(field.placeholder ?? "")} onChange={(number) => onChange(number ?? undefined)}
       {...(onEnter && { onPressEnter: onEnter })}
     />
@@ -111,7 +60,9 @@ function SliderControl({ field, id, value, onChange, disabled, aria }: ControlPr
 function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const strings = useStrings();
   if (typeof field.default === "boolean") {
-    return <Switch {...ofGroup(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />;
+    return (
+      <Switch {...ofGroup(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />
+    );
   }
   // A switch that nobody touched looks like a "no": without a default the two answers are drawn apart.
   return (

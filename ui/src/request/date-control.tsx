@@ -1,7 +1,7 @@
 import { DatePicker } from "antd";
 import dayjs from "dayjs";
 import { visible } from "../widgets/visible";
-import type { ControlProps } from "./controls";
+import type { ControlProps } from "./control-props";
 
 const format = "YYYY-MM-DD";
 

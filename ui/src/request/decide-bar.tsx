@@ -27,7 +27,8 @@ interface DecideButtonProps {
 }
 
 function look(decision: Decision, style: ActionLook["style"], solid: boolean) {
-  if (style === "danger" || (decision === "reject" && !style)) return { danger: true, type: solid ? "primary" : "default" } as const;
+  const danger = style === "danger" || (decision === "reject" && !style);
+  if (danger) return { danger, type: solid ? "primary" : "default" } as const;
   const primary = style ? style === "primary" : decision === "approve" || decision === "respond";
   return { type: primary || solid ? "primary" : "default" } as const;
 }
@@ -38,7 +39,8 @@ export function DecideButton(props: DecideButtonProps) {
   const strings = useStrings();
   const { sending } = desk.decision;
   const mine = sending === decision;
-  const style = desk.request.actions?.[decision]?.style ?? (decision === "respond" && asksBack(desk.request) && !solid ? "default" : null);
+  const isBeside = decision === "respond" && asksBack(desk.request) && !solid;
+  const style = desk.request.actions?.[decision]?.style ?? (isBeside ? "default" : null);
   return (
     <Button
       {...look(decision, style, solid)}

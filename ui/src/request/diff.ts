@@ -1,5 +1,6 @@
 import type { Json } from "../api/types";
-import { isObject, same } from "./values";
+import { isObject } from "./schema-field";
+import { same } from "./values";
 
 /** One place in which two JSON values differ; a side that is undefined is not there. */
 export interface Difference {

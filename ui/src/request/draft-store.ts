@@ -49,7 +49,8 @@ export function forget(key: string): void {
 }
 
 function dropOldest(): void {
-  const kept = keysWith(root).map((key) => ({ key, at: read(key)?.at ?? 0 })).toSorted((one, other) => other.at - one.at);
+  const kept = keysWith(root).map((key) => ({ key, at: read(key)?.at ?? 0 }));
+  kept.sort((one, other) => other.at - one.at);
   for (const { key } of kept.slice(most)) forget(key);
 }
 

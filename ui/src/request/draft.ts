@@ -31,20 +31,26 @@ export function freshDraft(request: Request): Draft {
   };
 }
 
-export const answersJson = (request: Request) => Boolean(request.schema && !request.form);
+/** Whether only free JSON can say the answer. */
+export const answersJson = (request: Request) => Boolean(request.schema) && fieldsOf(request).length === 0;
 
 /** Whether words to the agent are a way beside approving, and not the answer itself. */
-export const asksBack = (request: Request) => request.allowed.includes("respond") && request.allowed.includes("approve");
+export const asksBack = ({ allowed }: Request) => allowed.includes("respond") && allowed.includes("approve");
 
 /** Whether the words stand among the fields: they are the answer. */
 export const wantsWords = (request: Request) => request.allowed.includes("respond") && !asksBack(request);
 
+/** Whether the agent would get neither words nor a form. */
+export const lacksWords = (request: Request, draft: Draft) =>
+  !draft.message.trim() && (asksBack(request) || fieldsOf(request).length === 0);
+
 /** Whether there is anything to fill in. */
-export const hasAnswer = (request: Request) => fieldsOf(request).length > 0 || answersJson(request) || wantsWords(request);
+export const hasAnswer = (request: Request) =>
+  fieldsOf(request).length > 0 || answersJson(request) || wantsWords(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
-  if (request.form) return answerOf(fieldsOf(request), draft.values);
-  return answersJson(request) ? draft.json : undefined;
+  if (answersJson(request)) return draft.json;
+  return request.form || request.schema ? answerOf(fieldsOf(request), draft.values) : undefined;
 }
 
 export function isEdited(request: Request, draft: Draft): boolean {
@@ -78,8 +84,8 @@ export const editKey = (request: Request, name: string) => (request.action ? `ar
 /** What a person must mend before sending is worth a try; all other rules are the server's. */
 export function localProblems(request: Request, draft: Draft, decision: Decision, strings: Strings): FieldProblem[] {
   if (decision === "reject") return [];
-  const needsWords = decision === "respond" && !draft.message.trim() && (asksBack(request) || !request.form);
-  const words = needsWords ? [{ field: "message", message: strings.requiredField }] : [];
+  const isMute = decision === "respond" && lacksWords(request, draft);
+  const words = isMute ? [{ field: "message", message: strings.requiredField }] : [];
   if (decision === "respond" && asksBack(request)) return words;
   const fields = missing(fieldsOf(request), draft.values).map((field) => ({ field, message: strings.requiredField }));
   const json = "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
@@ -95,7 +101,8 @@ function brokenEdits(request: Request, draft: Draft, strings: Strings): FieldPro
 
 /** Return the message at a field; an error inside a nested value belongs to the field that shows it. */
 export function messageAt(problems: FieldProblem[], key: string): string | undefined {
-  return problems.find(({ field }) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`))?.message;
+  const isAt = (field: string) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`);
+  return problems.find(({ field }) => isAt(field))?.message;
 }
 
 /** The keys at which a problem can be shown now. */
@@ -115,5 +122,6 @@ export function wordsOf(request: Request, draft: Draft): string {
   const lines = changed(draft).filter(([name, value]) => value !== undefined && !same(value, before[name]))
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
   const json = same(draft.json, fresh.json) ? "" : JSON.stringify(draft.json, null, 2);
-  return [draft.reason, draft.message, ...Object.values(draft.broken), json, ...lines].filter((text) => text.trim()).join("\n");
+  const texts = [draft.reason, draft.message, ...Object.values(draft.broken), json, ...lines];
+  return texts.filter((text) => text.trim()).join("\n");
 }

@@ -16,34 +16,33 @@ export interface Ending {
   lines: ReactNode[];
 }
 
-/** Who ended it and when: only the history knows, for a request that ended without an answer. */
-function endOf(events: HistoryEvent[] | undefined): HistoryEvent | undefined {
-  return events?.findLast(({ type }) => type === "request.expired" || type === "request.cancelled");
+/** Who withdrew it: only the history knows. */
+function withdrawalOf(events: HistoryEvent[] | undefined): HistoryEvent | undefined {
+  return events?.findLast(({ type }) => type === "request.cancelled");
 }
 
 function titleOf(request: Request, end: HistoryEvent | undefined, strings: Strings): string | null {
-  if (!end || request.response) return null;
-  const when = clock(end.at, strings.language);
-  if (request.status === "expired") return strings.expiredAt(when);
-  return strings.ended(strings.statuses.cancelled, actorName(end.actor, strings), when);
+  const { status, ended_at: endedAt } = request;
+  if (status === "expired" && endedAt) return strings.expiredAt(clock(endedAt, strings.language));
+  if (!end) return null;
+  return strings.ended(strings.statuses.cancelled, actorName(end.actor, strings), clock(end.at, strings.language));
 }
 
 function consequence(request: Request, strings: Strings): ReactNode {
   const { status, fallback } = request;
   if (status === "cancelled") return isGated(request) ? strings.nothingRanCancelled : null;
   if (status !== "expired") return null;
-  if (fallback !== undefined && fallback !== null) return <>{strings.fallbackUsed} <JsonValue value={fallback} testId="fallback" /></>;
+  if (fallback) return <>{strings.fallbackUsed} <JsonValue value={fallback} testId="fallback" /></>;
   return isGated(request) ? strings.nothingRan : strings.runTold;
 }
 
 /** How a request ended and what came of it; null while it is open. */
 export function useEnding(request: Request, winner: Winner | null): Ending | null {
   const strings = useStrings();
-  const isSilent = request.status === "expired" || request.status === "cancelled";
-  const end = endOf(useHistory(request, isSilent).data);
+  const end = withdrawalOf(useHistory(request, request.status === "cancelled").data);
   const title = titleOf(request, end, strings) ?? outcomeOf(request, winner, strings);
   if (title === null) return null;
-  const why = request.status === "cancelled" && request.reason && end ? reasonOf(request.reason, strings) : null;
+  const why = end && request.reason ? reasonOf(request.reason, strings) : null;
   const after = request.acknowledged_at ? strings.takenUp(clock(request.acknowledged_at, strings.language)) : null;
   return { title, lines: [why, consequence(request, strings), after].filter(Boolean) };
 }

@@ -18,7 +18,14 @@ export interface Editing {
   disabled: boolean;
 }
 
-function Editor({ request, name, before, editing }: { request: Request; name: string; before: Json; editing: Editing }) {
+interface EditorProps {
+  request: Request;
+  name: string;
+  before: Json;
+  editing: Editing;
+}
+
+function Editor({ request, name, before, editing }: EditorProps) {
   const { draft, onChange, onEnter, problems, disabled } = editing;
   const key = editKey(request, name);
   return (
@@ -29,8 +36,9 @@ function Editor({ request, name, before, editing }: { request: Request; name: st
       value={draft.edited[name]}
       broken={draft.broken[key]}
       onChange={(value, text) => {
-        const { [key]: _mended, ...broken } = draft.broken;
-        onChange({ edited: { ...draft.edited, [name]: value }, broken: text === undefined ? broken : { ...broken, [key]: text } }, key);
+        const { [key]: _mended, ...rest } = draft.broken;
+        const broken = text === undefined ? rest : { ...rest, [key]: text };
+        onChange({ edited: { ...draft.edited, [name]: value }, broken }, key);
       }}
       onEnter={onEnter}
       disabled={disabled}
@@ -66,7 +74,8 @@ function ActionFacts({ request, editing }: FactsProps) {
   const isEdited = edited !== undefined && !same(edited, args);
   return (
     <Card
-      size="small" data-testid="facts" title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked}
+      size="small" data-testid="facts"
+      title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked}
       extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
     >
       <Signature name={name} args={args} edited={edited} />

@@ -32,15 +32,17 @@ export function hintOf(field: FormField, strings: Strings): string {
 
 /** A value as the form shows it: an option by its label, a yes as a yes. */
 function written(field: FormField, strings: Strings): ((value: Json) => string) | undefined {
-  const labels = new Map<Json, string>((field.options ?? []).map(({ value, label }) => [value, label || String(value)]));
+  const options = field.options ?? [];
+  const labels = new Map<Json, string>(options.map(({ value, label }) => [value, label || String(value)]));
   if (field.type === "boolean") return (value) => (value === true ? strings.yes : strings.no);
   if (labels.size === 0) return undefined;
   return (value) => (Array.isArray(value) ? value : [value]).map((one) => labels.get(one) ?? String(one)).join(", ");
 }
 
 /** What has one element that a label can name; the others are groups, named by their own attribute. */
-const isLabelled = (field: FormField) =>
-  !["radio", "checkbox", "slider"].includes(field.type) && (field.type !== "boolean" || typeof field.default === "boolean");
+const isLabelled = (field: FormField) => field.type === "boolean"
+  ? typeof field.default === "boolean"
+  : !["radio", "checkbox", "slider"].includes(field.type);
 
 /** One field of a form: label, control, help and the server's word about it, all bound to each other. */
 export function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {

@@ -12,13 +12,14 @@ import { When } from "./when";
 
 function whatOf({ type, changed }: HistoryEvent, strings: Strings): string {
   const { happened, statuses } = strings;
+  const { claimed_until: until, reason } = changed;
   switch (type.replace("request.", "")) {
     case "created": return happened.created;
-    case "claimed": return happened.claimed(changed.claimed_until ? clock(changed.claimed_until, strings.language) : null);
+    case "claimed": return happened.claimed(until ? clock(until, strings.language) : null);
     case "released": return happened.released;
     case "reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
     case "completed": return changed.response ? strings.decided[changed.response.decision] : statuses.completed;
-    case "cancelled": return changed.reason ? strings.cancelledBecause(reasonOf(changed.reason, strings)) : statuses.cancelled;
+    case "cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "expired": return strings.expiredNobody;
     case "acknowledged": return happened.acknowledged;
     case "attention": return happened.attention(visible(changed.attention ?? ""));
@@ -51,7 +52,10 @@ function Events({ request }: { request: Request }) {
   const { data, error, refetch } = useHistory(request, true);
   if (error) return <Refused error={error} retry={() => void refetch()} />;
   if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
-  return <Timeline items={data.map((event) => ({ key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} /> }))} />;
+  const items = data.map((event) => ({
+    key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} />,
+  }));
+  return <Timeline items={items} />;
 }
 
 /** Who did what and when, and by which digests; folded until somebody wants to know. */

@@ -8,16 +8,29 @@ import type { Desk } from "./use-desk";
 /** What is no decision: keep the request for oneself, let it go, or pass it on. */
 export function Hold({ desk, holding }: { desk: Desk; holding: Holding }) {
   const strings = useStrings();
-  const { holder, claim, release, isMoving } = holding;
+  const { holder, claim, release, moving } = holding;
   if (desk.dead || desk.hindrance !== null) return null;
-  const common = { type: "text", disabled: desk.frozen, loading: isMoving } as const;
+  const common = { type: "text", disabled: desk.frozen } as const;
+  const { language } = strings;
   return (
     <div className="hold">
-      {holder?.until && <span className="quiet" data-testid="held-by-you">{strings.heldByYou(clock(holder.until, strings.language))}</span>}
-      {holder
-        ? <Button {...common} onClick={release} data-testid="release" aria-keyshortcuts="u"><Labelled label={strings.release} keyName="u" /></Button>
-        : <Button {...common} onClick={claim} data-testid="claim" aria-keyshortcuts="c"><Labelled label={strings.claim} keyName="c" /></Button>}
-      <Button type="text" disabled={desk.frozen} onClick={() => desk.change({ mode: "passing" })} data-testid="pass-on">{strings.passOn}</Button>
+      {holder?.until && (
+        <span className="quiet" data-testid="held-by-you">{strings.heldByYou(clock(holder.until, language))}</span>
+      )}
+      {holder ? (
+        <Button
+          {...common} loading={moving === "release"} onClick={release} aria-keyshortcuts="u" data-testid="release"
+        >
+          <Labelled label={strings.release} keyName="u" />
+        </Button>
+      ) : (
+        <Button {...common} loading={moving === "claim"} onClick={claim} data-testid="claim" aria-keyshortcuts="c">
+          <Labelled label={strings.claim} keyName="c" />
+        </Button>
+      )}
+      <Button {...common} onClick={() => desk.change({ mode: "passing" })} data-testid="pass-on">
+        {strings.passOn}
+      </Button>
     </div>
   );
 }

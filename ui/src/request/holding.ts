@@ -40,13 +40,14 @@ export interface Move {
 /**
  * Claim, release or pass on a request.
  *
- * `onMoved` is called also when its component is gone: the news that a request was passed on may be faster than the reply.
+ * `onMoved` is called also when its component is gone: the news of a request passed on may be faster than the reply.
  */
-export function useMove(request: Request, onMoved?: (changed: Request, maySee: boolean) => void) {
+export function useMove({ id }: Request, onMoved?: (changed: Request, maySee: boolean) => void) {
   const client = useQueryClient();
   const session = useSession().data;
   return useMutation({
-    mutationFn: ({ verb, body }: Move) => call<Request>("POST", `/v1/requests/${encodeURIComponent(request.id)}/${verb}`, body),
+    mutationFn: ({ verb, body }: Move) =>
+      call<Request>("POST", `/v1/requests/${encodeURIComponent(id)}/${verb}`, body),
     onSuccess: (changed) => {
       const isSeen = !session || maySee(changed, session);
       if (isSeen) keep(client, changed);
@@ -54,7 +55,7 @@ export function useMove(request: Request, onMoved?: (changed: Request, maySee: b
       onMoved?.(changed, isSeen);
     },
     onError: (error) => {
-      if (isStatus(error, 409)) void client.invalidateQueries({ queryKey: ["request", request.id] });
+      if (isStatus(error, 409)) void client.invalidateQueries({ queryKey: ["request", id] });
     },
   });
 }
@@ -63,17 +64,18 @@ export interface Holding {
   holder: Holder | null;
   claim: () => void;
   release: () => void;
-  isMoving: boolean;
+  /** What is on its way to the server. */
+  moving: Move["verb"] | null;
   error: Error | null;
 }
 
 /** Claiming a request and letting it go. */
 export function useHolding(request: Request): Holding {
   const move = useMove(request);
+  const moving = move.isPending ? move.variables.verb : null;
+  // The feed may show a claim before its reply is here: letting it go again must not wait for that.
   const go = (verb: Move["verb"]) => () => {
-    if (!move.isPending) move.mutate({ verb });
+    if (moving !== verb) move.mutate({ verb });
   };
-  return {
-    holder: useHolder(request), claim: go("claim"), release: go("release"), isMoving: move.isPending, error: move.error,
-  };
+  return { holder: useHolder(request), claim: go("claim"), release: go("release"), moving, error: move.error };
 }

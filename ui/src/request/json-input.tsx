@@ -38,12 +38,15 @@ export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria
   return (
     <>
       <Input.TextArea
-        {...aria} id={id} value={text} readOnly={disabled} className="mono" spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }}
-        status={error ? "error" : ""} aria-invalid={Boolean(error)}
+        {...aria} id={id} value={text} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="mono"
+        spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }} status={error ? "error" : ""}
+        aria-invalid={Boolean(error)}
         aria-describedby={[aria?.["aria-describedby"], `${id}-json`].filter(Boolean).join(" ")}
         onChange={(event) => change(event.target.value)}
       />
-      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">{error && strings.badJson(error)}</div>
+      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">
+        {error && strings.badJson(error)}
+      </div>
       <HiddenIn text={text} />
     </>
   );

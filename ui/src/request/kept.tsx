@@ -21,10 +21,17 @@ export function Kept({ id, shown }: KeptProps) {
   return keptWords(owner, id, shown).map(({ key, words }) => (
     <Alert
       key={key} type="info" data-testid="kept"
-      title={<div className="lines"><strong>{shown ? strings.keptOther : strings.keptTitle}</strong><AgentText text={words} /></div>}
+      title={(
+        <div className="lines">
+          <strong>{shown ? strings.keptOther : strings.keptTitle}</strong>
+          <AgentText text={words} />
+        </div>
+      )}
       action={(
         <div className="bar">
-          {copies && <Button size="small" onClick={() => void navigator.clipboard.writeText(words)} data-testid="copy-kept">{strings.copy}</Button>}
+          {copies && (
+            <Button size="small" onClick={() => void navigator.clipboard.writeText(words)}>{strings.copy}</Button>
+          )}
           <Button
             size="small" type="text" data-testid="discard-kept"
             onClick={() => {

@@ -39,7 +39,8 @@ const firstOf: Record<Mode, string> = {
   passing: ".decide input",
 };
 const openerOf: Partial<Record<Mode, string>> = {
-  editing: "decide-edit", rejecting: "decide-reject", asking: "decide-respond", naming: "decide-approve", passing: "pass-on",
+  editing: "decide-edit", rejecting: "decide-reject", asking: "decide-respond", naming: "decide-approve",
+  passing: "pass-on",
 };
 
 /** A step takes the focus to its first thing, and gives it back to the button that opened it. */
@@ -52,7 +53,14 @@ function useStepFocus(area: Area, mode: Mode): void {
   }, [area, mode]);
 }
 
-function Step({ desk, holding, area, onGone }: { desk: Desk; holding: Holding; area: Area; onGone: (names: string) => void }) {
+interface StepProps {
+  desk: Desk;
+  holding: Holding;
+  area: Area;
+  onGone: (names: string) => void;
+}
+
+function Step({ desk, holding, area, onGone }: StepProps) {
   switch (desk.draft.mode) {
     case "editing": return <EditStep desk={desk} />;
     case "rejecting": return <RejectStep desk={desk} focusText={() => focusOn(area, ".decide textarea")} />;

@@ -14,9 +14,11 @@ function ended(winner: Winner, fallback: string, strings: Strings): string {
 export function outcomeOf(request: Request, winner: Winner | null, strings: Strings): string | null {
   if (request.response) return ended(request.response, strings.statuses.completed, strings);
   if (request.status === "expired") return strings.expiredNobody;
-  if (request.status === "cancelled" && request.reason) return strings.cancelledBecause(reasonOf(request.reason, strings));
+  const { reason } = request;
+  if (request.status === "cancelled" && reason) return strings.cancelledBecause(reasonOf(reason, strings));
   if (request.status !== "pending") return strings.statuses[request.status];
   return winner ? ended(winner, strings.statuses.completed, strings) : null;
 }
 
-export const reasonOf = (reason: string, strings: Strings) => (reason === "superseded" ? strings.superseded : visible(reason));
+export const reasonOf = (reason: string, strings: Strings) =>
+  (reason === "superseded" ? strings.superseded : visible(reason));

@@ -39,7 +39,8 @@ export function PassOn({ desk, onGone }: PassOnProps) {
         <div className="two">
           <Form.Item label={strings.person} htmlFor={id}>
             <Input
-              id={id} value={person} autoComplete="off" data-testid="pass-person" onChange={(event) => setPerson(event.target.value)}
+              id={id} value={person} autoComplete="off" data-testid="pass-person"
+              onChange={(event) => setPerson(event.target.value)}
               onPressEnter={(event) => {
                 if (!event.nativeEvent.isComposing) pass();
               }}
@@ -47,8 +48,9 @@ export function PassOn({ desk, onGone }: PassOnProps) {
           </Form.Item>
           <Form.Item label={strings.groups} htmlFor={`${id}-groups`} extra={strings.groupsHint}>
             <Select
-              id={`${id}-groups`} mode="tags" open={false} suffixIcon={null} tokenSeparators={[",", "、", "，"]} value={groups}
-              data-testid="pass-groups" onChange={(given) => setGroups(given.map((one) => one.trim()).filter(Boolean))}
+              id={`${id}-groups`} mode="tags" open={false} suffixIcon={null} tokenSeparators={[",", "、", "，"]}
+              value={groups} data-testid="pass-groups"
+              onChange={(given) => setGroups(given.map((one) => one.trim()).filter(Boolean))}
             />
           </Form.Item>
         </div>
@@ -58,7 +60,9 @@ export function PassOn({ desk, onGone }: PassOnProps) {
         <Button type="primary" onClick={pass} disabled={isEmpty} loading={move.isPending} data-testid="confirm-pass">
           <Labelled label={strings.passOnNow} keyName="↵" />
         </Button>
-        <Button onClick={desk.back} data-testid="back-to-decision"><Labelled label={strings.keepDeciding} keyName="esc" /></Button>
+        <Button onClick={desk.back} data-testid="back-to-decision">
+          <Labelled label={strings.keepDeciding} keyName="esc" />
+        </Button>
       </div>
     </>
   );

@@ -5,13 +5,16 @@ import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { Change } from "./change";
 import { EndingLines, useEnding } from "./ending";
-import { fieldsOf, isObject, same } from "./values";
+import { isObject } from "./schema-field";
+import { fieldsOf, same } from "./values";
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 
 function answers(request: Request, response: Response, strings: Strings) {
   if (response.data === undefined || response.data === null) return [];
-  if (!isObject(response.data)) return [{ key: "data", label: strings.answer, children: <JsonValue value={response.data} /> }];
+  if (!isObject(response.data)) {
+    return [{ key: "data", label: strings.answer, children: <JsonValue value={response.data} /> }];
+  }
   const labels = new Map(fieldsOf(request).map((field) => [field.name, field.label || field.name]));
   return Object.entries(response.data).map(([name, value]) => ({
     key: `data-${name}`, label: visible(labels.get(name) ?? name), children: <JsonValue value={value} />,
@@ -20,7 +23,8 @@ function answers(request: Request, response: Response, strings: Strings) {
 
 function changes(request: Request, response: Response) {
   const before = request.action?.args ?? {};
-  return Object.entries(response.args ?? {}).filter(([name, value]) => !same(before[name], value)).map(([name, value]) => ({
+  const changed = Object.entries(response.args ?? {}).filter(([name, value]) => !same(before[name], value));
+  return changed.map(([name, value]) => ({
     key: `args-${name}`, label: <code>{visible(name)}</code>, children: <Change before={before[name]} after={value} />,
   }));
 }

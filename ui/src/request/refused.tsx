@@ -3,7 +3,9 @@ import { ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
 import { visible } from "../widgets/visible";
 
-const byStatus: Record<number, keyof Strings["refused"]> = {
+type Words = Exclude<keyof Strings["refused"], "claimed">;
+const byCode: Record<string, Words> = { final: "final", conflict: "busy" };
+const byStatus: Record<number, Words> = {
   0: "offline", 403: "notYours", 404: "notYours", 422: "invalid", 429: "tooMany", 503: "busy",
 };
 /** Refusals that say all in our own words; of the others the server's words are shown too. */
@@ -13,8 +15,7 @@ function inWords(error: ProblemError, holder: string | null, strings: Strings): 
   const { refused } = strings;
   if (error.code === "digest_mismatch") return strings.digestMismatch;
   if (error.code === "claimed") return holder ? refused.claimed(visible(holder)) : refused.claimedByOther;
-  const key = byStatus[error.status];
-  return key && key !== "claimed" ? refused[key] : refused.failed;
+  return refused[byCode[error.code ?? ""] ?? byStatus[error.status] ?? "failed"];
 }
 
 interface RefusedProps {
@@ -35,7 +36,9 @@ export function Refused({ error, retry, holder = null }: RefusedProps) {
       type="error" showIcon data-testid="error" role="alert"
       title={known ? inWords(error, holder, strings) : strings.refused.failed}
       description={isPlain ? undefined : visible(error.message)}
-      action={retry && isWorthRetry && <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>}
+      action={retry && isWorthRetry && (
+        <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>
+      )}
     />
   );
 }

@@ -68,7 +68,7 @@ function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
   return within;
 }
 
-/** Only to be filled in: the hands begin there. Where a call waits for consent they begin at what it does; on glass nowhere. */
+/** Only to be filled in: the hands begin there. Where a call waits for consent the eyes begin at what it does. */
 function isAnswerOnly(request: Request): boolean {
   return hasAnswer(request) && !request.action && window.matchMedia("(pointer: fine)").matches;
 }
@@ -97,12 +97,17 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
       className="detail" data-testid="request-detail" data-id={request.id} data-status={request.status}
       ref={area} tabIndex={-1} aria-labelledby={titleId}
     >
-      <Heading id={titleId} request={request} focus={!inThread && !keepsFocus && !beginsInFields} threadLink={!inThread} />
-      {request.attention && <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />}
+      <Heading
+        id={titleId} request={request} focus={!inThread && !keepsFocus && !beginsInFields} threadLink={!inThread}
+      />
+      {request.attention && (
+        <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />
+      )}
       {open
         ? (
           <OpenRequest
-            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused} beginsInFields={beginsInFields}
+            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused}
+            beginsInFields={beginsInFields}
           />
         )
         : <Closed request={request} inThread={inThread} />}

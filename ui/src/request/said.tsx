@@ -38,8 +38,9 @@ function Words({ desk, holding }: { desk: Desk; holding: Holding }) {
   const { request, draft, decision, dead, hindrance } = desk;
   if (decision.sending !== null) return <span className="for-readers">{strings.sending}</span>;
   if (dead) return <Ended desk={desk} />;
-  if (decision.error) return <Refused error={decision.error} retry={decision.retry} holder={holding.holder?.name ?? null} />;
-  if (holding.error) return <Refused error={holding.error} retry={null} holder={holding.holder?.name ?? null} />;
+  const holder = holding.holder?.name ?? null;
+  if (decision.error) return <Refused error={decision.error} retry={decision.retry} holder={holder} />;
+  if (holding.error) return <Refused error={holding.error} retry={null} holder={holder} />;
   if (decision.problems.length > 0) return <Problems desk={desk} />;
   if (hindrance) return <p className="quiet" data-testid="blocked">{hindrance}</p>;
   const approves = draft.mode === "deciding" || draft.mode === "naming";

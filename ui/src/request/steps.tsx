@@ -22,10 +22,13 @@ function Confirm({ desk, decision, testId, label, title }: ConfirmProps) {
   return (
     <div className="bar">
       <DecideButton
-        desk={desk} decision={decision} testId={testId} label={label} keyName="↵" solid disabled={!desk.ready} title={title}
-        onClick={desk.confirm}
+        desk={desk} decision={decision} testId={testId} label={label} keyName="↵" solid disabled={!desk.ready}
+        title={title} onClick={desk.confirm}
       />
-      <Button onClick={desk.back} disabled={desk.decision.sending !== null} data-testid="back-to-decision" aria-keyshortcuts="Escape">
+      <Button
+        onClick={desk.back} disabled={desk.decision.sending !== null} data-testid="back-to-decision"
+        aria-keyshortcuts="Escape"
+      >
         <Labelled label={strings.keepDeciding} keyName="esc" />
       </Button>
     </div>
@@ -41,9 +44,11 @@ function NameBox({ desk }: { desk: Desk }) {
   const isWrong = typedName.length >= target.name.length && !ready && typedName !== target.name;
   return (
     <div className="words">
-      <label htmlFor={id}>{strings.nameTarget(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong></label>
+      <label htmlFor={id}>
+        {strings.nameTarget(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong>
+      </label>
       <Input
-        id={id} value={typedName} readOnly={frozen} autoComplete="off" spellCheck={false} className="wide" data-testid="type-name"
+        id={id} value={typedName} readOnly={frozen} autoComplete="off" spellCheck={false} data-testid="type-name"
         aria-describedby={`${id}-wrong`} onChange={(event) => typeName(event.target.value)}
         onPressEnter={(event) => {
           if (!event.nativeEvent.isComposing) confirm();
@@ -75,7 +80,9 @@ export function NameStep({ desk }: { desk: Desk }) {
   return (
     <>
       <NameBox desk={desk} />
-      <Confirm desk={desk} decision={desk.wanted} testId="confirm-name" label={labelOf(desk.request, desk.wanted, strings)} />
+      <Confirm
+        desk={desk} decision={desk.wanted} testId="confirm-name" label={labelOf(desk.request, desk.wanted, strings)}
+      />
     </>
   );
 }
@@ -108,7 +115,9 @@ export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => v
   };
   const chosen = new Set(linesOf(draft.reason));
   useKeys(strings.keysOfReasons, [
-    ...strings.reasons.map((reason, index) => ({ key: String(index + 1), label: reason, run: () => toggle(reason), once: true })),
+    ...strings.reasons.map((reason, index) => ({
+      key: String(index + 1), label: reason, run: () => toggle(reason), once: true,
+    })),
     { key: "0", label: strings.ownWords, run: focusText },
   ]);
   return (
@@ -117,8 +126,8 @@ export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => v
         <legend>{strings.why}</legend>
         {strings.reasons.map((reason, index) => (
           <Tag.CheckableTag
-            key={reason} checked={chosen.has(reason)} onChange={() => toggle(reason)} data-testid={`reason-${index + 1}`}
-            aria-keyshortcuts={String(index + 1)}
+            key={reason} checked={chosen.has(reason)} onChange={() => toggle(reason)}
+            data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)}
           >
             <kbd className="key" aria-hidden>{index + 1}</kbd>{reason}
           </Tag.CheckableTag>

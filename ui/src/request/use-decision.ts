@@ -4,6 +4,15 @@ import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
 import { useStrings } from "../strings";
 import { answerFor, localProblems, type Draft } from "./draft";
+import { fieldsOf } from "./values";
+
+/** The server names what a schema checks `data.NAME`; drawn as a form, its fields are called NAME. */
+function placed(request: Request, problems: FieldProblem[]): FieldProblem[] {
+  const names = request.form ? [] : fieldsOf(request).map((field) => `data.${field.name}`);
+  const isDrawn = (field: string) => names.some((name) => field === name || field.startsWith(`${name}.`));
+  const nameOf = (field: string) => (isDrawn(field) ? field.slice("data.".length) : field);
+  return problems.map(({ field, message }) => ({ field: nameOf(field), message }));
+}
 
 export interface DecisionState {
   decide: (decision: Decision) => void;
@@ -23,6 +32,7 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
   const respond = useRespond(request);
   const [problems, setProblems] = useState<FieldProblem[]>([]);
   const [refusals, setRefusals] = useState(0);
+  const [failedVersion, setFailedVersion] = useState(0);
   const refuse = (found: FieldProblem[]) => {
     setProblems(found);
     setRefusals((old) => old + 1);
@@ -44,17 +54,22 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
         underway.current = false;
       },
       onSuccess: onDecided,
-      onError: (error) => isStatus(error, 422) && refuse(error.errors),
+      onError: (error) => {
+        setFailedVersion(request.version);
+        if (isStatus(error, 422)) refuse(placed(request, error.errors));
+      },
     });
   };
   const { error, variables } = respond;
+  // What was refused because of a claim is no longer so once the claim has changed.
+  const isCurrent = failedVersion === request.version && !(isStatus(error, 422) && error.errors.length > 0);
   return {
     decide,
     sending: respond.isPending ? respond.variables.decision : null,
     problems,
     refusals,
     mended: (key) => setProblems((old) => old.filter(({ field }) => field !== key && !field.startsWith(`${key}.`))),
-    error: isStatus(error, 422) && error.errors.length > 0 ? null : error,
+    error: isCurrent ? error : null,
     retry: variables ? () => decide(variables.decision) : null,
     winner: isStatus(error, 409) ? (error.winner ?? null) : null,
   };

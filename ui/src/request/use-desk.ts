@@ -93,6 +93,7 @@ export function useDesk(request: Request, onDecided: (completed: Request) => voi
     if (!frozen && !hindrance && ready) decision.decide(decisionOf[draft.mode] ?? wanted);
   };
   return {
-    request, draft, change, decision, dead, frozen, hindrance, wanted, target, typedName, typeName, ready, start, back, confirm,
+    request, draft, change, decision, dead, frozen, hindrance, wanted, target, typedName, typeName, ready,
+    start, back, confirm,
   };
 }

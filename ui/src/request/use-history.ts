@@ -14,5 +14,7 @@ async function readAll(id: string, after?: string): Promise<HistoryEvent[]> {
 /** What happened to a request so far; asked again with each new version. */
 export function useHistory(request: Request, enabled: boolean) {
   const { id, version } = request;
-  return useQuery({ queryKey: ["history", id, version], queryFn: () => readAll(id), enabled, placeholderData: (before) => before });
+  return useQuery({
+    queryKey: ["history", id, version], queryFn: () => readAll(id), enabled, placeholderData: (before) => before,
+  });
 }

@@ -2,7 +2,7 @@ import type { Decision } from "../api/types";
 import { useStrings, type Strings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { decideKeys, labelOf } from "./decide-bar";
-import { isChanged, wantsWords } from "./draft";
+import { isChanged, lacksWords, wantsWords } from "./draft";
 import type { Holding } from "./holding";
 import type { Desk } from "./use-desk";
 import { editableOf } from "./values";
@@ -14,7 +14,7 @@ function primary(desk: Desk): Decision | undefined {
 
 /** Whether a decision has nothing to say yet: the key then leads to where it is said. */
 function isWanting({ request, draft }: Desk, decision: Decision): boolean {
-  if (decision === "respond") return wantsWords(request) && !draft.message.trim() && !request.form;
+  if (decision === "respond") return wantsWords(request) && lacksWords(request, draft);
   return decision === "edit" && !editableOf(request) && !isChanged(request, draft);
 }
 

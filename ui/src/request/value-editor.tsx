@@ -6,6 +6,7 @@ import { visible } from "../widgets/visible";
 import { ChangeLine } from "./change";
 import { Control } from "./controls";
 import { hintOf } from "./field";
+import { FieldError } from "./field-error";
 import { JsonInput } from "./json-input";
 import { same } from "./values";
 
@@ -44,7 +45,8 @@ export function ValueEditor(props: ValueEditorProps) {
       {field
         ? (
           <Control
-            key={resets} field={field} id={id} value={value} onChange={onChange} disabled={disabled} aria={aria} compact onEnter={onEnter}
+            key={resets} field={field} id={id} value={value} onChange={onChange} disabled={disabled} aria={aria}
+            compact onEnter={onEnter}
           />
         )
         : (
@@ -56,9 +58,12 @@ export function ValueEditor(props: ValueEditorProps) {
       {hint && <div id={`${id}-help`} className="quiet">{hint}</div>}
       {typeof value === "string" && <HiddenIn text={value} />}
       {(broken !== undefined || !same(before, value)) && (
-        <ChangeLine name={name} before={before} after={broken === undefined ? value : undefined} onReset={reset} disabled={disabled} />
+        <ChangeLine
+          name={name} before={before} after={broken === undefined ? value : undefined}
+          onReset={reset} disabled={disabled}
+        />
       )}
-      {error && <div id={`${id}-error`} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
+      <FieldError id={`${id}-error`} error={error} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { FormField, Json, JsonObject, Request } from "../api/types";
+import { fieldsOfSchema } from "./schema-field";
 
 export type Values = { readonly [name: string]: Json | undefined };
 
@@ -6,16 +7,13 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+/** The fields of its form, or of a schema that is as simple as a form. */
 export function fieldsOf(request: Request): FormField[] {
-  return request.form?.fields ?? [];
+  return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
 }
 
 export function initialValues(fields: FormField[]): Values {

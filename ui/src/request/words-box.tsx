@@ -1,8 +1,8 @@
 import { Input } from "antd";
 import { useId } from "react";
 import { HiddenIn } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
 import { messageAt } from "./draft";
+import { FieldError } from "./field-error";
 import type { Desk } from "./use-desk";
 
 interface WordsBoxProps {
@@ -30,7 +30,7 @@ export function WordsBox({ desk, part, label, testId }: WordsBoxProps) {
         }}
       />
       <HiddenIn text={draft[part]} />
-      {error && <div id={`${id}-error`} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>}
+      <FieldError id={`${id}-error`} error={error} />
     </div>
   );
 }

@@ -26,8 +26,7 @@ export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
   return sent;
 }
 
-export function show(page: ReactNode): QueryClient {
-  const client = createClient();
+export function show(page: ReactNode, client: QueryClient = createClient()): QueryClient {
   render(
     <QueryClientProvider client={client}>
       <ConfigProvider theme={{ token: { motion: false } }}><AntApp>{page}</AntApp></ConfigProvider>

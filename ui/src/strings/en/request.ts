@@ -102,6 +102,7 @@ export const request = {
     notYours: "This is not (any more) yours to decide. Nothing was decided.",
     claimed: (name: string) => `${name} was faster and holds this request now. Nothing was decided.`,
     claimedByOther: "Somebody else holds this request now. Nothing was decided.",
+    final: "It has ended meanwhile. Nothing of yours was decided.",
     invalid: "The server did not take this. Nothing was decided.",
     failed: "The server failed. What you typed is kept; sending it again is safe.",
   },

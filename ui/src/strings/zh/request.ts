@@ -100,6 +100,7 @@ export const request: typeof en = {
     notYours: "您无权决定此请求，尚未作出决定。",
     claimed: (name: string) => `${name} 已抢先处理此请求，尚未作出决定。`,
     claimedByOther: "其他人已抢先处理此请求，尚未作出决定。",
+    final: "在此期间它已结束，您的决定未生效。",
     invalid: "服务器未接受，尚未作出决定。",
     failed: "服务器出错。您输入的内容已保留，可以放心重新发送。",
   },

@@ -1,0 +1,43 @@
+import { Checkbox, Radio, Select } from "antd";
+import type { FormField, Json, Option } from "../api/types";
+import { visible } from "../widgets/visible";
+import { ofGroup, type ControlProps } from "./control-props";
+
+const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Option["value"][]) : []);
+const optionsOf = (field: FormField) =>
+  (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
+
+/** An open list takes Tab for "choose": who leaves the field would take back what they chose last. */
+function keepTab(field: HTMLElement | null) {
+  const keep = (event: KeyboardEvent) => {
+    if (event.key === "Tab") event.stopPropagation();
+  };
+  field?.addEventListener("keydown", keep, { capture: true });
+  return () => field?.removeEventListener("keydown", keep, { capture: true });
+}
+
+export function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+  const options = optionsOf(field);
+  const common = {
+    ...aria, id, disabled, options, className: "wide",
+    placeholder: visible(field.placeholder ?? "") || undefined,
+    showSearch: { optionFilterProp: "label" },
+    allowClear: !field.required,
+  };
+  if (field.type === "multiselect") {
+    return (
+      <div ref={keepTab}>
+        <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />
+      </div>
+    );
+  }
+  const chosen = (value ?? undefined) as Option["value"] | undefined;
+  return <Select {...common} value={chosen} onChange={(option) => onChange(option)} />;
+}
+
+export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled, className: "choices" };
+  return field.type === "radio"
+    ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
+    : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
+}
