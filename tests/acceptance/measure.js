@@ -11,8 +11,8 @@
   const isSeen = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
     && !element.closest(".for-readers, [inert]");
 
-  // Cut short on purpose: the whole text is in the title.
-  const isShortened = (element) => element.closest("[title]") !== null
+  // Cut short on purpose: the whole text is in the title, or comes with a click.
+  const isShortened = (element) => element.closest("[title], summary") !== null
     && (getComputedStyle(element).textOverflow === "ellipsis" || getComputedStyle(element).webkitLineClamp !== "none");
 
   function* texts() {
@@ -31,11 +31,16 @@
   const isOutside = (text, box, x, y) => (x && (text.left < box.left - 1 || text.right > box.right + 1))
     || (y && (text.top < box.top - 3 || text.bottom > box.bottom + 3));
 
+  const isBeyond = (element, edge) => element.getBoundingClientRect().right > edge + 1
+    && getComputedStyle(element.parentElement).overflowX === "visible";
+
   function cutBy(node) {
     const boxes = boxesOf(node);
     for (let at = node.parentElement; at && at !== document.body; at = at.parentElement) {
       const { overflowX, overflowY, position } = getComputedStyle(at);
       const box = at.getBoundingClientRect();
+      // Of a pixel's size: there for screen readers.
+      if (box.width < 2) return undefined;
       const isCut = boxes.some((text) => isOutside(text, box, hides(overflowX), hides(overflowY)));
       if (isCut) return isShortened(at) ? undefined : at;
       // What scrolls can be scrolled to.
@@ -45,7 +50,7 @@
   }
 
   function spills(element) {
-    return element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 && !isShortened(element)
+    return element.clientWidth > 1 && element.scrollWidth > element.clientWidth + 1 && !isShortened(element)
       && getComputedStyle(element).overflowX !== "auto";
   }
 
@@ -74,7 +79,7 @@
     const root = document.documentElement;
     if (root.scrollWidth <= root.clientWidth) return [];
     const beyond = Array.from(document.body.querySelectorAll("*"))
-      .filter((element) => isSeen(element) && element.getBoundingClientRect().right > root.clientWidth + 1);
+      .filter((element) => isSeen(element) && isBeyond(element, root.clientWidth));
     const widest = beyond.filter((element) => !beyond.some((other) => other !== element && element.contains(other)));
     return [`the page is ${root.scrollWidth} wide in ${root.clientWidth}: ${widest.slice(0, 3).map(named).join(", ")}`];
   }

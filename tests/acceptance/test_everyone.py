@@ -63,6 +63,7 @@ VIEWS = {
     "threads": ("/threads", "[data-testid=thread-row]"),
     "thread-waiting": ("/t/waiting", "[data-testid=thread-status][data-status=interrupted]"),
     "thread-done": ("/t/finished", "[data-testid=thread-status][data-status=done]"),
+    "operations": ("/operations", "main h1"),
     "help": ("/threads", "[data-testid=thread-row]"),
     "menu": ("/threads", "[data-testid=thread-row]"),
 }

@@ -69,8 +69,10 @@ function Facts({ request, left, fate }: Pick<RowProps, "request" | "left" | "fat
   return (
     <span className="inbox-facts">
       {status === "pending" && (priority === "high" || priority === "urgent") && <Tag color="error">{strings.priorities[priority]}</Tag>}
-      <span className="inbox-kind">{action ? <code>{visible(action.name)}</code> : strings.kinds[kind]}</span>
-      {holder && <span className="inbox-holder">{strings.claimedBy(visible(holder))}</span>}
+      <span className="inbox-kind" title={action ? visible(action.name) : undefined}>
+        {action ? <code>{visible(action.name)}</code> : strings.kinds[kind]}
+      </span>
+      {holder && <span className="inbox-holder" title={visible(holder)}>{strings.claimedBy(visible(holder))}</span>}
       <span className="inbox-state"><State request={request} left={left} fate={fate} /></span>
     </span>
   );

@@ -12,6 +12,7 @@ import { visible } from "../widgets/visible";
 import { LanguageChoice, ThemeChoice } from "./choices";
 import { useNotices } from "./notices";
 import { useBadge, usePendingCount } from "./pending";
+import { useTroubleCount } from "./troubles";
 
 const Help = later(() => import("./help"));
 const Menu = later(() => import("./menu"));
@@ -21,13 +22,16 @@ export type PageName = "inbox" | "threads" | "operations" | "none";
 function Pages({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
   const count = usePendingCount();
+  const troubles = useTroubleCount(session);
   useBadge(count);
   return (
     <nav aria-label={strings.pages}>
       <Link to="/" className="brand">Ringi</Link>
       <Link to="/" current={page === "inbox"}>{strings.inbox} <span data-testid="pending-count">{count}</span></Link>
       <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
-      {session.role === "admin" && <Link to="/operations" current={page === "operations"}>{strings.operations}</Link>}
+      {(troubles || session.role === "admin") && (
+        <Link to="/operations" current={page === "operations"}>{strings.operations} {troubles}</Link>
+      )}
     </nav>
   );
 }

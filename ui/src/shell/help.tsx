@@ -15,13 +15,24 @@ function Keys({ of }: { of: Shortcut }) {
   return <span className="help-keys">{caps(of.key).map((cap) => <kbd key={cap}>{signs[cap] ?? cap}</kbd>)}</span>;
 }
 
+/** What the keys do now under each title; several parts of a page may have one title, and the newest wins a key. */
+function byTitle(): [string, Shortcut[]][] {
+  const titles = new Map<string, Map<string, Shortcut>>();
+  for (const { title, shortcuts } of shortcutGroups()) {
+    const keys = titles.get(title) ?? new Map<string, Shortcut>();
+    for (const shortcut of shortcuts) keys.set(shortcut.key, shortcut);
+    if (keys.size > 0) titles.set(title, keys);
+  }
+  return Array.from(titles, ([title, keys]) => [title, [...keys.values()]]);
+}
+
 /** What each key does here and now. */
 export default function Help({ onClose }: { onClose: () => void }) {
   const strings = useStrings();
   return (
     <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={560} data-testid="help">
       <div className="help">
-        {shortcutGroups().filter(({ shortcuts }) => shortcuts.length > 0).map(({ title, shortcuts }) => (
+        {byTitle().map(([title, shortcuts]) => (
           <section key={title} aria-label={title}>
             <h3>{title}</h3>
             <dl>

@@ -18,13 +18,13 @@ function At({ label, at, className }: { label: string; at: string; className?: s
 /** What a thread waits for, or why it stopped: the one thing that somebody who looks down the list wants to know. */
 function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | undefined }) {
   const strings = useStrings();
-  if (thread.status === "error" && thread.error) return <span className="thread-matter error-text">{visible(thread.error.split("\n")[0] ?? "")}</span>;
+  const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.status === "interrupted" && thread.attention;
+  if (trouble) return <span className="thread-matter error-text" title={visible(trouble)}>{visible(trouble)}</span>;
   if (thread.status !== "interrupted") return null;
-  if (thread.attention) return <span className="thread-matter error-text">{visible(thread.attention)}</span>;
   const [first, ...more] = asked ?? [];
   if (!first) return null;
   return (
-    <span className="thread-matter">
+    <span className="thread-matter" title={visible(first.title)}>
       {strings.waitsFor}: {visible(first.title)}{more.length > 0 && ` +${more.length}`}
     </span>
   );
