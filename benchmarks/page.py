@@ -7,12 +7,16 @@ import multiprocessing
 import random
 import sqlite3
 import time
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import quote
 
 from benchmarks.client import Caller
@@ -26,8 +30,9 @@ from ringi.request import Request
 from ringi.server.auth import Keys
 
 FEW, MANY = 1_000, 1_000_000
-BATCH, COMMITTED = 1_000, 50
+BATCH, COMMITTED, AHEAD = 1_000, 50, 6
 ROUNDS, LOADS = 7, 15
+WHOLE, CPU = "first load, p50", "first load, server CPU"
 MIDNIGHT = quote(datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
 PENDING = "/v1/requests?status=pending"
 PARTS: dict[str, list[tuple[str, str]]] = {
@@ -43,36 +48,53 @@ WORDS = ["".join(random.Random(n).choices("abcdefghijklmnopqrstuvwxyz", k=2 + n 
 PEOPLE = {"ann": ("most", "few"), "eve": ("few",)}
 
 
+class Side(NamedTuple):
+    """One of the two servers, and people who call it."""
+
+    server: Served
+    callers: dict[str, Caller]
+
+
 async def first_load() -> list[Row]:
     """Loads of the whole page, and of its parts, in turns on both files."""
     async with AsyncExitStack() as stack:
-        callers = []
+        sides = []
         for count in (FEW, MANY):
             path = stack.enter_context(folder())
             await fill(path / "ringi.db", count)
             server = with_people(stack.enter_context(served("ringi", path)), path)
-            callers.append({name: await stack.enter_async_context(Caller(server, name)) for name in PEOPLE})
-        rounds = [await one_round(callers) for _ in range(ROUNDS)]
-    what = f"page at {MANY:,} pending requests, against {FEW:,}"
-    few, many = [[sum(each.values()) * 1e3 for each in sides] for sides in zip(*rounds, strict=True)]
-    rows = [Row(f"{what}: first load, all of it", "ms", many, few, at_most=1.5)]
-    for part in PARTS:
-        few, many = ([each[part] * 1e3 for each in sides] for sides in zip(*rounds, strict=True))
-        rows.append(Row(f"{what}: {part}, p50", "ms", many, few))
-    return rows
+            callers = {name: await stack.enter_async_context(Caller(server, name)) for name in PEOPLE}
+            sides.append(Side(server, callers))
+        rounds = [await one_round(sides) for _ in range(ROUNDS)]
+    what = f"inbox page over HTTP, {MANY:,} pending requests against {FEW:,}"
+    whole, cpu = [row(f"{what}: {part}", rounds, part) for part in (WHOLE, CPU)]
+    parts = [row(f"{what}: {part}, p50", rounds, part) for part in PARTS]
+    return [replace(whole, at_most=1.5), cpu, *parts]
 
 
-async def one_round(sides: list[dict[str, Caller]]) -> list[dict[str, float]]:
-    """Return for each side the median of each part's times."""
-    times: list[dict[str, list[float]]] = [{part: [] for part in PARTS} for _ in sides]
-    for _ in range(LOADS):
-        for callers, taken in zip(sides, times, strict=True):
+def row(what: str, rounds: list[list[dict[str, float]]], part: str) -> Row:
+    few, many = ([side[part] * 1e3 for side in sides] for sides in zip(*rounds, strict=True))
+    return Row(what, "ms", many, few)
+
+
+async def one_round(sides: list[Side]) -> list[dict[str, float]]:
+    """Return for each side the median of each part's seconds, of the whole page, and the server's CPU for it."""
+    taken: list[dict[str, list[float]]] = [{part: [] for part in PARTS} for _ in sides]
+    before = [side.server.processor_seconds() for side in sides]
+    for n in range(LOADS):
+        turns = list(zip(sides, taken, strict=True))
+        for side, times in turns if n % 2 else reversed(turns):
             for part, calls in PARTS.items():
                 began = time.perf_counter()
                 for name, path in calls:
-                    await found(callers[name], path)
-                taken[part].append(time.perf_counter() - began)
-    return [{part: median(each) for part, each in taken.items()} for taken in times]
+                    await found(side.callers[name], path)
+                times[part].append(time.perf_counter() - began)
+    used = [(side.server.processor_seconds() - cpu) / LOADS for side, cpu in zip(sides, before, strict=True)]
+    whole = [median(map(sum, zip(*times.values(), strict=True))) for times in taken]
+    return [
+        {part: median(each) for part, each in times.items()} | {WHOLE: all_of_it, CPU: cpu}
+        for times, all_of_it, cpu in zip(taken, whole, used, strict=True)
+    ]
 
 
 async def found(caller: Caller, path: str) -> bytes:
@@ -97,23 +119,30 @@ async def fill(path: Path, count: int) -> None:
 
 
 def fill_on(connection: sqlite3.Connection, count: int) -> None:
-    began = time.monotonic()
+    began, written = time.monotonic(), 0
     connection.execute("PRAGMA synchronous = OFF")
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        starts = range(0, count, BATCH)
-        ahead = [pool.submit(some_changes, start, count) for start in starts[:2]]
-        for start in starts:
-            changes = ahead.pop(0).result()
-            if start + 2 * BATCH < count:
-                ahead.append(pool.submit(some_changes, start + 2 * BATCH, count))
-            for some in (changes[n : n + COMMITTED] for n in range(0, BATCH, COMMITTED)):
-                connection.execute("BEGIN IMMEDIATE")
-                for change in some:
-                    save(connection, change)
+    for changes in made(count):
+        connection.execute("BEGIN IMMEDIATE")
+        for n, change in enumerate(changes, 1):
+            save(connection, change)
+            if n % COMMITTED == 0:
                 connection.execute("COMMIT")
-            if start % 50_000 == 0 and start:
-                print(f"  {start:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
+                connection.execute("BEGIN IMMEDIATE")
+        connection.execute("COMMIT")
+        written += len(changes)
+        if written % 50_000 == 0:
+            print(f"  {written:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def made(count: int) -> Iterator[list[Change]]:
+    """Yield so many requests in batches, made by processes that are no more than a few batches ahead."""
+    left = iter(range(0, count, BATCH))
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        ahead = deque(pool.submit(some_changes, start, count) for start in islice(left, AHEAD))
+        while ahead:
+            yield ahead.popleft().result()
+            ahead += [pool.submit(some_changes, start, count) for start in islice(left, 1)]
 
 
 def some_changes(start: int, count: int) -> list[Change]:

@@ -4,12 +4,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
+from ringi.testing.conformance.lists import ListsConformance
+from ringi.testing.conformance.searches import SearchesConformance
 
 POLL = 0.2
 
@@ -36,6 +39,19 @@ class TestTwoSqliteStores(TestSqliteStore):
     @pytest.fixture
     def other(self, second_database: Database) -> SqliteStore:
         return SqliteStore(second_database)
+
+
+class TestSqliteListsInSmallSteps(ListsConformance, SearchesConformance):
+    """Each list is longer than what SQLite reads of it at once."""
+
+    @pytest.fixture
+    def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+        monkeypatch.setattr(lists, "CHUNK", 1)
+        return SqliteStore(database)
+
+    @pytest.fixture
+    def other(self, store: SqliteStore) -> SqliteStore:
+        return store
 
 
 class TestSqliteNotifier(NotifierConformance):

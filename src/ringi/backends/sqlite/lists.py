@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from heapq import merge
-from itertools import cycle, groupby, product
+from itertools import cycle, groupby, islice, product
 from typing import Any, get_args
 
 from ringi.ask import Kind, Priority
@@ -141,8 +141,7 @@ def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:
     """Return the rows of at most `query.limit` matching requests, newest first."""
     where, values = conditions(query)
     with snapshot(connection):
-        sql = f"SELECT {ROW} FROM requests WHERE place = ? AND {where}"
-        ways = [chosen(connection, way, sql, values, query.limit) for way in ways_down(connection, query)]
+        ways = [chosen(connection, way, where, values, query.limit) for way in ways_down(connection, query)]
         rows = soonest(ways)
         crowd = f"SELECT {ROW} FROM requests NOT INDEXED WHERE place < 0 AND {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
         rows += connection.execute(crowd, [*values, query.limit]).fetchall()
@@ -159,31 +158,30 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def soonest(ways: Sequence[Iterator[Row | None]]) -> list[Row]:
-    """Return the rows of the way that is at its end first: all come to the same, one may have a million steps."""
+def soonest(ways: Sequence[Iterator[list[Row]]]) -> list[Row]:
+    """Return what the way found that is at its end first: all find the same, but one may take a million steps."""
     found: list[list[Row]] = [[] for _ in ways]
-    for rows, way in cycle(list(zip(found, ways, strict=True))):
-        try:
-            row = next(way)
-        except StopIteration:
-            return rows
-        if row:
-            rows.append(row)
-    return []
+    for n in cycle(range(len(ways))):
+        rows = next(ways[n], None)
+        if rows is None:
+            break
+        found[n] += rows
+    return found[n]
 
 
 def chosen(
-    connection: sqlite3.Connection, places: Iterator[int], sql: str, values: Sequence[Any], limit: int
-) -> Iterator[Row | None]:
-    """Yield the row at each place, or None where it does not match, until enough were found and their instant ends."""
-    count, instant = 0, -1
-    for place in places:
-        if count >= limit and place // SLOTS != instant:
+    connection: sqlite3.Connection, places: Iterator[int], where: str, values: Sequence[Any], limit: int
+) -> Iterator[list[Row]]:
+    """Yield the rows at these places that match, some at a time, until no place that follows can be on the page."""
+    here = "place IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT {ROW} FROM requests NOT INDEXED WHERE {here} AND {where} ORDER BY place DESC"
+    found: list[Row] = []
+    while some := list(islice(places, CHUNK + len(found))):
+        rows = connection.execute(sql, (json.dumps(some), *values)).fetchall()
+        found += rows
+        yield rows
+        if len(found) >= limit and found[limit - 1][0] > some[-1] // SLOTS:
             return
-        row = connection.execute(sql, (place, *values)).fetchone()
-        if row:
-            count, instant = count + 1, place // SLOTS
-        yield row
 
 
 def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
