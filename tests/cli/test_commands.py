@@ -226,7 +226,7 @@ def test_every_command_has_json_and_a_help_and_refuses_what_it_does_not_know(com
     ids=lambda arguments: arguments[0],
 )
 def test_a_request_that_does_not_exist_is_told_by_its_name(desk: Desk, arguments: tuple[str, ...]) -> None:
-    assert refused(desk, 1, *arguments) == "error: no request 'x'\n"
+    assert refused(desk, 1, *arguments).startswith("error: no request 'x': `ringi list")
 
 
 def test_a_terminal_that_knows_no_japanese_gets_what_it_can_show(desk: Desk) -> None:
@@ -263,6 +263,19 @@ def test_waiting_shows_that_it_waits_and_leaves_the_terminal_as_it_was(tmp_path:
         assert screen.mode == screen.before
         assert screen.raw.rfind(b"\x1b[?25h") > screen.raw.rfind(b"\x1b[?25l")
         assert "Traceback" not in screen.text
+
+
+def test_a_long_verification_says_how_far_it_is(desk: Desk) -> None:
+    async def many(inbox: Any) -> None:
+        for number in range(600):
+            await inbox.ask(f"Question {number}")
+
+    desk.work(many)
+    at_once = f"import ringi.cli.printing as printing; printing.SLOW = 0; {ENTRY}"
+    with terminal(desk.folder, "verify", entry=at_once) as screen:
+        assert screen.end() == 0
+        assert b"events read" in screen.raw
+        assert screen.text.strip() == "600 events, 0 findings"
 
 
 def test_no_progress_is_shown_where_no_terminal_is(desk: Desk) -> None:

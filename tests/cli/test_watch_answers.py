@@ -108,6 +108,33 @@ def test_an_argument_is_edited_and_the_change_is_shown_before_it_is_sent(desk: D
     assert_answered(desk.get(asked), "edit", args={"order": 1182, "amount": 3500, "note": "遅れ、安"})
 
 
+def test_a_field_is_put_back_as_it_was(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        screen.press("e")
+        screen.until("█ order")
+        screen.type("9")
+        screen.until("1182 → 11829")
+        screen.press("ctrl+r")
+        screen.until("█ 1182", gone=("→", "11829"))
+        into(screen, "amount")
+        screen.type("1")
+        screen.until("4000 → 40001")
+        screen.press("ctrl+s")
+        screen.until("approved with changes: Refund?")
+    assert_answered(desk.get(asked), "edit", args={"order": 1182, "amount": 40001, "note": "遅れ"})
+
+
+def test_the_buttons_are_reached_by_tab(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        screen.press("tab", "tab", "tab", "enter")
+        screen.until("word for word")
+        screen.press("enter")
+        screen.until("rejected: Refund?")
+    assert_answered(desk.get(asked), "reject")
+
+
 def test_an_edit_that_changes_nothing_is_not_sent(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:

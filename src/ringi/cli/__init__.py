@@ -18,9 +18,14 @@ from ringi.cli.version import options
 from ringi.cli.visible import visible
 from ringi.cli.watching import watch
 from ringi.connect import home
-from ringi.errors import RingiError, SettingError
+from ringi.errors import NotFoundError, RingiError, SettingError
 
 log = logging.getLogger(__name__)
+WHERE_IT_IS = {
+    "request": "`ringi list --status all` has those of this store; another may be at --tenant or --url",
+    "thread": "`ringi runs` has those that need attention; another may be at --tenant or --url",
+}
+"""Where to look for what is not there."""
 app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
@@ -49,6 +54,8 @@ def main() -> None:
         app()
     except SettingError as error:
         _fail(str(error), 2)
+    except NotFoundError as error:
+        _fail(f"{error}: {WHERE_IT_IS.get(error.kind, 'look at another --tenant or --url')}", 1)
     except RingiError as error:
         _fail(str(error), 1)
     except KeyboardInterrupt:
