@@ -84,13 +84,13 @@ function Reason({ reason, onReason }: { reason: string; onReason: (reason: strin
   const { bulk: words } = useStrings();
   const id = useId();
   return (
-    <>
+    <div className="bulk-reason">
       <label htmlFor={id}>{words.reason}</label>
       <Input.TextArea
         id={id} autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} data-testid="bulk-reason"
         onChange={(event) => onReason(event.target.value)}
       />
-    </>
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import { Checkbox, Tag } from "antd";
 import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { useStrings } from "../strings";
+import { useStrings, type Strings } from "../strings";
 import { Countdown, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { addressOf } from "./address";
@@ -47,33 +47,38 @@ function Deadline({ request }: { request: Request }) {
   return <span className={isLate ? "inbox-late" : undefined}><Countdown kind={expires ? "expires" : "due"} until={until} /></span>;
 }
 
-const signs = { completed: "✓", cancelled: "⊘", expired: "⏱\uFE0E", pending: "" } as const;
+type StateProps = Pick<RowProps, "request" | "left" | "fate">;
 
-function rejected({ response }: Request): boolean {
-  return response?.decision === "reject";
+/** In words where it stands: on its way, ended by whom and when, or skipped and why; null while it just waits. */
+function stateOf({ request, left, fate }: StateProps, strings: Strings): string | null {
+  if (fate?.state === "sending") return strings.bulk.sending;
+  return outcomeOf(request, null, strings) ?? fate?.why ?? (left ? strings.leftList : null);
 }
 
-/** Where it stands: on its way, skipped and why, ended by whom and when, or how long there is. */
-function State({ request, left, fate }: Pick<RowProps, "request" | "left" | "fate">) {
-  const strings = useStrings();
-  if (fate?.state === "sending") return <span className="inbox-sending">{strings.bulk.sending}</span>;
-  const outcome = outcomeOf(request, null, strings);
-  if (outcome) return <span><span aria-hidden="true">{rejected(request) ? "✕" : signs[request.status]}</span> {outcome}</span>;
-  if (fate?.why) return <span className="inbox-why" data-testid="row-why">{fate.why}</span>;
-  return left ? <span>{strings.leftList}</span> : <Deadline request={request} />;
+function State(props: StateProps) {
+  const { request, fate } = props;
+  const words = stateOf(props, useStrings());
+  if (!words) return <span className="inbox-state"><Deadline request={request} /></span>;
+  const sign = { approve: "✓", edit: "✓", respond: "✓", reject: "✕" }[request.response?.decision ?? "approve"];
+  return (
+    <span className={fate?.why && request.status === "pending" ? "inbox-state inbox-why" : "inbox-state"} title={words} data-testid="row-state">
+      {request.response && <span aria-hidden="true">{sign} </span>}
+      {words}
+    </span>
+  );
 }
 
-function Facts({ request, left, fate }: Pick<RowProps, "request" | "left" | "fate">) {
+function Facts(props: StateProps) {
   const strings = useStrings();
-  const { action, claimed_by: holder, kind, priority, status } = request;
+  const { action, claimed_by: holder, kind, priority, status } = props.request;
+  const name = action ? visible(action.name) : strings.kinds[kind];
+  const claimed = holder && strings.claimedBy(visible(holder));
   return (
     <span className="inbox-facts">
       {status === "pending" && (priority === "high" || priority === "urgent") && <Tag color="error">{strings.priorities[priority]}</Tag>}
-      <span className="inbox-kind" title={action ? visible(action.name) : undefined}>
-        {action ? <code>{visible(action.name)}</code> : strings.kinds[kind]}
-      </span>
-      {holder && <span className="inbox-holder" title={visible(holder)}>{strings.claimedBy(visible(holder))}</span>}
-      <span className="inbox-state"><State request={request} left={left} fate={fate} /></span>
+      <span className="inbox-kind" title={name}>{action ? <code>{name}</code> : name}</span>
+      {claimed && <span className="inbox-holder" title={claimed}>{claimed}</span>}
+      <State {...props} />
     </span>
   );
 }

@@ -45,7 +45,7 @@ export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
   return (
     <Input
       ref={input} type="search" className="inbox-search" allowClear value={typed} maxLength={200} data-testid="search"
-      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd>/</kbd>}
+      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd hidden={typed !== ""}>/</kbd>}
       onChange={(event) => type(event.target.value, composing.current)} onKeyDown={leave}
       onCompositionStart={() => {
         composing.current = true;

@@ -33,13 +33,6 @@ function Tabs({ filters }: { filters: Filters }) {
   );
 }
 
-/** The menus come after the list; until then their place is kept. */
-function Menus({ filters, isIdle }: { filters: Filters; isIdle: boolean }) {
-  const { kindFilter, priorityFilter } = useStrings();
-  const waiting = [kindFilter, priorityFilter].map((name) => <Button key={name} type="text" size="small" disabled>{name} ▾</Button>);
-  return isIdle ? <Suspense fallback={waiting}><FilterMenus filters={filters} /></Suspense> : waiting;
-}
-
 /** What came since; the line is there anyway, so that no row moves when it appears. */
 function News({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
   const strings = useStrings();
@@ -66,7 +59,10 @@ export function Toolbar({ inbox, acts, search, isIdle }: ToolbarProps) {
     <div className="inbox-tools">
       <Tabs filters={filters} />
       <SearchBox filters={filters} input={search} onLeave={() => acts.move(0)} />
-      <div className="inbox-filters"><Menus filters={filters} isIdle={isIdle} /><News inbox={inbox} acts={acts} /></div>
+      <div className="inbox-filters">
+        <Suspense fallback={null}>{isIdle && <FilterMenus filters={filters} />}</Suspense>
+        <News inbox={inbox} acts={acts} />
+      </div>
     </div>
   );
 }
