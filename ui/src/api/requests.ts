@@ -17,6 +17,8 @@ export function useRequests(filters: Filters) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
+    // The feed tells what changed; ten pages asked for again at each look would tell nothing else.
+    refetchOnWindowFocus: false,
   });
 }
 
@@ -106,11 +108,20 @@ export function useRespond(request: Request) {
   });
 }
 
-/** The ids of the requests whose decision is on its way. */
-export function useSending(): ReadonlySet<string> {
-  const ids = useMutationState({
-    filters: { mutationKey: ["respond"], status: "pending" },
-    select: ({ options }) => options.mutationKey?.[1] as string,
+export interface Sent {
+  id: string;
+  state: "sending" | "failed";
+  error: Error | null;
+  at: number;
+}
+
+/** The decisions of this page that are on their way, and those that did not arrive; of each request the last. */
+export function useSent(): ReadonlyMap<string, Sent> {
+  const sent = useMutationState<Sent>({
+    filters: { mutationKey: ["respond"], predicate: ({ state }) => state.status !== "success" },
+    select: ({ options, state }) => ({
+      id: String(options.mutationKey?.[1]), state: state.status === "pending" ? "sending" : "failed", error: state.error, at: state.submittedAt,
+    }),
   });
-  return new Set(ids);
+  return new Map(sent.toSorted((one, other) => one.at - other.at).map((one) => [one.id, one]));
 }

@@ -1,9 +1,10 @@
 import { useMemo } from "react";
 import type { Filters } from "../api/lists";
-import { useRequests, useSending } from "../api/requests";
+import { useRequests, useSent } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
+import { explain } from "../widgets/problem";
 import { searchOf, useFilters } from "./address";
 import { whyNot, type Fate, type Verdict } from "./bulk";
 import { useSelection, type Selection } from "./selection";
@@ -30,10 +31,14 @@ export interface InboxState {
   watch: ReturnType<typeof useCalm>["watch"];
 }
 
-function useFates({ fates }: Bulk) {
-  const sending = useSending();
+function useFates({ fates }: Bulk, openId: string | undefined) {
+  const strings = useStrings();
+  const sent = useSent();
   return ({ id, version }: Request): Fate | undefined => {
-    if (sending.has(id)) return { state: "sending" };
+    const one = sent.get(id);
+    if (one?.state === "sending") return { state: "sending" };
+    // What is open says itself what went wrong, and better.
+    if (one && id !== openId) return { state: "unknown", why: explain(one.error, strings) };
     const fate = fates.get(id);
     return fate?.version === undefined || fate.version >= version ? fate : undefined;
   };
@@ -55,7 +60,7 @@ export function useInbox(openId: string | undefined): InboxState {
   return {
     filters, openId, list, shown, isLate: shown.of !== of, cursor, selection, bulk, watch,
     selected: rows.map((row) => row.request).filter(({ id }) => selection.ids.has(id)),
-    fateOf: useFates(bulk),
+    fateOf: useFates(bulk, openId),
     refusalOf: (request, verdict = "approve") => whyNot(request, verdict, session, strings),
   };
 }
