@@ -1,12 +1,14 @@
-"""One demo for all tests of a file that do not kill it, and people who look at it."""
+"""One server for all tests of a file that do not kill it, and people who look at it."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
+from tests.acceptance import shop
 from tests.acceptance.demo_server import DemoServer
 
 WAIT = 20_000
@@ -15,14 +17,16 @@ WAIT = 20_000
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A running demo that the tests of one file share: each asks under names of its own, forms of all types too."""
-    with DemoServer(tmp_path_factory.mktemp("house"), "demo", "--max-fields", "10") as server:
+    """A running server that the tests of one file share: each asks under names of its own, forms of all types too."""
+    folder = tmp_path_factory.mktemp("house")
+    shutil.copy(shop.__file__, folder / "shop.py")
+    with DemoServer(folder, "serve", "--agents", "shop", "--max-fields", "10") as server:
         yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def person(browser: Browser, house: DemoServer) -> AsyncIterator[Page]:
-    """The page of somebody who has just opened the shared demo's link."""
+    """The page of somebody who has just opened the shared server's link."""
     context = await browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
     page = await context.new_page()
     await page.goto(house.link)

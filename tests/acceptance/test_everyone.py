@@ -63,7 +63,9 @@ VIEWS = {
     "threads": ("/threads", "[data-testid=thread-row]"),
     "thread-waiting": ("/t/waiting", "[data-testid=thread-status][data-status=interrupted]"),
     "thread-done": ("/t/finished", "[data-testid=thread-status][data-status=done]"),
-    "operations": ("/operations", "main h1"),
+    "thread-failed": ("/t/failed", "[data-testid=thread-status][data-status=error]"),
+    "thread-written": ("/t/written", "[data-testid=thread-status][data-status=done]"),
+    "operations": ("/operations", "[data-testid=why]"),
     "help": ("/threads", "[data-testid=thread-row]"),
     "menu": ("/threads", "[data-testid=thread-row]"),
 }
@@ -74,6 +76,8 @@ def furnish(house: DemoServer) -> None:
     """Fill the house with one request of each kind, and with threads."""
     house.run("waiting", "refund", {"order": 5, "amount": 7})
     house.run("finished", "refund", {"order": 6, "amount": 8})
+    house.run("failed", "printer", {"tray": "a4"})
+    house.run("written", "writer", {})
     with house.client("agent") as agent, house.client("admin") as admin:
         for id, asked in ASKED.items():
             agent.post("/v1/requests", json={"id": id, **asked}).raise_for_status()
@@ -84,13 +88,14 @@ def furnish(house: DemoServer) -> None:
         (asked,) = house.until("finished", "interrupted")["pending"]
         body = {"decision": "approve", "digest": asked["digest"]}
         admin.post(f"/v1/requests/{asked['id']}/respond", json=body).raise_for_status()
-    house.until("finished", "done")
+    for thread, status in {"finished": "done", "written": "done", "failed": "error"}.items():
+        house.until(thread, status)
     house.until("waiting", "interrupted")
 
 
 @pytest.fixture(scope="module")
 def furnished(house: DemoServer) -> DemoServer:
-    """The shared demo with something on every page."""
+    """The shared server with something on every page."""
     furnish(house)
     return house
 

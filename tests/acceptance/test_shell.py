@@ -223,6 +223,17 @@ async def test_on_a_phone_the_menu_has_what_the_header_has_no_room_for(person: P
     await expect(person.get_by_role("dialog", name="キーボード操作")).to_be_visible()
 
 
+async def test_the_header_leads_to_operations_once_a_run_needs_somebody(person: Page, house: DemoServer) -> None:
+    link = person.get_by_role("link", name="Operations")
+    await expect(link).to_have_count(0)
+    house.run("no-paper", "printer", {"tray": "a4"})
+    house.until("no-paper", "error")
+    await person.reload()
+    await expect(link).to_have_text("Operations 1", timeout=WAIT)
+    await link.click()
+    await expect(person.get_by_test_id("why")).to_contain_text("no paper")
+
+
 async def test_who_signs_out_is_asked_for_the_link_again(person: Page) -> None:
     await person.get_by_test_id("open-menu").click()
     await person.get_by_test_id("sign-out").click()
