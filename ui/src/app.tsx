@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { App as AntApp, ConfigProvider, Skeleton, theme } from "antd";
+import { ConfigProvider, Skeleton, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
 import { useSession } from "./api/session";
@@ -8,6 +8,7 @@ import { useDark } from "./shell/theme";
 import { InLanguage } from "./strings/language";
 import { later } from "./widgets/later";
 import { useMedia } from "./widgets/media";
+import { WithMessages } from "./widgets/messages";
 import { Problem } from "./widgets/problem";
 
 // Who is signed in does not need the door.
@@ -46,6 +47,9 @@ const darkColours = {
   colorTextTertiary: "rgba(255, 255, 255, 0.6)", colorTextPlaceholder: "rgba(255, 255, 255, 0.56)",
 };
 
+/** The class that carries the theme's variables. */
+const cssVar = { key: "ringi" };
+
 function Look({ children }: { children: ReactNode }) {
   const dark = useDark();
   const calm = useMedia("(prefers-reduced-motion: reduce)");
@@ -54,8 +58,8 @@ function Look({ children }: { children: ReactNode }) {
   // On the red of the dark theme white words miss the contrast of 4.5:1.
   const components = { Form: { itemMarginBottom: 14 }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
   return (
-    <ConfigProvider theme={{ algorithm, token, components }}>
-      <AntApp className="app">{children}</AntApp>
+    <ConfigProvider theme={{ algorithm, token, components, cssVar }}>
+      <div className={`app ${cssVar.key}`}><WithMessages>{children}</WithMessages></div>
     </ConfigProvider>
   );
 }

@@ -1,9 +1,10 @@
-import { Alert, App, Button, Input, Modal } from "antd";
+import { Alert, Button, Input, Modal } from "antd";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { signature } from "../request/signature";
 import { useStrings, type Strings } from "../strings";
+import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
 import type { Fate, Verdict } from "./bulk";
 import type { InboxState } from "./use-inbox";
@@ -56,7 +57,7 @@ type Step = "asking" | "sending" | "done";
 
 function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
   const { bulk: words } = useStrings();
-  const { message } = App.useApp();
+  const message = useMessages();
   const [step, setStep] = useState<Step>("asking");
   const lines = useAsked(inbox, verdict);
   const left = lines.filter(({ fate }) => fate?.state !== "decided");

@@ -1,10 +1,11 @@
-import { App, Empty, Skeleton, type InputRef } from "antd";
+import { Empty, Skeleton, type InputRef } from "antd";
 import { Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { useNarrow } from "../widgets/media";
+import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
 import { close } from "./address";
 import "./inbox.css";
@@ -20,7 +21,7 @@ const RequestDetail = later(() => loadDetail().then((module) => ({ default: modu
 /** Say what was decided, let it leave the list, and open the next one. */
 function useDecided({ shown }: InboxState, acts: Acts) {
   const strings = useStrings();
-  const { message } = App.useApp();
+  const message = useMessages();
   return (completed: Request) => {
     const outcome = outcomeOf(completed, null, strings) ?? "";
     // One note for fifty decisions in a row, not fifty.

@@ -1,7 +1,7 @@
-import { App } from "antd";
 import { useRef, useState } from "react";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
+import { useMessages } from "../widgets/messages";
 import { close, open } from "./address";
 import type { InboxState } from "./use-inbox";
 
@@ -36,7 +36,7 @@ export interface Acts {
 
 export function useActs(inbox: InboxState): Acts {
   const { cursor, selection, shown, openId, refusalOf } = inbox;
-  const { message } = App.useApp();
+  const message = useMessages();
   const [hasty, moved] = useHaste();
   const [walking, setWalking] = useState(false);
 

@@ -1,4 +1,4 @@
-import { App, Button, Form, Input, Select } from "antd";
+import { Button, Form, Input, Select } from "antd";
 import { useId, useState } from "react";
 import { useStrings } from "../strings";
 import { Labelled } from "./decide-bar";
@@ -6,6 +6,7 @@ import { useMove } from "./holding";
 import { namesOf } from "./people";
 import { Refused } from "./refused";
 import type { Desk } from "./use-desk";
+import { useMessages } from "../widgets/messages";
 
 interface PassOnProps {
   desk: Desk;
@@ -16,7 +17,7 @@ interface PassOnProps {
 /** Give the request to another person or to groups: free text, because nobody lists the people here. */
 export function PassOn({ desk, onGone }: PassOnProps) {
   const strings = useStrings();
-  const { message } = App.useApp();
+  const message = useMessages();
   const id = useId();
   const [person, setPerson] = useState("");
   const [groups, setGroups] = useState<string[]>([]);

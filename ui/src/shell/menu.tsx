@@ -1,9 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { App, Button, Drawer, Switch } from "antd";
+import { Button, Drawer, Switch } from "antd";
 import { useId, useState } from "react";
 import { signOut } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
+import { useMessages } from "../widgets/messages";
 import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { LanguageChoice, ThemeChoice } from "./choices";
@@ -36,7 +37,7 @@ interface MenuProps {
 export default function Menu({ session, onClose, onHelp }: MenuProps) {
   const strings = useStrings();
   const client = useQueryClient();
-  const { message } = App.useApp();
+  const message = useMessages();
   const leave = () => void signOut(client).catch((error: unknown) => void message.error(explain(error, strings)));
   return (
     <Drawer open title={visible(session.name)} onClose={onClose} size={320} data-testid="menu">

@@ -1,10 +1,11 @@
 import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
 import { render } from "@testing-library/react";
-import { App as AntApp, ConfigProvider } from "antd";
+import { ConfigProvider } from "antd";
 import type { ReactNode } from "react";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
 import { createClient } from "../app";
+import { WithMessages } from "../widgets/messages";
 
 export interface Sent {
   method: string;
@@ -29,7 +30,7 @@ export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
 export function show(page: ReactNode, client: QueryClient = createClient()): QueryClient {
   render(
     <QueryClientProvider client={client}>
-      <ConfigProvider theme={{ token: { motion: false } }}><AntApp>{page}</AntApp></ConfigProvider>
+      <ConfigProvider theme={{ token: { motion: false } }}><WithMessages>{page}</WithMessages></ConfigProvider>
     </QueryClientProvider>,
   );
   return client;
