@@ -50,7 +50,8 @@ async def test_a_refund_from_its_start_to_its_end_by_keyboard(page: Page, shop: 
     await expect(page.get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
     await page.keyboard.press("j")
     await expect(page.get_by_test_id("request-detail")).to_be_focused()
-    await page.keyboard.press("a")
+    await tab_to(page, "decide-approve")
+    await page.keyboard.press("Enter")
     await until_status(page, "done")
     await expect(page.get_by_test_id("thread-values")).to_contain_text("refunded 40", timeout=WAIT)
     await expect(page.get_by_test_id("record")).to_contain_text("root")
@@ -61,6 +62,15 @@ async def test_a_refund_from_its_start_to_its_end_by_keyboard(page: Page, shop: 
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")
     await until_status(page, "done")
+
+
+async def tab_to(page: Page, id: str) -> None:
+    """Press Tab until a control has the focus."""
+    for _ in range(12):
+        if await page.evaluate("document.activeElement?.dataset.testid") == id:
+            return
+        await page.keyboard.press("Tab")
+    raise AssertionError(f"{id} is out of reach of the Tab key")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["in order", "the second first"])
@@ -180,6 +190,22 @@ async def test_new_things_come_into_view_only_for_who_is_at_the_end(page: Page, 
     await until_status(page, "done")
     await expect(page.get_by_test_id("border").last).to_be_in_viewport(timeout=WAIT)
     await expect(button).to_have_count(0)
+
+
+async def test_a_question_that_is_taller_than_the_window_is_read_from_its_beginning(
+    page: Page, shop: DemoServer
+) -> None:
+    await sign_in(page, shop)
+    await page.set_viewport_size({"width": 390, "height": 420})
+    shop.run("tall", "refund", {"order": 8, "amount": 9})
+    await open_thread(page, shop, "tall")
+    await until_status(page, "interrupted")
+    title = page.get_by_test_id("request-detail").get_by_role("heading").first
+    await expect(title).to_be_in_viewport(ratio=1, timeout=WAIT)
+    await expect(page.get_by_test_id("cancel-run")).not_to_be_in_viewport()
+    await page.reload()
+    await expect(title).to_be_in_viewport(ratio=1, timeout=WAIT)
+    assert await page.evaluate("window.scrollY") > 0
 
 
 async def test_an_error_says_what_to_do_and_another_try_goes_on_in_the_same_place(page: Page, shop: DemoServer) -> None:

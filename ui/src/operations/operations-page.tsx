@@ -2,6 +2,7 @@ import { Alert, Button, Checkbox, Empty, Flex, Skeleton } from "antd";
 import { useRef, useState } from "react";
 import { useTroubles } from "../api/operations";
 import { useSession } from "../api/session";
+import type { Thread } from "../api/types";
 import { useStrings } from "../strings";
 import { useHeld } from "../thread/use-held";
 import { focusedIn, useListKeys } from "../thread/list-keys";
@@ -64,8 +65,9 @@ function Calm() {
 function Troubles({ isAdmin }: { isAdmin: boolean }) {
   const strings = useStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTroubles();
-  const { outcomes, retry, abandoned, clear } = useOutcomes();
-  const newest = rowsOf(data?.pages.flatMap((page) => page.items) ?? [], outcomes);
+  const troubles = data?.pages.flatMap((page) => page.items) ?? [];
+  const { outcomes, retry, abandoned, clear } = useOutcomes(troubles);
+  const newest = rowsOf(troubles, outcomes);
   const { rows, waiting, letIn, watch } = useHeld(newest);
   const selection = useSelection(rows);
   const [stopping, setStopping] = useState<string>();
@@ -97,9 +99,9 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
     retry: () => retry([row]),
     stopping: stopping === row.id && !row.isSettled,
     stop: (on: boolean) => setStopping(on ? row.id : undefined),
-    abandoned: (thread: Parameters<typeof abandoned>[1]) => {
+    abandoned: (thread: Thread) => {
       setStopping(undefined);
-      abandoned(row.trouble, thread);
+      abandoned(thread);
     },
   } : undefined;
   return (

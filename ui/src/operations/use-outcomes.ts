@@ -4,27 +4,28 @@ import type { Trouble } from "../api/operations";
 import type { Thread } from "../api/types";
 import { idOf, type Outcome, type Outcomes, type Row } from "./outcomes";
 
-/** Retry rows, one request for each of their threads, and keep what became of each. */
-export function useOutcomes() {
+/** Retry rows, once for each of their threads, and keep what became of each row: what is done to a thread settles all of its rows. */
+export function useOutcomes(troubles: Trouble[]) {
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
   const { mutateAsync } = useSteer("retry");
-  const note = (troubles: Trouble[], outcome: Outcome) =>
-    setOutcomes((old) => new Map([...old, ...troubles.map((trouble) => [idOf(trouble), { trouble, outcome }] as const)]));
+  const note = (rows: Trouble[], outcome: Outcome) =>
+    setOutcomes((old) => new Map([...old, ...rows.map((trouble) => [idOf(trouble), { trouble, outcome }] as const)]));
 
-  const retryThread = (thread: string, troubles: Trouble[]) => {
-    note(troubles, { kind: "retrying" });
+  const of = (thread: string) => troubles.filter(({ thread_id }) => thread_id === thread);
+  const retryThread = (thread: string, rows: Trouble[]) => {
+    note(rows, { kind: "retrying" });
     return mutateAsync({ thread }).then(
-      (after: Thread) => note(troubles, { kind: "retried", at: after.updated_at }),
-      (error: Error) => note(troubles, { kind: "refused", error }),
+      (after: Thread) => note(rows, { kind: "retried", at: after.updated_at }),
+      (error: Error) => note(rows, { kind: "refused", error }),
     );
   };
-  const retry = (rows: Row[]) => {
-    const byThread = Map.groupBy(rows.map(({ trouble }) => trouble), ({ thread_id }) => thread_id);
-    for (const [thread, troubles] of byThread) void retryThread(thread, troubles);
+  const retry = (chosen: Row[]) => {
+    const byThread = Map.groupBy(chosen.map(({ trouble }) => trouble), ({ thread_id }) => thread_id);
+    for (const [thread, rows] of byThread) void retryThread(thread, [...of(thread), ...rows]);
   };
   return {
     outcomes, retry,
-    abandoned: (trouble: Trouble, thread: Thread) => note([trouble], { kind: "abandoned", at: thread.updated_at }),
+    abandoned: (thread: Thread) => note(of(thread.id), { kind: "abandoned", at: thread.updated_at }),
     clear: () => setOutcomes((old) => new Map([...old].filter(([, { outcome }]) => !("at" in outcome)))),
   };
 }

@@ -51,11 +51,12 @@ function State() {
   );
 }
 
-function useShortcuts(openHelp: () => void): void {
+function useShortcuts(session: Session, openHelp: () => void): void {
   const strings = useStrings();
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
+    ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
     { key: "?", label: strings.help, run: openHelp },
   ]);
 }
@@ -66,7 +67,7 @@ export function Header({ page, session }: { page: PageName; session: Session }) 
   const tight = useMedia("(max-width: 960px)");
   const [open, setOpen] = useState<"help" | "menu">();
   const close = () => setOpen(undefined);
-  useShortcuts(() => setOpen("help"));
+  useShortcuts(session, () => setOpen("help"));
   return (
     <header className="top">
       <Pages page={page} session={session} />

@@ -4,6 +4,7 @@ import { useSession } from "../api/session";
 import { useSteer } from "../api/threads";
 import type { Thread } from "../api/types";
 import { ConfirmStop } from "../operations/confirm-stop";
+import { Labelled } from "../request/decide-bar";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
@@ -59,11 +60,13 @@ export function Steer({ thread }: { thread: Thread }) {
       {asking && stop ? <ConfirmStop thread={thread.id} how={stop} onBack={done} onDone={done} /> : (
         <Flex gap="small" wrap align="center">
           {allowed.retry && (
-            <Button type="primary" loading={retry.isPending} onClick={again} data-testid="retry-run">{strings.retryRun}</Button>
+            <Button type="primary" loading={retry.isPending} onClick={again} data-testid="retry-run">
+              {thread.status === "error" ? <Labelled label={strings.retryRun} keyName="r" /> : strings.retryRun}
+            </Button>
           )}
           {stop && (
             <Button danger={stop === "abandon"} size={stop === "cancel" ? "small" : "middle"} onClick={() => setAsking(true)} data-testid={`${stop}-run`}>
-              {strings.stops[stop].open}
+              <Labelled label={strings.stops[stop].open} keyName="x" />
             </Button>
           )}
           {allowed.refusal && <span className="quiet" data-testid="steer-refusal">{allowed.refusal}</span>}

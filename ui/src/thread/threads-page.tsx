@@ -45,15 +45,18 @@ interface PageProps {
   filter: Filter;
   place: Place;
   onPlace: (place: Place) => void;
+  onStart: () => void;
 }
 
-function ThreadList({ filter, place, onPlace }: PageProps) {
+function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
   const strings = useStrings();
   const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, place.at(-1) ?? null);
   const asked = useAsked(data?.items ?? []).data;
   const list = useRef<HTMLUListElement>(null);
   const { rows, waiting, letIn, watch } = useHeld(data?.items ?? []);
-  useKeys(strings.threads, useListKeys(list, strings.nextThread, strings.previousThread));
+  useKeys(strings.threads, [
+    ...useListKeys(list, strings.nextThread, strings.previousThread), { key: "n", label: strings.startAgent, run: onStart },
+  ]);
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Skeleton active paragraph={{ rows: 8 }} />;
   const next = data.next;
@@ -101,7 +104,6 @@ export default function ThreadsPage() {
   const [filter, setFilter] = useFilter();
   const [place, setPlace] = useState<Place>([null]);
   const { form, place: start, open, toggle } = useStartPlace();
-  useKeys(strings.threads, [{ key: "n", label: strings.startAgent, run: open }]);
   return (
     <div className="threads">
       <section className="threads-list">
@@ -116,7 +118,7 @@ export default function ThreadsPage() {
             }}
           />
         </div>
-        <ThreadList key={`${filter} ${place.length}`} filter={filter} place={place} onPlace={setPlace} />
+        <ThreadList key={`${filter} ${place.length}`} filter={filter} place={place} onPlace={setPlace} onStart={open} />
       </section>
       {form && <div ref={start} className="threads-start"><StartAgent /></div>}
     </div>

@@ -3,10 +3,19 @@ import { useCallback, useEffect, useRef, useState, type RefObject } from "react"
 /** So near to the end counts as being there. */
 const near = 80;
 
+/** Where the column begins to be seen below the head, which stays. */
+const belowHead = 72;
+
 /** How a reader scrolls, and for how long the page may still move from it. */
 const hands = ["wheel", "touchmove", "pointerdown", "keydown"];
 const upwards = new Set(["ArrowUp", "PageUp", "Home", " ", "k", "j"]);
 const handLasts = 800;
+
+function isHand(event: Event): boolean {
+  if (event instanceof KeyboardEvent) return upwards.has(event.key);
+  // A press on the page scrolls nothing; one on its scroll bar is a press on the document.
+  return event.type !== "pointerdown" || event.target === document.documentElement;
+}
 
 const distance = (end: HTMLElement) => end.getBoundingClientRect().bottom - window.innerHeight;
 
@@ -14,6 +23,12 @@ const distance = (end: HTMLElement) => end.getBoundingClientRect().bottom - wind
 function isBusyIn(column: HTMLElement): boolean {
   const active = document.activeElement;
   return active !== null && column.contains(active) && active.matches("input, textarea, select, button, [contenteditable]");
+}
+
+/** How far the first open question is from the top: the end must not push out of view what is asked. */
+function untilQuestion(column: HTMLElement): number {
+  const open = column.querySelector("article[data-status=pending]");
+  return open ? open.getBoundingClientRect().top - belowHead : Infinity;
 }
 
 interface Following {
@@ -35,11 +50,18 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     setAway(false);
   }, [end]);
 
+  const follow = useCallback((from: HTMLElement) => {
+    if (!end.current) return;
+    const by = isBusyIn(from) ? 0 : Math.min(distance(end.current) + 16, untilQuestion(from));
+    if (by > 0) window.scrollBy({ top: by, behavior: "instant" });
+    setAway(distance(end.current) > near);
+  }, [end]);
+
   useEffect(() => {
     let before = window.scrollY;
     let movedAt = -Infinity;
     const moved = (event: Event) => {
-      if (!(event instanceof KeyboardEvent) || upwards.has(event.key)) movedAt = event.timeStamp;
+      if (isHand(event)) movedAt = event.timeStamp;
     };
     const scrolled = ({ timeStamp }: Event) => {
       if (!end.current) return;
@@ -63,13 +85,11 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     const element = column.current;
     if (!element) return undefined;
     const observer = new ResizeObserver(() => {
-      if (!following.current) return;
-      if (isBusyIn(element)) setAway(end.current !== null && distance(end.current) > near);
-      else toEnd();
+      if (following.current) follow(element);
     });
     observer.observe(element);
     return () => observer.disconnect();
-  }, [column, end, toEnd]);
+  }, [column, follow]);
 
   return { behind: isAway ? Math.max(0, count - seen) : 0, toEnd };
 }
