@@ -9,9 +9,11 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.cli.desk import Desk
@@ -19,7 +21,7 @@ from tests.cli.terminal import ENTRY, terminal
 from typer.testing import CliRunner
 
 from ringi import Action
-from ringi.cli import app
+from ringi.cli import app, main
 from ringi.connect import open_backend
 from ringi.inbox import change, utc_now
 from ringi.record import Key
@@ -28,12 +30,30 @@ from ringi.thread import Failure, Run, Thread
 EVIL = "x\x1b]0;pwned\x07\x1b[2J\u202egnp\u200b\x9b7m\u2066y [/] [link=http://e]l[/link]"
 
 
-def ringi(desk: Desk, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run one command on the desk's store."""
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ringi(desk: Desk, *arguments: str) -> Done:
+    """Run one command on the desk's store, in this process: a hundred new ones would take minutes."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setenv("RINGI_HOME", str(desk.folder))
+        patch.delenv("RINGI_URL", raising=False)
+        patch.setattr(sys, "argv", ["ringi", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def command(desk: Desk, *arguments: str, **settings: str) -> tuple[list[str], dict[str, str]]:
+    """Return a command for a process of its own, and its environment."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
-    env = kept | {"RINGI_HOME": str(desk.folder)} | settings
-    command = [sys.executable, "-c", ENTRY, *arguments]
-    return subprocess.run(command, cwd=desk.folder, env=env, capture_output=True, text=True, timeout=40, check=False)
+    return [sys.executable, "-c", ENTRY, *arguments], kept | {"RINGI_HOME": str(desk.folder)} | settings
 
 
 def printed(desk: Desk, *arguments: str) -> Any:
@@ -182,9 +202,8 @@ def test_a_run_that_failed_is_abandoned(desk: Desk) -> None:
 
 def test_watch_prints_each_change_as_json(desk: Desk) -> None:
     desk.work(lambda inbox: inbox.find())
-    command = [sys.executable, "-c", ENTRY, "watch", "--json"]
-    env = os.environ | {"RINGI_HOME": str(desk.folder)}
-    with subprocess.Popen(command, cwd=desk.folder, env=env, stdout=subprocess.PIPE, text=True) as watching:
+    watch, env = command(desk, "watch", "--json")
+    with subprocess.Popen(watch, env=env, stdout=subprocess.PIPE, text=True) as watching:
         try:
             assert watching.stdout
             assert json.loads(watching.stdout.readline())["watching"].endswith("/ringi.db")
@@ -231,7 +250,8 @@ def test_a_request_that_does_not_exist_is_told_by_its_name(desk: Desk, arguments
 
 def test_a_terminal_that_knows_no_japanese_gets_what_it_can_show(desk: Desk) -> None:
     desk.ask("注文 ok")
-    done = ringi(desk, "list", PYTHONIOENCODING="latin-1")
+    listing, env = command(desk, "list", PYTHONIOENCODING="latin-1")
+    done = subprocess.run(listing, env=env, capture_output=True, text=True, timeout=40, check=False)
     assert done.returncode == 0
     assert "\\u6ce8\\u6587 ok" in done.stdout
 
@@ -242,7 +262,7 @@ def test_who_stops_reading_is_no_reason_to_complain(desk: Desk) -> None:
             await inbox.ask(f"Question {number} " + "x" * 400)
 
     desk.work(many)
-    env = os.environ | {"RINGI_HOME": str(desk.folder)}
+    _, env = command(desk)
     piped = f"'{sys.executable}' -c '{ENTRY}' list --limit 1000 | head -c 10"
     done = subprocess.run(
         piped, shell=True, cwd=desk.folder, env=env, capture_output=True, text=True, timeout=40, check=True
