@@ -66,6 +66,7 @@ VIEWS = {
     "thread-failed": ("/t/failed", "[data-testid=thread-status][data-status=error]"),
     "thread-written": ("/t/written", "[data-testid=thread-status][data-status=done]"),
     "operations": ("/operations", "[data-testid=why]"),
+    "nowhere": ("/nowhere", "main p"),
     "help": ("/threads", "[data-testid=thread-row]"),
     "menu": ("/threads", "[data-testid=thread-row]"),
 }
@@ -216,6 +217,25 @@ async def test_nothing_is_lost_at_twice_the_size(visitor: Page, language: str) -
         for what in ("clipped", "sideways"):
             found += [f"{name}: {line}" for line in await visitor.evaluate(f"measure.{what}()")]
         await leave(visitor, name)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+async def test_the_door_is_open_to_everybody(browser: Browser, house: DemoServer, language: str) -> None:
+    tag = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}[language]
+    context = await browser.new_context(locale=tag, reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto(f"{house.url}/#token=outdated")
+    await expect(page.get_by_test_id("sign-in")).to_be_visible(timeout=WAIT)
+    for script in (AXE, HERE / "measure.js"):
+        await page.evaluate(script.read_text())
+    found = []
+    for width, height in (DESK, PHONE):
+        await page.set_viewport_size({"width": width, "height": height})
+        for what in ("clipped", "sideways", "moving", "barriers"):
+            found += await page.evaluate(f"measure.{what}()")
+    assert await page.evaluate("document.documentElement.lang") == language
+    await context.close()
     assert not found, "\n".join(found)
 
 

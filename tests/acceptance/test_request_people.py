@@ -144,7 +144,7 @@ async def test_in_japanese_the_page_and_the_reason_are_japanese(browser: Browser
     request = ask(house, "注文 1182 を返金しますか？", action=REFUND, expires_in=600)
     detail = await opened(page, house, request)
     await expect(detail.get_by_test_id("facts")).to_contain_text("実行される内容")
-    for decision, words in {"approve": "承認", "edit": "編集", "reject": "却下"}.items():
+    for decision, words in {"approve": "承認", "edit": "修正", "reject": "却下"}.items():
         await expect(detail.get_by_test_id(f"decide-{decision}")).to_contain_text(words)
     await press(page, "r", "3", "Enter")
     assert decided(house, request)["message"] == "情報が足りない"

@@ -1,5 +1,6 @@
 import { Card, Descriptions } from "antd";
 import type { Json, Thread } from "../api/types";
+import { actorName } from "../request/people";
 import { useStrings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
@@ -39,7 +40,7 @@ function Facts({ thread }: { thread: Thread }) {
   const items = [
     { key: "agent", label: strings.agent, children: visible(thread.agent) },
     { key: "started", label: strings.started, children: <When at={thread.created_at} /> },
-    ...(thread.started_by ? [{ key: "by", label: strings.startedBy, children: visible(thread.started_by) }] : []),
+    ...(thread.started_by ? [{ key: "by", label: strings.startedBy, children: actorName(thread.started_by, strings) }] : []),
     { key: "changed", label: strings.lastChange, children: <When at={thread.updated_at} /> },
   ];
   return <Card size="small"><Descriptions size="small" column={1} items={items} data-testid="thread-facts" /></Card>;

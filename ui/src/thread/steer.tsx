@@ -5,10 +5,10 @@ import { useSteer } from "../api/threads";
 import type { Thread } from "../api/types";
 import { ConfirmStop } from "../operations/confirm-stop";
 import { Labelled } from "../request/decide-bar";
+import { actorName } from "../request/people";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
-import { visible } from "../widgets/visible";
 
 const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
 
@@ -32,7 +32,7 @@ function useAllowed(thread: Thread): Allowed {
   }
   if (!isLive(thread)) return nothing;
   if (isAdmin || thread.started_by === session?.name) return { ...nothing, stop: "cancel" };
-  return { ...nothing, refusal: strings.onlyStarterCancels(visible(thread.started_by ?? "")) };
+  return { ...nothing, refusal: strings.onlyStarterCancels(thread.started_by ? actorName(thread.started_by, strings) : "") };
 }
 
 /** What this person may do to the whole run: have it try again, give it up, or cancel it. */

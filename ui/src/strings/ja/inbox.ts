@@ -11,7 +11,7 @@ export const inbox: typeof en = {
   justNow: "今",
   pick: "依頼を選ぶと、何が行われるかが表示されます。",
   emptyHint: "新しい依頼は自動的に表示されます。",
-  doneToday: (count) => `今日の処理済み: ${count}件`,
+  doneToday: (count) => `今日の処理済み：${count}件`,
   nothingFound: "該当する依頼はありません。",
   clearFilters: "絞り込みを解除",
 
@@ -29,7 +29,7 @@ export const inbox: typeof en = {
   expiresIn: (time) => `残り ${time}`,
   deadlinePassed: "期限切れ",
 
-  select: (title) => `選択: ${title}`,
+  select: (title) => `選択：${title}`,
   selected: (count) => `${count}件を選択中`,
   clearSelection: "選択を解除",
   notInBulk: {
@@ -44,7 +44,7 @@ export const inbox: typeof en = {
     rejectTitle: (count) => `${count}件を却下しますか？`,
     approveNow: (count) => `${count}件を承認`,
     rejectNow: (count) => `${count}件を却下`,
-    reason: "理由（任意）: 各エージェントにそのまま伝わります",
+    reason: "理由（任意）：各エージェントにそのまま伝わります",
     approveHint: "次の内容が実行されます。",
     rejectHint: "次の内容は実行されません。",
     done: (count) => `${count}件を処理しました`,

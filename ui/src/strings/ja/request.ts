@@ -2,13 +2,13 @@ import type { request as en } from "../en/request";
 import type { Decision, RequestStatus } from "../../api/types";
 
 const decisions: Record<Decision, string> = {
-  approve: "承認", edit: "編集", reject: "却下", respond: "回答を送信",
+  approve: "承認", edit: "修正", reject: "却下", respond: "回答を送信",
 };
 const decided: Record<Decision, string> = {
-  approve: "承認", edit: "変更して承認", reject: "却下", respond: "回答",
+  approve: "承認", edit: "修正して承認", reject: "却下", respond: "回答",
 };
 const statuses: Record<RequestStatus, string> = {
-  pending: "未対応", completed: "対応済み", cancelled: "取り消し", expired: "期限切れ",
+  pending: "未処理", completed: "処理済み", cancelled: "取り消し", expired: "期限切れ",
 };
 
 export const request: typeof en = {
@@ -17,7 +17,7 @@ export const request: typeof en = {
 
   whatWillHappen: "実行される内容",
   whatWasAsked: "依頼された内容",
-  edited: "変更あり",
+  edited: "修正あり",
   noArguments: "引数なし",
   agentSays: "エージェントの説明（未確認）",
   context: "エージェントからの補足（未確認）",
@@ -28,7 +28,7 @@ export const request: typeof en = {
   agentNamed: (name: string) => `エージェント ${name}`,
   system: "Ringi",
   thread: "スレッド",
-  assignedTo: (names: string) => `担当: ${names}`,
+  assignedTo: (names: string) => `担当：${names}`,
   groupNamed: (name: string) => `グループ ${name}`,
   claimedBy: (name: string) => `${name} さんが対応中`,
   priority: { low: "低", normal: "通常", high: "優先度 高", urgent: "緊急" },
@@ -43,11 +43,11 @@ export const request: typeof en = {
   requiredField: "入力してください。",
   fixFields: "印の付いた項目を確認してください。",
   answerJson: "回答（JSON）",
-  badJson: (detail: string) => `JSON として正しくありません: ${detail}`,
+  badJson: (detail: string) => `JSON として正しくありません：${detail}`,
   notSendable: "このままでは送信できません。",
   yourAnswer: "回答",
   yourQuestion: "エージェントへの言葉（そのまま届き、もう一度質問されることがあります）",
-  hiddenCharacters: "見えない文字を含む表記:",
+  hiddenCharacters: "見えない文字を含む表記：",
   reset: "元に戻す",
   resetNamed: (name: string) => `${name} を元に戻す`,
   added: "追加",
@@ -60,21 +60,21 @@ export const request: typeof en = {
   firstField: "最初の入力欄へ",
   leaveText: "入力欄から出る",
   ownWords: "自分の言葉で書く",
-  editing: "上の引数を変更してから確定してください。",
-  editingTask: "上のタスクを変更してから確定してください。",
-  confirmEdit: "変更して承認",
-  editNeedsChange: "先に値を変更してください",
-  unsentEdits: "変更は「編集」に残っています。今承認すると、変更前の内容で実行されます。",
+  editing: "上の引数を修正してから確定してください。",
+  editingTask: "上のタスクを修正してから確定してください。",
+  confirmEdit: "修正して承認",
+  editNeedsChange: "先に値を修正してください",
+  unsentEdits: "修正内容は「修正」に残っています。今承認すると、修正前の内容で実行されます。",
   why: "却下の理由",
   reasons: ["金額やデータの誤り", "不要", "情報が足りない", "許可されていない", "リスクが高すぎる"],
-  rejectReason: "理由（任意）: エージェントにそのまま届きます",
+  rejectReason: "理由（任意）：エージェントにそのまま届きます",
   askBack: "聞き返す",
   inWords: "言葉で答える",
   sendWords: "送信",
   keepDeciding: "戻る",
   sending: "送信中…",
   nameTarget: (label: string | null) =>
-    label ? `間違えると影響が大きい操作です。確認のため、対象の ${label} を入力してください:` : "間違えると影響が大きい操作です。確認のため、次を入力してください:",
+    label ? `間違えると影響が大きい操作です。確認のため、対象の ${label} を入力してください：` : "間違えると影響が大きい操作です。確認のため、次を入力してください：",
   nameWrong: "まだ一致していません。",
 
   claim: "自分が対応",
@@ -116,17 +116,17 @@ export const request: typeof en = {
   digestMismatch: "表示後に依頼の内容が変わりました。読み直してから判断してください。",
   ended: (what: string, who: string | null, when: string | null) =>
     `${what}${who || when ? `（${[who, when].filter(Boolean).join("、")}）` : ""}`,
-  saved: (what: string, title: string) => `${what}: ${title}`,
+  saved: (what: string, title: string) => `${what}：${title}`,
   decision: "判断",
   answer: "回答",
   message: "メッセージ",
-  expiredNobody: "期限切れ: 時間内に回答がありませんでした",
-  expiredAt: (when: string) => `${when} に期限切れ: 時間内に回答がありませんでした`,
-  fallbackUsed: "取り決めておいた値で処理が続きます。これは誰かの判断ではありません:",
+  expiredNobody: "期限切れ：時間内に回答がありませんでした",
+  expiredAt: (when: string) => `${when} に期限切れ：時間内に回答がありませんでした`,
+  fallbackUsed: "取り決めておいた値で処理が続きます。これは誰かの判断ではありません：",
   nothingRan: "何も実行されていません。回答がないことは、承認でも却下でもありません。",
   nothingRanCancelled: "何も実行されていません。",
   runTold: "回答がなかったことを依頼元に伝えました。何も決まっていません。",
-  cancelledBecause: (reason: string) => `取り消し: ${reason}`,
+  cancelledBecause: (reason: string) => `取り消し：${reason}`,
   superseded: "新しい質問に置き換わりました",
   takenUp: (when: string) => `${when} に処理が再開しました。`,
 
@@ -138,7 +138,7 @@ export const request: typeof en = {
     reassigned: (names: string) => `${names} に引き継ぎ`,
     everybody: "全員",
     acknowledged: "処理が再開",
-    attention: (why: string) => `確認が必要: ${why}`,
+    attention: (why: string) => `確認が必要：${why}`,
   },
   shownDigest: "表示した内容",
   authorisedDigest: "承認した内容",

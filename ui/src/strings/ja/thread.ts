@@ -133,5 +133,5 @@ export const thread: typeof en = {
   nextRun: "次の実行",
   previousRun: "前の実行",
   selectRun: "選択／解除",
-  clearOutcomes: "対応済みを消す",
+  clearOutcomes: "処理済みを消す",
 };

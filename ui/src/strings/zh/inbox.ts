@@ -32,7 +32,7 @@ export const inbox: typeof en = {
   clearSelection: "清除选择",
   notInBulk: {
     priority: "优先级高，请单独处理。",
-    form: "需要单独填写答复。",
+    form: "需要单独填写回答。",
     decisions: "此请求不提供这种决定。",
   },
   bulk: {
@@ -42,7 +42,7 @@ export const inbox: typeof en = {
     rejectTitle: (count) => `拒绝 ${count} 个请求？`,
     approveNow: (count) => `批准 ${count} 个`,
     rejectNow: (count) => `拒绝 ${count} 个`,
-    reason: "理由（可选）：会原样告知每个代理",
+    reason: "理由（可选）：会原样告知每个智能体",
     approveHint: "将会执行：",
     rejectHint: "以下内容不会执行：",
     done: (count) => `已处理 ${count} 个`,

@@ -8,7 +8,7 @@ const decided: Record<Decision, string> = {
   approve: "已批准", edit: "修改后批准", reject: "已拒绝", respond: "已回答",
 };
 const statuses: Record<RequestStatus, string> = {
-  pending: "待处理", completed: "已完成", cancelled: "已取消", expired: "已过期",
+  pending: "待处理", completed: "已处理", cancelled: "已取消", expired: "已过期",
 };
 
 export const request: typeof en = {

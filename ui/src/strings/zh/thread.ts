@@ -2,7 +2,7 @@ import type { ThreadStatus } from "../../api/types";
 import type { thread as en } from "../en/thread";
 
 const threadStatuses: Record<ThreadStatus, string> = {
-  idle: "已停止", running: "运行中", interrupted: "等待答复", done: "已完成", error: "出错",
+  idle: "已停止", running: "运行中", interrupted: "等待回答", done: "已完成", error: "出错",
 };
 
 export const thread: typeof en = {
@@ -12,7 +12,7 @@ export const thread: typeof en = {
   agent: "智能体",
   threadName: "会话名称",
   threadNameHelp: "填写已结束会话的名称，可在其中继续。",
-  nameTaken: "该会话仍在运行或等待答复，请换一个名称。",
+  nameTaken: "该会话仍在运行或等待回答，请换一个名称。",
   start: "启动",
   starting: "正在启动…",
   noAgents: "没有已注册的智能体。请用 `ringi demo` 或加上 `--agents MODULE` 启动服务器。",
@@ -47,7 +47,7 @@ export const thread: typeof en = {
   entries: "经过",
   nextEntry: "下一条",
   previousEntry: "上一条",
-  openEntry: "展开该条，或开始答复",
+  openEntry: "展开该条，或开始回答",
   toNewest: "到最新",
   newBelow: (count: number) => `↓ ${count} 条新内容`,
   entryKinds: {
@@ -66,7 +66,7 @@ export const thread: typeof en = {
   custom: "事件",
   customValue: "值",
   step: "步骤",
-  began: { started: "开始运行", answered: "收到答复后继续", retried: "重试" },
+  began: { started: "开始运行", answered: "收到回答后继续", retried: "重试" },
   runEnded: "运行完成",
   runCancelled: "运行已取消",
   after: (time: string) => `（用时 ${time}）`,
@@ -81,8 +81,8 @@ export const thread: typeof en = {
   doingTool: (name: string) => `正在等待 ${name}…`,
   doingMessage: "智能体正在书写…",
   doingStep: (name: string) => `智能体正在工作：${name}…`,
-  waitsHere: "答复后会立即继续运行。",
-  waitsElsewhere: "正在等待其他人的答复。",
+  waitsHere: "回答后会立即继续运行。",
+  waitsElsewhere: "正在等待其他人的回答。",
   stranded: "无法从这里继续",
   errorHint: "已做的决定不会丢失：重试会从最后完成的步骤继续。",
   givenUp: "该运行失败后已被放弃。",
@@ -105,8 +105,8 @@ export const thread: typeof en = {
       reason: "原因（可选）：会记在会话上",
     },
   },
-  endsRequests: (count: number) => `以下 ${count} 个未答复的请求会一并取消：`,
-  endsNothing: "没有未答复的请求。已经完成的部分不会撤销。",
+  endsRequests: (count: number) => `以下 ${count} 个未回答的请求会一并取消：`,
+  endsNothing: "没有未回答的请求。已经完成的部分不会撤销。",
   onlyAdminsRetry: "只有管理员可以重试或放弃。",
   onlyStarterCancels: (who: string) => (who ? `只有启动者 ${who} 或管理员可以取消。` : "只有管理员可以取消。"),
 
@@ -114,7 +114,7 @@ export const thread: typeof en = {
   newTroubles: (count: number) => `${count} 个新的`,
   allWell: "一切正常。",
   allWellHint: "失败的运行，或因智能体更新而无法继续的运行，会自动出现在这里。",
-  onlyAdminsOperate: "你可以查看，但只有管理员可以重试或放弃。",
+  onlyAdminsOperate: "您可以查看，但只有管理员可以重试或放弃。",
   failedRun: "失败的运行",
   strandedRequest: "无法继续的提问",
   noReason: "没有记录原因。",
