@@ -1,5 +1,5 @@
 import { Alert, Button, Checkbox, Empty, Flex, Skeleton } from "antd";
-import { useRef, useState } from "react";
+import { useRef, useState, type RefObject } from "react";
 import { useTroubles } from "../api/operations";
 import { useSession } from "../api/session";
 import type { Thread } from "../api/types";
@@ -27,6 +27,7 @@ function useSelection(rows: Row[]) {
   };
   return {
     selected, possible, select,
+    toggle: (row: Row | undefined) => row && canRetry(row) && select(row.id, !ticked.has(row.id)),
     has: (id: string) => ticked.has(id),
     all: (on: boolean) => setTicked(new Set(on ? possible.map(({ id }) => id) : [])),
   };
@@ -62,6 +63,19 @@ function Calm() {
   );
 }
 
+/** What the keys do to the row that has the focus; who may only look just walks. */
+function useTroubleKeys(list: RefObject<HTMLElement | null>, acts: false | { tick: () => void; retry: () => void; abandon: () => void }) {
+  const strings = useStrings();
+  useKeys(strings.operations, [
+    ...useListKeys(list, strings.nextRun, strings.previousRun),
+    ...(acts ? [
+      { key: "x", label: strings.selectRun, run: acts.tick },
+      { key: "r", label: strings.retryRun, run: acts.retry, once: true },
+      { key: "a", label: strings.stops.abandon.open, run: acts.abandon, once: true },
+    ] : []),
+  ]);
+}
+
 function Troubles({ isAdmin }: { isAdmin: boolean }) {
   const strings = useStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTroubles();
@@ -73,24 +87,14 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   const [stopping, setStopping] = useState<string>();
   const list = useRef<HTMLUListElement>(null);
 
-  const at = () => rows.find(({ id }) => id === focusedIn(list)?.dataset.id);
-  const retryHere = () => {
-    const row = at();
+  const retryChosen = (row: Row | undefined) => {
     retry(selection.selected.length > 0 ? selection.selected : row && canRetry(row) ? [row] : []);
     selection.all(false);
   };
-  const tick = () => {
-    const row = at();
-    if (row && canRetry(row)) selection.select(row.id, !selection.has(row.id));
-  };
-  useKeys(strings.operations, [
-    ...useListKeys(list, strings.nextRun, strings.previousRun),
-    ...(isAdmin ? [
-      { key: "x", label: strings.selectRun, run: tick },
-      { key: "r", label: strings.retryRun, run: retryHere, once: true },
-      { key: "a", label: strings.stops.abandon.open, run: () => setStopping(at()?.id), once: true },
-    ] : []),
-  ]);
+  const at = () => rows.find(({ id }) => id === focusedIn(list)?.dataset.id);
+  useTroubleKeys(list, isAdmin && {
+    tick: () => selection.toggle(at()), retry: () => retryChosen(at()), abandon: () => setStopping(at()?.id),
+  });
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Skeleton active paragraph={{ rows: 6 }} />;
   const actionsOf = (row: Row) => isAdmin ? {
@@ -106,7 +110,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   } : undefined;
   return (
     <>
-      {isAdmin && <Bulk selection={selection} onRetry={retryHere} />}
+      {isAdmin && <Bulk selection={selection} onRetry={() => retryChosen(undefined)} />}
       <div className="rows-place">
         <Waiting words={strings.newTroubles(waiting)} count={waiting} onClick={letIn} />
         {rows.length === 0 ? <Calm /> : (
