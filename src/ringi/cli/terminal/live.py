@@ -84,7 +84,7 @@ class Live:
 
     async def _read(self, ids: set[str]) -> None:
         for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
-            self._take(request)
+            self.take(request)
         await self._count()
 
     def _query(self, limit: int) -> Query:
@@ -99,7 +99,8 @@ class Live:
             self._heard |= own
             self._ring.set()
 
-    def _take(self, request: Request) -> None:
+    def take(self, request: Request) -> None:
+        """Know the newest version of a request: in its place if it is shown, else among the news."""
         if request.id in self.shown:
             self.shown[request.id] = request
         elif request.is_final or searchable(self.search) not in request.search_text:

@@ -286,6 +286,7 @@ class RequestScreen(Screen[None]):
     def _leave(self, done: Request) -> None:
         self.desk.drafts.pop(done.id, None)
         live = self.desk.live
+        live.take(done)
         to = live.neighbour(done.id, 1) or live.neighbour(done.id, -1)
         what = WORDS.decided[done.response.decision] if done.response else done.status
         self.post_message(self.Left(to, WORDS.done.format(what=what, title=done.title)))
