@@ -1,4 +1,6 @@
-import { Input, type InputRef } from "antd";
+import type { InputRef } from "antd";
+// By itself: with it come text areas, passwords and codes, which no list needs.
+import Input from "antd/es/input/Input";
 import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
 import type { Filters } from "../api/lists";
 import { useStrings } from "../strings";
