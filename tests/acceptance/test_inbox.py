@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-
-import ringi
-from ringi import Action
-from ringi.server.auth import Keys
+from tests.acceptance.office import Office, link, opened, row, show, shown_rows, until_rows
 
 pytestmark = pytest.mark.timeout(120)
 MOST_ROWS = 60
@@ -32,68 +26,6 @@ FIRST_ON_SCREEN = """scroller => {
   const [id, box] = seen.sort((a, b) => a[1].top - b[1].top)[0];
   return [id, Math.round(box.top - top)];
 }"""
-
-
-@dataclass
-class Office:
-    """A tenant of its own in a demo: nobody else's requests, and the people of the test."""
-
-    demo: DemoServer
-    tenant: str = field(default_factory=lambda: f"office-{uuid.uuid4().hex[:8]}")
-
-    def token(self, role: str, name: str) -> str:
-        """Return a token of somebody of this office."""
-        return Keys.load(self.demo.folder).mint(tenant=self.tenant, role=role, name=name)
-
-    def link(self, path: str = "/") -> str:
-        """Return the link with which ann begins at a page."""
-        return f"{self.demo.url}{path}#token={self.token('person', 'ann')}"
-
-    @contextmanager
-    def client(self, role: str = "person", name: str = "ann") -> Iterator[httpx.Client]:
-        """Call the API as somebody."""
-        headers = {"authorization": f"Bearer {self.token(role, name)}"}
-        with httpx.Client(base_url=self.demo.url, headers=headers, timeout=30) as client:
-            yield client
-
-    async def fill(self, count: int) -> list[str]:
-        """Ask for so many refunds, all at once, and return their ids as the list has them."""
-        async with ringi.open(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
-            mine = inbox.of(self.tenant)
-            refunds = ((f"r{number}", {"order": number}) for number in range(count))
-            await asyncio.gather(
-                *(
-                    mine.ask(f"Refund order {args['order']}", id=id, action=Action("refund", args))
-                    for id, args in refunds
-                )
-            )
-        return self.listed(status="pending")
-
-    def ask(self, id: str, title: str = "Refund?", **more: Any) -> dict[str, Any]:
-        """Ask one question."""
-        body = {"id": id, "title": title, "action": {"name": "refund", "args": {}}, **more}
-        with self.client("agent", "clerk") as client:
-            asked: dict[str, Any] = client.post("/v1/requests", json=body).raise_for_status().json()
-            return asked
-
-    def decide(self, id: str, decision: str = "approve") -> None:
-        """Decide as bob."""
-        with self.client(name="bob") as client:
-            digest = client.get(f"/v1/requests/{id}").json()["digest"]
-            answer = {"decision": decision, "digest": digest}
-            client.post(f"/v1/requests/{id}/respond", json=answer).raise_for_status()
-
-    def listed(self, **query: Any) -> list[str]:
-        """Return the ids of a whole list, as the server has it."""
-        ids: list[str] = []
-        cursor = ""
-        with self.client() as client:
-            while True:
-                found = client.get("/v1/requests", params={**query, "limit": 200, "cursor": cursor}).raise_for_status()
-                ids += [item["id"] for item in found.json()["items"]]
-                cursor = found.json()["next"]
-                if not cursor:
-                    return ids
 
 
 @pytest.fixture
@@ -125,33 +57,6 @@ async def phone(browser: Browser) -> AsyncIterator[Page]:
     )
     yield await context.new_page()
     await context.close()
-
-
-def row(page: Page, id: str) -> Locator:
-    """Return the row of a request."""
-    return page.locator(f"[data-testid=request-row][data-id='{id}']")
-
-
-def link(page: Page, id: str) -> Locator:
-    """Return what a row is opened by."""
-    return row(page, id).get_by_role("link")
-
-
-async def show(page: Page, office: Office, path: str = "/") -> None:
-    """Open the inbox and wait for its rows."""
-    await page.goto(office.link(path))
-    await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
-
-
-async def opened(page: Page, id: str) -> None:
-    """Wait until a request is shown in full."""
-    await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-id", id, timeout=WAIT)
-
-
-async def shown_rows(page: Page) -> list[str]:
-    """Return the ids of the rows in their order."""
-    ids: list[str] = await page.get_by_test_id("request-row").evaluate_all("rows => rows.map(row => row.dataset.id)")
-    return ids
 
 
 async def place(page: Page) -> list[Any]:
@@ -197,12 +102,6 @@ async def choose(page: Page, filter: str, name: str) -> None:
     """Choose in one of the two menus."""
     await page.get_by_test_id(filter).click()
     await page.locator(".ant-select-item-option", has_text=name).click()
-
-
-async def until_rows(page: Page, ids: list[str]) -> None:
-    """Wait until the list has exactly these rows."""
-    await expect(page.get_by_test_id("request-row")).to_have_count(len(ids), timeout=WAIT)
-    assert await shown_rows(page) == ids
 
 
 async def test_filters_show_what_the_server_finds_and_stand_in_the_address(desk: Page, office: Office) -> None:
@@ -315,6 +214,25 @@ async def test_on_a_phone_the_list_is_a_page_that_keeps_its_place(phone: Page, o
     assert await place(phone) == left
 
 
+async def test_a_finger_that_rests_selects_and_then_each_tap_does(phone: Page, office: Office) -> None:
+    ids = await office.fill(5)
+    await show(phone, office)
+    box = await link(phone, ids[1]).bounding_box()
+    assert box
+    fingers = await phone.context.new_cdp_session(phone)
+    at = [{"x": box["x"] + 50, "y": box["y"] + 20}]
+    await fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": at})
+    await expect(phone.get_by_test_id("bulk-count")).to_have_text("1 selected")
+    await fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    await link(phone, ids[3]).tap()
+    await expect(phone.get_by_test_id("bulk-count")).to_have_text("2 selected")
+    await expect(row(phone, ids[1])).to_have_attribute("data-selected", "true")
+    await expect(phone.get_by_test_id("request-detail")).to_have_count(0)
+    await phone.get_by_role("button", name="Clear the selection").tap()
+    await link(phone, ids[3]).tap()
+    await opened(phone, ids[3])
+
+
 async def test_fifty_routine_requests_take_fifty_one_keys(desk: Page, office: Office) -> None:
     ids = await office.fill(50)
     await desk.add_init_script(COUNT_KEYS)
@@ -418,61 +336,6 @@ async def test_what_needs_a_look_of_its_own_cannot_be_selected_and_says_why(desk
         await desk.keyboard.press("Shift+ArrowDown")
     await expect(desk.get_by_test_id("bulk-count")).to_have_text("1 selected")
     await expect(row(desk, "routine")).to_have_attribute("data-selected", "true")
-
-
-MEASURES = [Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js", Path(__file__).parent / "measure.js"]
-
-
-async def problems(page: Page) -> list[str]:
-    """Return what a person could not read or reach on the page as it stands."""
-    await page.wait_for_function("() => measure.moving().length === 0")
-    return [line for what in ("clipped", "sideways", "barriers") for line in await page.evaluate(f"measure.{what}()")]
-
-
-@pytest.mark.parametrize(
-    ("language", "theme", "width"), [("en", "dark", 390), ("ja", "light", 1280), ("zh", "dark", 640)]
-)
-async def test_each_state_of_the_list_can_be_read_and_reached(
-    browser: Browser, office: Office, language: str, theme: Any, width: int
-) -> None:
-    await office.fill(12)
-    office.ask("costly", "Delete the mailboxes of everybody who left the company in the last year", priority="urgent")
-    office.ask("form", form={"fields": [{"name": "note", "type": "text", "required": True}]}, expires_in=60)
-    with office.client(name="bob") as client:
-        client.post("/v1/requests/r3/claim").raise_for_status()
-    context = await browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=theme, reduced_motion="reduce"
-    )
-    await context.add_init_script(f"localStorage.setItem('ringi.language', '{language}')")
-    page = await context.new_page()
-    await show(page, office)
-    for script in MEASURES:
-        await page.evaluate(script.read_text())
-    await expect(page.get_by_test_id("filter-kind")).to_be_visible(timeout=WAIT)
-    found = await problems(page)
-    await link(page, "r11").focus()
-    await page.keyboard.press("x")
-    await page.keyboard.press("Shift+ArrowDown")
-    office.ask("new")
-    office.decide("r10")
-    await expect(page.get_by_test_id("show-new")).to_be_visible(timeout=WAIT)
-    await expect(row(page, "r10")).to_have_attribute("data-left", "true", timeout=WAIT)
-    found += await problems(page)
-    await page.get_by_test_id("bulk-reject").click()
-    await expect(page.get_by_test_id("bulk-line")).to_have_count(2)
-    found += await problems(page)
-    await page.get_by_test_id("bulk-confirm").click()
-    await expect(page.get_by_test_id("bulk-outcome")).to_be_visible(timeout=WAIT)
-    found += await problems(page)
-    await page.get_by_test_id("bulk-close").click()
-    await page.get_by_test_id("tab-done").click()
-    await until_rows(page, ["r11", "r10"])
-    found += await problems(page)
-    await page.get_by_test_id("tab-mine").click()
-    await expect(page.get_by_test_id("empty")).to_be_visible(timeout=WAIT)
-    found += await problems(page)
-    await context.close()
-    assert not found, "\n".join(found)
 
 
 async def test_two_tabs_show_the_same(desk: Page, office: Office) -> None:

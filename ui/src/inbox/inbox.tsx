@@ -27,8 +27,9 @@ function useDecided({ shown }: InboxState, acts: Acts) {
     // One note for fifty decisions in a row, not fifty.
     void message.success({ content: strings.saved(outcome, visible(completed.title)), key: "decided" });
     const next = neighbour(shown.rows, completed.id);
-    if (next) shown.tidy(completed.id);
-    else shown.showNew();
+    if (!next) shown.showNew();
+    // Also where the list has not heard yet that it ended.
+    shown.tidy(completed.id);
     const following = next ?? shown.fresh.find((request) => request.id !== completed.id);
     if (following) acts.open(following.id);
   };
