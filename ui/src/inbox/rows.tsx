@@ -88,7 +88,7 @@ function More({ list }: Pick<InboxState, "list">) {
 
 function useMorePages({ list, shown }: InboxState, last: number): void {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
-  const isNear = last >= shown.rows.length - 20;
+  const isNear = last >= shown.rows.length - 50;
   useEffect(() => {
     if (isNear && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [isNear, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
