@@ -101,6 +101,9 @@ class Live:
 
     def take(self, request: Request) -> None:
         """Know the newest version of a request: in its place if it is shown, else among the news."""
+        known = self.shown.get(request.id)
+        if known and known.version > request.version:
+            return
         if request.id in self.shown:
             self.shown[request.id] = request
         elif request.is_final or searchable(self.search) not in request.search_text:
