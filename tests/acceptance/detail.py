@@ -64,7 +64,11 @@ async def somebody(
     return await context.new_page()
 
 
+DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
+
+
 async def press(page: Page, *keys: str) -> None:
-    """Press keys one after the other."""
+    """Press keys one after the other, each once the page has drawn what the one before did: no person is quicker."""
     for key in keys:
         await page.keyboard.press(key)
+        await page.evaluate(DRAWN)
