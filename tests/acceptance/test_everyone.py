@@ -272,8 +272,10 @@ async def test_the_first_view_is_small_and_has_nothing_that_a_list_does_not_need
     await expect(page.locator(".ant-skeleton").first).to_be_visible(timeout=WAIT)
     first = [response for response in loaded if "/v1/" not in response.url]
     weights = {response.url.rpartition("/")[2]: len(gzip.compress(await response.body())) for response in first}
+    packed = [response.headers.get("content-encoding") for response in first if response.url.endswith(".js")]
     listed.set()
     await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
     await context.close()
     assert sum(weights.values()) <= BUDGET, weights
+    assert packed.count("gzip") > len(packed) / 2
     assert not [name for name in weights if any(word in name for word in ("thread", "chat", "form", "detail"))], weights

@@ -1,43 +1,56 @@
 import { Modal } from "antd";
 import { Fragment } from "react";
 import { useStrings } from "../strings";
-import { shortcutGroups, type Shortcut } from "../widgets/keys";
+import { shortcutGroups, type ShortcutGroup } from "../widgets/keys";
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 const signs: Record<string, string> = {
-  mod: isApple ? "⌘" : "Ctrl", Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
+  mod: isApple ? "⌘" : "Ctrl", Shift: isApple ? "⇧" : "Shift",
+  Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
 };
 
-/** `mod+k` is two caps side by side, `g i` two one after the other. */
-const caps = (key: string) => (key === " " ? [key] : key.split(/[ ]|(?<=.)\+(?=.)/u));
-
-function Keys({ of }: { of: Shortcut }) {
-  return <span className="help-keys">{caps(of.key).map((cap) => <kbd key={cap}>{signs[cap] ?? cap}</kbd>)}</span>;
+/** `mod+k` is two caps side by side, `g i` two one after the other, and `X` is x with Shift. */
+function caps(key: string): string[] {
+  if (/^\p{Lu}$/u.test(key)) return ["Shift", key.toLowerCase()];
+  return key === " " ? [key] : key.split(/ |(?<=.)\+(?=.)/u);
 }
 
-/** What the keys do now under each title; several parts of a page may have one title, and the newest wins a key. */
-function byTitle(): [string, Shortcut[]][] {
-  const titles = new Map<string, Map<string, Shortcut>>();
-  for (const { title, shortcuts } of shortcutGroups()) {
-    const keys = titles.get(title) ?? new Map<string, Shortcut>();
-    for (const shortcut of shortcuts) keys.set(shortcut.key, shortcut);
-    if (keys.size > 0) titles.set(title, keys);
+function Keys({ keys }: { keys: string[] }) {
+  return (
+    <>
+      {keys.map((key) => (
+        <span key={key} className="help-keys">{caps(key).map((cap) => <kbd key={cap}>{signs[cap] ?? cap}</kbd>)}</span>
+      ))}
+    </>
+  );
+}
+
+type Lines = Map<string, string[]>;
+
+/** Under each title what can be done, and by which keys; several parts of a page may have one title. */
+function linesByTitle(last: string): [string, Lines][] {
+  const titles = new Map<string, Lines>();
+  const isLast = ({ title }: ShortcutGroup) => Number(title === last);
+  for (const { title, shortcuts } of shortcutGroups().toSorted((one, other) => isLast(one) - isLast(other))) {
+    const lines: Lines = titles.get(title) ?? new Map();
+    for (const { key, label } of shortcuts) lines.set(label, [...new Set([...(lines.get(label) ?? []), key])]);
+    if (lines.size > 0) titles.set(title, lines);
   }
-  return Array.from(titles, ([title, keys]) => [title, [...keys.values()]]);
+  return [...titles];
 }
 
-/** What each key does here and now. */
+/** What each key does here and now; what keys do everywhere comes last. */
 export default function Help({ onClose }: { onClose: () => void }) {
   const strings = useStrings();
   return (
-    <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={560} data-testid="help">
+    <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={720} data-testid="help">
       <div className="help">
-        {byTitle().map(([title, shortcuts]) => (
+        {linesByTitle(strings.everywhere).map(([title, lines]) => (
           <section key={title} aria-label={title}>
             <h3>{title}</h3>
             <dl>
-              {shortcuts.map((shortcut) => (
-                <Fragment key={shortcut.key}><dt><Keys of={shortcut} /></dt><dd>{shortcut.label}</dd></Fragment>
+              {Array.from(lines, ([label, keys]) => (
+                <Fragment key={label}><dt><Keys keys={keys} /></dt><dd>{label}</dd></Fragment>
               ))}
             </dl>
           </section>

@@ -19,7 +19,7 @@ export const shell: typeof en = {
   everywhere: "すべての画面",
   help: "このヘルプ",
   signOut: "サインアウト",
-  scripted: "台本モデル",
+  scripted: "スクリプトモデル",
   reconnecting: "再接続中…",
   retry: "再試行",
   back: "戻る",
