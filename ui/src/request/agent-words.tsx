@@ -1,6 +1,6 @@
 import type { JsonObject, Request } from "../api/types";
-import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
+import { useWords } from "./words";
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
 function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObject } {
@@ -11,7 +11,7 @@ function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObje
 
 /** Prose and context from the agent, set apart from the facts because nobody has checked them. */
 export function AgentWords({ request }: { request: Request }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { summary, rest } = wordsOf(request);
   return (
     <>

@@ -1,17 +1,17 @@
 import { Card } from "antd";
 import { useId } from "react";
-import { useStrings } from "../strings";
 import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
 import { FieldError } from "./field-error";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
 import type { Desk } from "./use-desk";
-import { fieldsOf } from "./values";
+import { drawnFields } from "./schema-field";
+import { useWords } from "./words";
 import { WordsBox } from "./words-box";
 
 function JsonAnswer({ desk }: { desk: Desk }) {
   const { draft, change, decision, frozen } = desk;
-  const strings = useStrings();
+  const strings = useWords();
   const id = useId();
   const error = messageAt(decision.problems, "data");
   return (
@@ -34,12 +34,12 @@ function JsonAnswer({ desk }: { desk: Desk }) {
 /** Everything a person fills in: the form, JSON where there is only a schema, words where words are the answer. */
 export function AnswerArea({ desk }: { desk: Desk }) {
   const { request, draft, change, decision, frozen } = desk;
-  const strings = useStrings();
+  const strings = useWords();
   if (!hasAnswer(request)) return null;
   return (
     <Card size="small" className="answer">
       <FormFields
-        fields={fieldsOf(request)}
+        fields={drawnFields(request)}
         values={draft.values}
         problems={decision.problems}
         disabled={frozen}

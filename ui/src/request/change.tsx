@@ -1,10 +1,10 @@
 import { Button } from "antd";
 import { createElement } from "react";
 import type { Json } from "../api/types";
-import { useStrings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { differences, textPieces, type Difference, type Piece } from "./diff";
+import { useWords } from "./words";
 
 interface ChangeProps {
   before: Json | undefined;
@@ -29,7 +29,7 @@ function Side({ value, write }: { value: Json; write: ChangeProps["write"] }) {
 }
 
 function PlainChange({ before, after, write }: ChangeProps) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <span className="change-values">
       <del>{before === undefined ? strings.notSet : <Side value={before} write={write} />}</del>
@@ -40,7 +40,7 @@ function PlainChange({ before, after, write }: ChangeProps) {
 }
 
 function PlaceChange({ path, before, after }: Difference) {
-  const strings = useStrings();
+  const strings = useWords();
   if (before !== undefined && after !== undefined) {
     return <><code>{visible(path)}</code> <PlainChange before={before} after={after} /></>;
   }
@@ -76,7 +76,7 @@ interface ChangeLineProps extends ChangeProps {
 
 /** A change with the way back. */
 export function ChangeLine({ name, onReset, disabled, ...change }: ChangeLineProps) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <div className="change" data-testid={`change-${name}`}>
       <div><Change {...change} /></div>

@@ -36,7 +36,7 @@ export function SelectControl({ field, id, value, onChange, disabled, aria }: Co
 }
 
 export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled, className: "choices" };
+  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled };
   return field.type === "radio"
     ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
     : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;

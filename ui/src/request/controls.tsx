@@ -1,11 +1,11 @@
 import { Input, InputNumber, Radio, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
 import type { Json } from "../api/types";
-import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
 import { GroupControl, SelectControl } from "./choice-controls";
 import { ofGroup, type ControlProps } from "./control-props";
+import { useWords } from "./words";
 
 const DateControl = later(() => import("./date-control"));
 
@@ -39,7 +39,7 @@ function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: 
 }
 
 function SliderControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const [min, max] = [Number(field.min ?? 0), Number(field.max ?? 100)];
   const isSet = numberOf(value) !== null;
   return (
@@ -58,7 +58,7 @@ function SliderControl({ field, id, value, onChange, disabled, aria }: ControlPr
 }
 
 function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const strings = useStrings();
+  const strings = useWords();
   if (typeof field.default === "boolean") {
     return (
       <Switch {...ofGroup(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />
@@ -67,7 +67,7 @@ function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlP
   // A switch that nobody touched looks like a "no": without a default the two answers are drawn apart.
   return (
     <Radio.Group
-      {...ofGroup(aria)} id={id} name={id} disabled={disabled} value={value ?? null} className="choices"
+      {...ofGroup(aria)} id={id} name={id} disabled={disabled} value={value ?? null}
       onChange={(e) => onChange(e.target.value as boolean)}
     >
       <Radio value={true}>{strings.yes}</Radio>

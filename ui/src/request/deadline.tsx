@@ -25,7 +25,7 @@ export function Deadline({ request }: { request: Request }) {
   const until = expires ?? due;
   if (request.status !== "pending" || !until) return null;
   return (
-    <div className="deadline" data-testid="deadline">
+    <div className="deadline quiet" data-testid="deadline">
       <Ring from={asked} until={until} />
       <span>
         {due && <Countdown kind="due" until={due} />}

@@ -1,11 +1,11 @@
 import { Button } from "antd";
 import type { ReactNode } from "react";
 import type { ActionLook, Decision, Request } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { visible } from "../widgets/visible";
 import { asksBack, isChanged } from "./draft";
 import type { Desk } from "./use-desk";
 import { editableOf } from "./values";
+import { useWords, type Words } from "./words";
 
 export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
 
@@ -36,7 +36,7 @@ function look(decision: Decision, style: ActionLook["style"], solid: boolean) {
 /** One decision's button, with the label and style that the request gives it. */
 export function DecideButton(props: DecideButtonProps) {
   const { desk, decision, testId, label, keyName, solid = false, disabled = false, title, onClick } = props;
-  const strings = useStrings();
+  const strings = useWords();
   const { sending } = desk.decision;
   const mine = sending === decision;
   const isBeside = decision === "respond" && asksBack(desk.request) && !solid;
@@ -58,7 +58,7 @@ export function DecideButton(props: DecideButtonProps) {
 }
 
 /** What a decision is called here: by the request, else by us. */
-export function labelOf(request: Request, decision: Decision, strings: Strings): string {
+export function labelOf(request: Request, decision: Decision, strings: Words): string {
   const given = request.actions?.[decision]?.label;
   if (given) return visible(given);
   if (decision !== "respond" || !asksBack(request)) return strings.decisions[decision];
@@ -67,7 +67,7 @@ export function labelOf(request: Request, decision: Decision, strings: Strings):
 
 /** The decisions side by side, and beside them what is no decision. */
 export function DecideBar({ desk, children }: { desk: Desk; children: ReactNode }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { request } = desk;
   const waitsForChange = !editableOf(request) && !isChanged(request, desk.draft);
   return (

@@ -1,7 +1,8 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
-import type { Strings } from "../strings";
-import { answerOf, editableOf, fieldsOf, initialValues, missing, same, type Values } from "./values";
+import { drawnFields } from "./schema-field";
+import { answerOf, editableOf, initialValues, missing, same, type Values } from "./values";
+import type { Words } from "./words";
 
 /** Which step is open: the decision itself, or the last one before it is sent. */
 export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "naming" | "passing";
@@ -22,7 +23,7 @@ export interface Draft {
 export function freshDraft(request: Request): Draft {
   return {
     mode: "deciding",
-    values: initialValues(fieldsOf(request)),
+    values: initialValues(drawnFields(request)),
     edited: editableOf(request) ?? {},
     json: {},
     broken: {},
@@ -32,7 +33,7 @@ export function freshDraft(request: Request): Draft {
 }
 
 /** Whether only free JSON can say the answer. */
-export const answersJson = (request: Request) => Boolean(request.schema) && fieldsOf(request).length === 0;
+export const answersJson = (request: Request) => Boolean(request.schema) && drawnFields(request).length === 0;
 
 /** Whether words to the agent are a way beside approving, and not the answer itself. */
 export const asksBack = ({ allowed }: Request) => allowed.includes("respond") && allowed.includes("approve");
@@ -42,15 +43,15 @@ export const wantsWords = (request: Request) => request.allowed.includes("respon
 
 /** Whether the agent would get neither words nor a form. */
 export const lacksWords = (request: Request, draft: Draft) =>
-  !draft.message.trim() && (asksBack(request) || fieldsOf(request).length === 0);
+  !draft.message.trim() && (asksBack(request) || drawnFields(request).length === 0);
 
 /** Whether there is anything to fill in. */
 export const hasAnswer = (request: Request) =>
-  fieldsOf(request).length > 0 || answersJson(request) || wantsWords(request);
+  drawnFields(request).length > 0 || answersJson(request) || wantsWords(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
   if (answersJson(request)) return draft.json;
-  return request.form || request.schema ? answerOf(fieldsOf(request), draft.values) : undefined;
+  return request.form || request.schema ? answerOf(drawnFields(request), draft.values) : undefined;
 }
 
 export function isEdited(request: Request, draft: Draft): boolean {
@@ -60,7 +61,7 @@ export function isEdited(request: Request, draft: Draft): boolean {
 /** Whether "edit" has something to say: a changed argument, or a changed answer of a plain form. */
 export function isChanged(request: Request, draft: Draft): boolean {
   if (editableOf(request)) return isEdited(request, draft);
-  const fields = fieldsOf(request);
+  const fields = drawnFields(request);
   if (answersJson(request)) return !same(draft.json, {});
   return !same(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
 }
@@ -82,18 +83,19 @@ export function answerFor(request: Request, draft: Draft, decision: Decision): A
 export const editKey = (request: Request, name: string) => (request.action ? `args.${name}` : name);
 
 /** What a person must mend before sending is worth a try; all other rules are the server's. */
-export function localProblems(request: Request, draft: Draft, decision: Decision, strings: Strings): FieldProblem[] {
+export function localProblems(request: Request, draft: Draft, decision: Decision, strings: Words): FieldProblem[] {
   if (decision === "reject") return [];
   const isMute = decision === "respond" && lacksWords(request, draft);
   const words = isMute ? [{ field: "message", message: strings.requiredField }] : [];
   if (decision === "respond" && asksBack(request)) return words;
-  const fields = missing(fieldsOf(request), draft.values).map((field) => ({ field, message: strings.requiredField }));
+  const empty = missing(drawnFields(request), draft.values);
+  const fields = empty.map((field) => ({ field, message: strings.requiredField }));
   const json = "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
   return [...fields, ...words, ...json, ...edits];
 }
 
-function brokenEdits(request: Request, draft: Draft, strings: Strings): FieldProblem[] {
+function brokenEdits(request: Request, draft: Draft, strings: Words): FieldProblem[] {
   return Object.keys(editableOf(request) ?? {})
     .filter((name) => draft.edited[name] === undefined || editKey(request, name) in draft.broken)
     .map((name) => ({ field: editKey(request, name), message: strings.notSendable }));
@@ -107,7 +109,7 @@ export function messageAt(problems: FieldProblem[], key: string): string | undef
 
 /** The keys at which a problem can be shown now. */
 export function keysOf(request: Request, draft: Draft): string[] {
-  const keys = fieldsOf(request).map((field) => field.name);
+  const keys = drawnFields(request).map((field) => field.name);
   if (answersJson(request)) keys.push("data");
   if (draft.mode === "editing") keys.push(...Object.keys(draft.edited).map((name) => editKey(request, name)));
   if (draft.mode === "rejecting" || draft.mode === "asking" || wantsWords(request)) keys.push("message");

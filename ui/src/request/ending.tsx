@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { Winner } from "../api/call";
 import type { Request } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { clock } from "../widgets/time";
 import { outcomeOf, reasonOf } from "./outcome";
 import { actorName } from "./people";
 import { useHistory, type HistoryEvent } from "./use-history";
 import { isGated } from "./values";
+import { useWords, type Words } from "./words";
 
 export interface Ending {
   /** How it ended, by whom and when. */
@@ -21,14 +21,14 @@ function withdrawalOf(events: HistoryEvent[] | undefined): HistoryEvent | undefi
   return events?.findLast(({ type }) => type === "request.cancelled");
 }
 
-function titleOf(request: Request, end: HistoryEvent | undefined, strings: Strings): string | null {
+function titleOf(request: Request, end: HistoryEvent | undefined, strings: Words): string | null {
   const { status, ended_at: endedAt } = request;
   if (status === "expired" && endedAt) return strings.expiredAt(clock(endedAt, strings.language));
   if (!end) return null;
   return strings.ended(strings.statuses.cancelled, actorName(end.actor, strings), clock(end.at, strings.language));
 }
 
-function consequence(request: Request, strings: Strings): ReactNode {
+function consequence(request: Request, strings: Words): ReactNode {
   const { status, fallback } = request;
   if (status === "cancelled") return isGated(request) ? strings.nothingRanCancelled : null;
   if (status !== "expired") return null;
@@ -38,7 +38,7 @@ function consequence(request: Request, strings: Strings): ReactNode {
 
 /** How a request ended and what came of it; null while it is open. */
 export function useEnding(request: Request, winner: Winner | null): Ending | null {
-  const strings = useStrings();
+  const strings = useWords();
   const end = withdrawalOf(useHistory(request, request.status === "cancelled").data);
   const title = titleOf(request, end, strings) ?? outcomeOf(request, winner, strings);
   if (title === null) return null;

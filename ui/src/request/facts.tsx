@@ -1,7 +1,6 @@
 import { Card, Descriptions, Tag } from "antd";
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
-import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { fieldOfArgument } from "./arg-field";
@@ -9,6 +8,7 @@ import { editKey, messageAt, type Draft } from "./draft";
 import { Signature } from "./signature";
 import { ValueEditor } from "./value-editor";
 import { editableOf, same, type Values } from "./values";
+import { useWords } from "./words";
 
 export interface Editing {
   draft: Draft;
@@ -66,7 +66,7 @@ function runningArgs(request: Request, editing: Editing | undefined): Values | u
 
 /** What will happen, from the real call and from nothing that anybody wrote about it. */
 function ActionFacts({ request, editing }: FactsProps) {
-  const strings = useStrings();
+  const strings = useWords();
   if (!request.action) return null;
   const { name, args } = request.action;
   const edited = runningArgs(request, editing);
@@ -87,7 +87,7 @@ function ActionFacts({ request, editing }: FactsProps) {
 }
 
 function FinishFacts({ request, editing }: FactsProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const { task } = request.context;
   const taskRow = {
     ...row(request, "task", editableOf(request)?.task ?? "", editing),

@@ -1,12 +1,12 @@
 import { Form } from "antd";
 import { useId } from "react";
 import type { FormField, Json } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { ChangeLine } from "./change";
 import { Control } from "./controls";
 import { same } from "./values";
+import { useWords, type Words } from "./words";
 
 interface FieldProps {
   field: FormField;
@@ -25,13 +25,13 @@ function rangeOf(field: FormField): [string | null, string | null] | null {
 }
 
 /** What helps to fill a field in: the words of who asks, and its bounds. */
-export function hintOf(field: FormField, strings: Strings): string {
+export function hintOf(field: FormField, strings: Words): string {
   const range = rangeOf(field);
   return [field.help ? visible(field.help) : null, range && strings.range(...range)].filter(Boolean).join(" · ");
 }
 
 /** A value as the form shows it: an option by its label, a yes as a yes. */
-function written(field: FormField, strings: Strings): ((value: Json) => string) | undefined {
+function written(field: FormField, strings: Words): ((value: Json) => string) | undefined {
   const options = field.options ?? [];
   const labels = new Map<Json, string>(options.map(({ value, label }) => [value, label || String(value)]));
   if (field.type === "boolean") return (value) => (value === true ? strings.yes : strings.no);
@@ -46,7 +46,7 @@ const isLabelled = (field: FormField) => field.type === "boolean"
 
 /** One field of a form: label, control, help and the server's word about it, all bound to each other. */
 export function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const id = useId();
   const hint = hintOf(field, strings);
   const before = field.default ?? undefined;

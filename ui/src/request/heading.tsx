@@ -1,7 +1,6 @@
 import { Tag } from "antd";
 import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -9,6 +8,7 @@ import { Deadline } from "./deadline";
 import { useHolder } from "./holding";
 import { actorName, namesOf } from "./people";
 import { Ago } from "./when";
+import { useWords } from "./words";
 
 interface HeadingProps {
   id: string;
@@ -19,7 +19,7 @@ interface HeadingProps {
 
 /** Title, and who asked when, until when, for whom, and who holds it. */
 export function Heading({ id, request, focus, threadLink }: HeadingProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const title = useRef<HTMLHeadingElement>(null);
   const holder = useHolder(request);
   useEffect(() => {

@@ -1,7 +1,6 @@
 import { Skeleton, Timeline } from "antd";
 import { useState } from "react";
 import type { Request } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { reasonOf } from "./outcome";
@@ -9,8 +8,9 @@ import { actorName, namesOf } from "./people";
 import { Refused } from "./refused";
 import { useHistory, type HistoryEvent } from "./use-history";
 import { When } from "./when";
+import { useWords, type Words } from "./words";
 
-function whatOf({ type, changed }: HistoryEvent, strings: Strings): string {
+function whatOf({ type, changed }: HistoryEvent, strings: Words): string {
   const { happened, statuses } = strings;
   const { claimed_until: until, reason } = changed;
   switch (type.replace("request.", "")) {
@@ -33,11 +33,11 @@ const colours: Record<string, "green" | "red" | "blue"> = {
 
 function Digest({ label, value }: { label: string; value: string | null | undefined }) {
   if (!value) return null;
-  return <div className="digest">{label}: <code>{visible(value)}</code></div>;
+  return <div className="quiet">{label}: <code>{visible(value)}</code></div>;
 }
 
 function Happened({ event }: { event: HistoryEvent }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { digest, response } = event.changed;
   return (
     <div data-testid="history-event" data-type={event.type}>
@@ -60,11 +60,11 @@ function Events({ request }: { request: Request }) {
 
 /** Who did what and when, and by which digests; folded until somebody wants to know. */
 export function History({ request }: { request: Request }) {
-  const strings = useStrings();
+  const strings = useWords();
   const [open, setOpen] = useState(false);
   return (
     <details className="history" data-testid="history" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{strings.history}</summary>
+      <summary className="quiet">{strings.history}</summary>
       {open && <Events request={request} />}
     </details>
   );

@@ -1,13 +1,13 @@
 import { Button } from "antd";
-import { useStrings } from "../strings";
 import { clock } from "../widgets/time";
 import { Labelled } from "./decide-bar";
 import type { Holding } from "./holding";
 import type { Desk } from "./use-desk";
+import { useWords } from "./words";
 
 /** What is no decision: keep the request for oneself, let it go, or pass it on. */
 export function Hold({ desk, holding }: { desk: Desk; holding: Holding }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { holder, claim, release, moving } = holding;
   if (desk.dead || desk.hindrance !== null) return null;
   const common = { type: "text", disabled: desk.frozen } as const;

@@ -1,9 +1,9 @@
 import { Input } from "antd";
 import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
-import { useStrings } from "../strings";
 import { HiddenIn } from "../widgets/agent-text";
 import { visibleSource } from "../widgets/visible";
+import { useWords } from "./words";
 
 interface JsonInputProps {
   id: string;
@@ -27,7 +27,7 @@ function errorOf(text: string): string | null {
 
 /** A JSON editor; it keeps what is typed as it is, valid or not. */
 export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
   const error = errorOf(text);
   const change = (typed: string) => {

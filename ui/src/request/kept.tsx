@@ -1,10 +1,10 @@
 import { Alert, Button } from "antd";
 import { useState } from "react";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
 import { AgentText } from "../widgets/agent-text";
 import { forget, keptWords } from "./draft-store";
 import { useOwner } from "./use-desk";
+import { useWords } from "./words";
 
 interface KeptProps {
   id: string;
@@ -14,7 +14,7 @@ interface KeptProps {
 
 /** What this person typed about a request and never sent: theirs to copy or to discard. */
 export function Kept({ id, shown }: KeptProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const owner = useOwner();
   const [, again] = useState(0);
   const copies = "clipboard" in navigator;

@@ -1,12 +1,12 @@
 import { Button, Form, Input, Select } from "antd";
 import { useId, useState } from "react";
-import { useStrings } from "../strings";
+import { useMessages } from "../widgets/messages";
 import { Labelled } from "./decide-bar";
 import { useMove } from "./holding";
 import { namesOf } from "./people";
 import { Refused } from "./refused";
 import type { Desk } from "./use-desk";
-import { useMessages } from "../widgets/messages";
+import { useWords } from "./words";
 
 interface PassOnProps {
   desk: Desk;
@@ -16,7 +16,7 @@ interface PassOnProps {
 
 /** Give the request to another person or to groups: free text, because nobody lists the people here. */
 export function PassOn({ desk, onGone }: PassOnProps) {
-  const strings = useStrings();
+  const strings = useWords();
   const message = useMessages();
   const id = useId();
   const [person, setPerson] = useState("");

@@ -1,21 +1,21 @@
 import { Descriptions, Tag } from "antd";
 import type { Request, Response } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { Change } from "./change";
 import { EndingLines, useEnding } from "./ending";
-import { isObject } from "./schema-field";
-import { fieldsOf, same } from "./values";
+import { drawnFields, isObject } from "./schema-field";
+import { same } from "./values";
+import { useWords, type Words } from "./words";
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 
-function answers(request: Request, response: Response, strings: Strings) {
+function answers(request: Request, response: Response, strings: Words) {
   if (response.data === undefined || response.data === null) return [];
   if (!isObject(response.data)) {
     return [{ key: "data", label: strings.answer, children: <JsonValue value={response.data} /> }];
   }
-  const labels = new Map(fieldsOf(request).map((field) => [field.name, field.label || field.name]));
+  const labels = new Map(drawnFields(request).map((field) => [field.name, field.label || field.name]));
   return Object.entries(response.data).map(([name, value]) => ({
     key: `data-${name}`, label: visible(labels.get(name) ?? name), children: <JsonValue value={value} />,
   }));
@@ -31,7 +31,7 @@ function changes(request: Request, response: Response) {
 
 /** What was decided, compact; it stays where the question was. */
 export function Record({ request }: { request: Request }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { response } = request;
   const ending = useEnding(request, null);
   const message = response?.message

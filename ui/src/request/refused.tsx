@@ -1,17 +1,17 @@
 import { Alert, Button } from "antd";
 import { ProblemError } from "../api/call";
-import { useStrings, type Strings } from "../strings";
 import { visible } from "../widgets/visible";
+import { useWords, type Words } from "./words";
 
-type Words = Exclude<keyof Strings["refused"], "claimed">;
-const byCode: Record<string, Words> = { final: "final", conflict: "busy" };
-const byStatus: Record<number, Words> = {
+type Refusal = Exclude<keyof Words["refused"], "claimed">;
+const byCode: Record<string, Refusal> = { final: "final", conflict: "busy" };
+const byStatus: Record<number, Refusal> = {
   0: "offline", 403: "notYours", 404: "notYours", 422: "invalid", 429: "tooMany", 503: "busy",
 };
 /** Refusals that say all in our own words; of the others the server's words are shown too. */
 const plain = new Set([0, 403, 404, 429, 503]);
 
-function inWords(error: ProblemError, holder: string | null, strings: Strings): string {
+function inWords(error: ProblemError, holder: string | null, strings: Words): string {
   const { refused } = strings;
   if (error.code === "digest_mismatch") return strings.digestMismatch;
   if (error.code === "claimed") return holder ? refused.claimed(visible(holder)) : refused.claimedByOther;
@@ -26,7 +26,7 @@ interface RefusedProps {
 
 /** Why the server did not do it, in this person's language, and what can be done now. */
 export function Refused({ error, retry, holder = null }: RefusedProps) {
-  const strings = useStrings();
+  const strings = useWords();
   if (!error) return null;
   const known = error instanceof ProblemError;
   const isPlain = known && (plain.has(error.status) || error.status === 409);

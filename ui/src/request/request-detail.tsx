@@ -3,7 +3,6 @@ import { useEffect, useId, useRef, useState, type RefObject } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
 import type { Request } from "../api/types";
-import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -18,6 +17,7 @@ import { OpenRequest } from "./open-request";
 import { Record } from "./record";
 import { signature } from "./signature";
 import { useOwner } from "./use-desk";
+import { useWords } from "./words";
 import "./request.css";
 
 interface PlaceProps {
@@ -79,7 +79,7 @@ interface PanelProps extends PlaceProps {
 }
 
 function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = false }: PanelProps) {
-  const strings = useStrings();
+  const strings = useWords();
   // What ended before it was opened, or was decided right here, is a record; what ends elsewhere stays open but dead.
   const [open, setOpen] = useState(request.status === "pending");
   const [beginsInFields] = useState(!inThread && !keepsFocus && open && isAnswerOnly(request));
@@ -119,7 +119,7 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
 
 /** A request that is not here for this person, or not any more; what they typed about it still is. */
 function Gone({ id, title, more }: { id: string; title: string; more?: string }) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <article className="detail" data-testid="gone">
       <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={<><p>{title}</p>{more && <p>{more}</p>}</>}>
@@ -132,7 +132,7 @@ function Gone({ id, title, more }: { id: string; title: string; more?: string })
 
 /** One request by its id, in the inbox or in its thread. */
 export function RequestDetail({ id, ...place }: PlaceProps & { id: string }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { data, error, refetch } = useRequest(id);
   const [passedTo, setPassedTo] = useState<string | null>(null);
   if (passedTo !== null) return <Gone id={id} title={strings.passedOn(passedTo)} more={strings.passedOnAway} />;

@@ -1,5 +1,4 @@
 import { Alert } from "antd";
-import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 import { isEdited, keysOf, messageAt, wordsOf } from "./draft";
 import { EndingLines, useEnding } from "./ending";
@@ -7,10 +6,11 @@ import type { Holding } from "./holding";
 import { Refused } from "./refused";
 import type { Desk } from "./use-desk";
 import { editableOf } from "./values";
+import { useWords } from "./words";
 
 /** It ended while it was open here: the buttons died in place, and this says who did it and what came of it. */
 function Ended({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   const ending = useEnding(desk.request, desk.decision.winner);
   if (!ending) return null;
   const typed = wordsOf(desk.request, desk.draft) !== "";
@@ -20,7 +20,7 @@ function Ended({ desk }: { desk: Desk }) {
 }
 
 function Problems({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   const keys = keysOf(desk.request, desk.draft);
   const loose = desk.decision.problems.filter((problem) => !keys.some((key) => messageAt([problem], key)));
   return (
@@ -34,7 +34,7 @@ function Problems({ desk }: { desk: Desk }) {
 }
 
 function Words({ desk, holding }: { desk: Desk; holding: Holding }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { request, draft, decision, dead, hindrance } = desk;
   if (decision.sending !== null) return <span className="for-readers">{strings.sending}</span>;
   if (dead) return <Ended desk={desk} />;

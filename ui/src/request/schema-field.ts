@@ -1,4 +1,4 @@
-import type { FormField, Json, JsonObject } from "../api/types";
+import type { FormField, Json, JsonObject, Request } from "../api/types";
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -100,4 +100,9 @@ export function fieldsOfSchema(schema: JsonObject | null | undefined): FormField
   });
   const known = fields.filter((field) => field !== null);
   return known.length > 0 && known.length === fields.length ? known : null;
+}
+
+/** The fields that are drawn: those of its form, or of a schema that is as simple as one. */
+export function drawnFields(request: Request): FormField[] {
+  return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
 }

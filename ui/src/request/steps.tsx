@@ -1,11 +1,11 @@
 import { Button, Input, Tag } from "antd";
 import { useId } from "react";
 import type { Decision } from "../api/types";
-import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
 import { DecideButton, Labelled, labelOf } from "./decide-bar";
 import { isChanged } from "./draft";
 import type { Desk } from "./use-desk";
+import { useWords } from "./words";
 import { WordsBox } from "./words-box";
 
 interface ConfirmProps {
@@ -18,7 +18,7 @@ interface ConfirmProps {
 
 /** The end of every step: do it, or go back. */
 function Confirm({ desk, decision, testId, label, title }: ConfirmProps) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <div className="bar">
       <DecideButton
@@ -37,7 +37,7 @@ function Confirm({ desk, decision, testId, label, title }: ConfirmProps) {
 
 /** A costly decision is made by somebody who can say what it is about. */
 function NameBox({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   const id = useId();
   const { target, typedName, typeName, ready, frozen, confirm } = desk;
   if (!target) return null;
@@ -61,7 +61,7 @@ function NameBox({ desk }: { desk: Desk }) {
 
 /** The last step of an edit; the editors stand among the facts above. */
 export function EditStep({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   const changed = isChanged(desk.request, desk.draft);
   return (
     <>
@@ -76,7 +76,7 @@ export function EditStep({ desk }: { desk: Desk }) {
 }
 
 export function NameStep({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <>
       <NameBox desk={desk} />
@@ -88,7 +88,7 @@ export function NameStep({ desk }: { desk: Desk }) {
 }
 
 export function AskStep({ desk }: { desk: Desk }) {
-  const strings = useStrings();
+  const strings = useWords();
   return (
     <>
       <WordsBox desk={desk} part="message" label={strings.yourQuestion} />
@@ -108,7 +108,7 @@ function toggled(text: string, line: string): string {
 
 /** Why not: a chip writes its words into the box, and the box is what is sent. */
 export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => void }) {
-  const strings = useStrings();
+  const strings = useWords();
   const { draft, change, frozen } = desk;
   const toggle = (reason: string) => {
     if (!frozen) change({ reason: toggled(draft.reason, reason) });

@@ -2,13 +2,13 @@ import { useRef, useState } from "react";
 import { isStatus, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
-import { useStrings } from "../strings";
 import { answerFor, localProblems, type Draft } from "./draft";
-import { fieldsOf } from "./values";
+import { drawnFields } from "./schema-field";
+import { useWords } from "./words";
 
 /** The server names what a schema checks `data.NAME`; drawn as a form, its fields are called NAME. */
 function placed(request: Request, problems: FieldProblem[]): FieldProblem[] {
-  const names = request.form ? [] : fieldsOf(request).map((field) => `data.${field.name}`);
+  const names = request.form ? [] : drawnFields(request).map((field) => `data.${field.name}`);
   const isDrawn = (field: string) => names.some((name) => field === name || field.startsWith(`${name}.`));
   const nameOf = (field: string) => (isDrawn(field) ? field.slice("data.".length) : field);
   return problems.map(({ field, message }) => ({ field: nameOf(field), message }));
@@ -28,7 +28,7 @@ export interface DecisionState {
 
 /** Send a decision and tell what became of it; nothing counts as decided before the server says so. */
 export function useDecision(request: Request, draft: Draft, onDecided: (completed: Request) => void): DecisionState {
-  const strings = useStrings();
+  const strings = useWords();
   const respond = useRespond(request);
   const [problems, setProblems] = useState<FieldProblem[]>([]);
   const [refusals, setRefusals] = useState(0);

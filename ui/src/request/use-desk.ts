@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { useSession } from "../api/session";
 import type { Decision, JsonObject, Request } from "../api/types";
-import { useStrings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { asksBack, isChanged, type Draft, type Mode } from "./draft";
@@ -11,6 +10,7 @@ import { refusedTo } from "./people";
 import { isNamed, targetOf, type Target } from "./target";
 import { useDecision, type DecisionState } from "./use-decision";
 import { editableOf } from "./values";
+import { useWords } from "./words";
 
 /** One open request with all that a person does to it. */
 export interface Desk {
@@ -42,7 +42,7 @@ export function useOwner(): Owner {
 }
 
 function useHindrance(request: Request): string | null {
-  const strings = useStrings();
+  const strings = useWords();
   const session = useSession().data;
   const holder = useHolder(request);
   const refused = refusedTo(request, session, strings);

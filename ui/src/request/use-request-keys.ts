@@ -1,11 +1,11 @@
 import type { Decision } from "../api/types";
-import { useStrings, type Strings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { decideKeys, labelOf } from "./decide-bar";
 import { isChanged, lacksWords, wantsWords } from "./draft";
 import type { Holding } from "./holding";
 import type { Desk } from "./use-desk";
 import { editableOf } from "./values";
+import { useWords, type Words } from "./words";
 
 /** What Ctrl+Enter does from inside a form: its plain submission. */
 function primary(desk: Desk): Decision | undefined {
@@ -18,7 +18,7 @@ function isWanting({ request, draft }: Desk, decision: Decision): boolean {
   return decision === "edit" && !editableOf(request) && !isChanged(request, draft);
 }
 
-function whileDeciding(desk: Desk, strings: Strings, focusFirst: (() => void) | null): Shortcut[] {
+function whileDeciding(desk: Desk, strings: Words, focusFirst: (() => void) | null): Shortcut[] {
   const { request } = desk;
   const decide = (decision: Decision) => () => {
     if (isWanting(desk, decision)) focusFirst?.();
@@ -34,7 +34,7 @@ function whileDeciding(desk: Desk, strings: Strings, focusFirst: (() => void) | 
   ];
 }
 
-function inStep({ confirm, back, draft }: Desk, strings: Strings): Shortcut[] {
+function inStep({ confirm, back, draft }: Desk, strings: Words): Shortcut[] {
   const leave = { key: "Escape", label: strings.keepDeciding, run: back, whileTyping: true };
   if (draft.mode === "passing") return [leave];
   return [
@@ -45,7 +45,7 @@ function inStep({ confirm, back, draft }: Desk, strings: Strings): Shortcut[] {
   ];
 }
 
-function holdKeys({ holder, claim, release }: Holding, strings: Strings): Shortcut[] {
+function holdKeys({ holder, claim, release }: Holding, strings: Words): Shortcut[] {
   return holder
     ? [{ key: "u", label: strings.release, run: release, once: true }]
     : [{ key: "c", label: strings.claim, run: claim, once: true }];
@@ -62,7 +62,7 @@ interface KeysOptions {
 
 /** The keys of an open request: what its buttons do, where the hands are. */
 export function useRequestKeys(desk: Desk, holding: Holding, { active, focusFirst, leaveText }: KeysOptions): void {
-  const strings = useStrings();
+  const strings = useWords();
   const shortcuts = () => {
     if (!active) return [];
     if (desk.draft.mode !== "deciding") return inStep(desk, strings);

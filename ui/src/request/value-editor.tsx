@@ -1,6 +1,5 @@
 import { useId, useState } from "react";
 import type { FormField, Json } from "../api/types";
-import { useStrings } from "../strings";
 import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { ChangeLine } from "./change";
@@ -9,6 +8,7 @@ import { hintOf } from "./field";
 import { FieldError } from "./field-error";
 import { JsonInput } from "./json-input";
 import { same } from "./values";
+import { useWords } from "./words";
 
 interface ValueEditorProps {
   name: string;
@@ -26,7 +26,7 @@ interface ValueEditorProps {
 /** One value in edit: its editor, what it was and becomes, and the way back. */
 export function ValueEditor(props: ValueEditorProps) {
   const { name, field, before, value, broken, onChange, onEnter, error, disabled } = props;
-  const strings = useStrings();
+  const strings = useWords();
   const id = useId();
   const [resets, setResets] = useState(0);
   const hint = field && hintOf(field, strings);

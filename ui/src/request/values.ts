@@ -1,5 +1,4 @@
 import type { FormField, Json, JsonObject, Request } from "../api/types";
-import { fieldsOfSchema } from "./schema-field";
 
 export type Values = { readonly [name: string]: Json | undefined };
 
@@ -11,9 +10,8 @@ export function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The fields of its form, or of a schema that is as simple as a form. */
 export function fieldsOf(request: Request): FormField[] {
-  return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
+  return request.form?.fields ?? [];
 }
 
 export function initialValues(fields: FormField[]): Values {

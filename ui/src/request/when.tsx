@@ -1,5 +1,5 @@
-import { useStrings } from "../strings";
 import { clock, useNow } from "../widgets/time";
+import { useWords } from "./words";
 
 function absolute(at: string, language: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(new Date(at));
@@ -7,7 +7,7 @@ function absolute(at: string, language: string): string {
 
 /** A time as short as it is clear; the whole of it on hover. */
 export function When({ at }: { at: string }) {
-  const { language } = useStrings();
+  const { language } = useWords();
   return <time dateTime={at} title={absolute(at, language)}>{clock(at, language)}</time>;
 }
 
@@ -21,7 +21,7 @@ function ago(seconds: number, language: string): string {
 
 /** How old something is; when exactly on hover. */
 export function Ago({ at }: { at: string }) {
-  const { language } = useStrings();
+  const { language } = useWords();
   const seconds = Math.max(0, (useNow() - Date.parse(at)) / 1_000);
   return <time dateTime={at} title={absolute(at, language)} data-testid="age">{ago(seconds, language)}</time>;
 }

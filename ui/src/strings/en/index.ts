@@ -1,3 +1,4 @@
+import type { Detail } from "./detail";
 import { inbox } from "./inbox";
 import { request } from "./request";
 import { shell } from "./shell";
@@ -5,4 +6,5 @@ import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-export type Strings = typeof en;
+/** In another language the words of a request's page are there too; in English they come with that page. */
+export type Strings = typeof en & { detail?: Detail };

@@ -1,7 +1,8 @@
 import type { Strings } from "../en";
+import { detail } from "./detail";
 import { inbox } from "./inbox";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const ja: Strings = { ...shell, ...inbox, ...request, ...thread };
+export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, detail };
