@@ -111,10 +111,10 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   return (
     <>
       {isAdmin && <Bulk selection={selection} onRetry={() => retryChosen(undefined)} />}
-      <div className="rows-place">
+      <div className="rows-place" {...watch}>
         <Waiting words={strings.newTroubles(waiting)} count={waiting} onClick={letIn} />
         {rows.length === 0 ? <Calm /> : (
-          <ul ref={list} className="troubles" aria-label={strings.needAttention} {...watch}>
+          <ul ref={list} className="troubles" aria-label={strings.needAttention}>
             {rows.map((row) => <TroubleRow key={row.id} row={row} actions={actionsOf(row)} />)}
           </ul>
         )}

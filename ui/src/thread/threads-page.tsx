@@ -66,9 +66,9 @@ function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
         <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="no-threads" description={filter === "all" ? strings.emptyThreads : strings.emptyFilter} />
       )}
       {rows.length > 0 && <Columns />}
-      <div className="rows-place">
+      <div className="rows-place" {...watch}>
         <Waiting words={strings.newThreads(waiting)} count={waiting} onClick={letIn} />
-        <ul ref={list} className="thread-list" aria-label={strings.threads} {...watch}>
+        <ul ref={list} className="thread-list" aria-label={strings.threads}>
           {rows.map((thread) => <ThreadRow key={thread.id} thread={thread} asked={asked?.get(thread.id)} />)}
         </ul>
       </div>
