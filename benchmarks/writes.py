@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +117,14 @@ async def grouped_rows(path: Path, text: str) -> float:
 
 
 async def answers_a_second(inbox: Inbox) -> float:
+    """Answer 2,000 requests and keep none of them, as a server does: what is kept, the garbage collector looks at."""
+
+    async def answer(request: Request) -> None:
+        await approve(inbox, request)
+
     requests = await ask_many(inbox, ANSWERS)
     began = time.perf_counter()
-    await spread(requests, partial(approve, inbox))
+    await spread(requests, answer)
     return ANSWERS / (time.perf_counter() - began)
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from pydantic_core import to_json
+
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import audiences_of, count, find, free_place, terms_of
-from ringi.canonical import PLAIN
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
     START,
@@ -153,7 +154,7 @@ def changing_columns(request: Request) -> Columns:
     """Return the columns by which requests are found and that each version sets anew."""
     return {
         "status": request.status,
-        "audiences": json.dumps(audiences_of(request)),
+        "audiences": to_json(audiences_of(request)).decode(),
         "ended_at": microseconds(request.ended_at) if request.ended_at else None,
         "unacknowledged": int(request.is_unacknowledged),
         "attention": int(request.needs_attention),
@@ -178,7 +179,7 @@ SELECT_EVENT = f"SELECT position, {EVENT_COLUMNS} FROM events"
 
 def event_row(event: Event) -> tuple[Any, ...]:
     """Return an event as the values of its row."""
-    payload = PLAIN.encode(event.payload)
+    payload = to_json(event.payload).decode()
     chain = (event.payload_digest, event.previous, event.hash)
     at = microseconds(event.at)
     return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
