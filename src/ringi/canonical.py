@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
-import orjson
 import rfc8785
 from pydantic_core import to_jsonable_python
 
 from ringi.errors import InvalidError
 
+PLAIN = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
+"""Python's own encoder: many times faster, and right for all values that are plain."""
 ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
 
@@ -23,14 +27,14 @@ def jsonable(value: Any) -> Any:
 def canonical(value: Any) -> bytes:
     """Return the canonical JSON of plain JSON data, or raise `InvalidError`."""
     try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        return text if is_plain(value) else rfc8785.dumps(value)
+        text = PLAIN.encode(value)
+        return text.encode() if is_plain(value) else rfc8785.dumps(value)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidError.of("", f"not portable JSON: {error}; send such a value as text") from error
 
 
 def is_plain(value: Any) -> bool:
-    """Whether orjson, which is many times faster and has written the value, wrote it as RFC 8785 asks."""
+    """Whether Python's own encoder, which has written the value, wrote it as RFC 8785 asks."""
     parts = [value]
     for part in parts:
         kind = type(part)
