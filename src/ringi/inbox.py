@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ringi import tracing
 from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind, Priority, parsed
 from ringi.errors import ConflictError, DifferentAskError, FinalError, WaitTimeoutError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
 from ringi.form import Form
+from ringi.measures import Measures, seconds
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, START, Event, Frozen, Key, Position, Query, topic_of
 from ringi.request import Request, Response
@@ -65,6 +67,7 @@ class Inbox:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits = limits or Limits()
         self.feed = Feed(store, notifier)
+        self.measures = Measures()
         self._check: Check = everybody
 
     def of(self, tenant: str, check: Check = everybody) -> Inbox:
@@ -116,6 +119,7 @@ class Inbox:
         except ConflictError:
             return await self._asked_before(request)
         failpoint("ask.after_commit")
+        tracing.asked(request)
         await self._tell(request)
         return request
 
@@ -231,11 +235,15 @@ class Inbox:
         """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""
         ends_at = None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
+            slept = False
             while not (request := await self._ended(id)):
                 left = None if ends_at is None else ends_at - time.monotonic()
                 if left is not None and left <= 0:
                     return None
                 await wakeup.wait(left)
+                slept = True
+        if slept and request.ended_at:
+            self.measures.woken.labels("wait").observe(seconds(self.clock() - request.ended_at))
         return request
 
     async def expire_due(self) -> int:
@@ -270,8 +278,18 @@ class Inbox:
         before, after = await change(self.store, Request, Key(self.tenant, id), checked)
         if before.version != after.version:
             failpoint("change.after_commit")
+            self._measure(before, after)
             await self._tell(after)
         return after
+
+    def _measure(self, before: Request, after: Request) -> None:
+        tracing.changed(before, after)
+        if not after.ended_at:
+            return
+        if not before.ended_at:
+            self.measures.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))
+        elif after.acknowledged_at and not before.acknowledged_at:
+            self.measures.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
     async def _tell(self, request: Request) -> None:
         topics = [request.topic, TOPIC, *([RESUMES] if request.is_unacknowledged else [])]

@@ -262,7 +262,7 @@ async def test_long_polls_count_as_streams(store_url: str) -> None:
 
 async def until_open(world: World, count: int) -> None:
     async def holds() -> bool:
-        return f"ringi_open_streams {count}\n" in (await world.stranger().get("/metrics")).text
+        return f"ringi_open_streams {count}.0\n" in (await world.stranger().get("/metrics")).text
 
     await until(holds)
 

@@ -331,9 +331,13 @@ async def test_an_expired_request_takes_no_answer(world: World) -> None:
     assert (await world.inbox.get("a")).status == "expired"
 
 
-async def test_what_is_pending_is_in_the_metrics(world: World) -> None:
-    await world.asked()
+async def test_the_metrics_say_what_is_pending_of_each_kind_and_how_long_the_rest_took(world: World) -> None:
+    await world.asked(id="open")
+    request = await world.asked(id="a", action={"name": "refund", "args": {}})
+    await world.client().post("/v1/requests/a/respond", json={"decision": "approve", "digest": request.digest})
     text = (await world.stranger().get("/metrics")).text
-    assert "ringi_pending_requests 1\n" in text
-    assert "ringi_lost_notifications_total 0\n" in text
+    assert 'ringi_pending_requests{kind="question"} 1.0\n' in text
+    assert 'ringi_pending_requests{kind="approval"} 0.0\n' in text
+    assert 'ringi_answer_seconds_count{kind="approval",status="completed"} 1.0\n' in text
+    assert "ringi_lost_notifications_total 0.0\n" in text
     assert await world.inbox.count(Query(statuses=("pending",))) == 1

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import get_args
 
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse
 from starlette.responses import Response as HttpResponse
 
+from ringi.ask import Kind
 from ringi.record import Query
 from ringi.request import Request
 from ringi.server.openapi import documented
@@ -19,7 +24,8 @@ from ringi.server.sse import Streams
 
 READY_SECONDS = 2.0
 COUNTED = 10_000
-"""Pending requests beyond this are not counted."""
+"""Pending requests of one kind beyond this are not counted."""
+PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
 
 
 class HealthRoutes:
@@ -52,24 +58,34 @@ class HealthRoutes:
 
     async def metrics(self) -> HttpResponse:
         """Return the figures in Prometheus' text format."""
-        backend, inbox = self._platform.backend, self._platform.inbox
-        pending = await backend.store.count(Request, Query(statuses=("pending",), limit=COUNTED))
-        text = "".join(
-            [
-                gauge("ringi_pending_requests", f"Pending requests, counted up to {COUNTED}.", pending),
-                gauge("ringi_open_streams", "Open event streams of this process.", len(self._streams)),
-                counter("ringi_lost_notifications_total", "Wake-ups that were not published.", backend.notifier.lost),
-                counter("ringi_feed_failures_total", "Reads of the feed that failed.", inbox.feed.failures),
-            ]
-        )
+        inbox = self._platform.inbox
+        here = CollectorRegistry(auto_describe=False)
+        here.register(Now([await self._pending(), *self._figures()]))
+        text = generate_latest(here) + generate_latest(inbox.measures.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
+    async def _pending(self) -> Metric:
+        store, family = self._platform.backend.store, GaugeMetricFamily(*PENDING, labels=("kind",))
+        for kind in get_args(Kind):
+            query = Query(statuses=("pending",), kind=kind, limit=COUNTED)
+            family.add_metric((kind,), await store.count(Request, query))
+        return family
 
-def gauge(name: str, help: str, value: float, kind: str = "gauge") -> str:
-    """Return one figure as Prometheus reads it."""
-    return f"# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n"
+    def _figures(self) -> list[Metric]:
+        lost, failures = self._platform.backend.notifier.lost, self._platform.inbox.feed.failures
+        return [
+            GaugeMetricFamily("ringi_open_streams", "Open event streams of this process.", len(self._streams)),
+            CounterMetricFamily("ringi_lost_notifications", "Wake-ups that were not published.", lost),
+            CounterMetricFamily("ringi_feed_failures", "Reads of the feed that failed.", failures),
+        ]
 
 
-def counter(name: str, help: str, value: float) -> str:
-    """Return one figure that only grows."""
-    return gauge(name, help, value, "counter")
+class Now(Collector):
+    """Figures as they are now."""
+
+    def __init__(self, figures: list[Metric]) -> None:
+        self._figures = figures
+
+    def collect(self) -> list[Metric]:
+        """Return them."""
+        return self._figures

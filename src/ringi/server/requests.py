@@ -12,6 +12,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
+from ringi import tracing
 from ringi.ask import Answer, Ask, Kind, Priority, Time, parsed
 from ringi.errors import InvalidError, RingiError
 from ringi.failpoint import failpoint
@@ -141,6 +142,8 @@ class RequestRoutes:
         who = self._door.caller(http.scope)
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
+        if who.role == "person" and not request.is_final:
+            tracing.seen(request)
         if wait and not request.is_final:
             with self._streams.slot(who):
                 await self._streams.wait(inbox.wait_final(id, min(wait, self._settings.max_wait)))

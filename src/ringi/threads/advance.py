@@ -190,6 +190,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         elif thread.tries > TRIES:
             await hold.give_up(f"its worker died {TRIES} times")
         else:
+            inbox.measures.retried.inc(thread.tries > 1)
             await Turn(hold, agents[thread.agent]).take()
     except asyncio.CancelledError:
         await asyncio.shield(hold.give_back())
