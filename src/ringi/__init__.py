@@ -1,6 +1,8 @@
 """An agent stops, asks a person, and goes on: minutes or months later, on any machine."""
 
+from ringi import sync
 from ringi.ask import Action, Answer, Ask, Button
+from ringi.client import Client
 from ringi.connect import open
 from ringi.errors import RingiError
 from ringi.form import (
@@ -27,6 +29,7 @@ __all__ = [
     "Boolean",
     "Button",
     "Checkbox",
+    "Client",
     "Date",
     "Event",
     "Form",
@@ -44,4 +47,5 @@ __all__ = [
     "Text",
     "TextArea",
     "open",
+    "sync",
 ]

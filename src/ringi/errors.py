@@ -13,6 +13,10 @@ RingiError
 ├── FenceError              a newer worker holds this thread
 ├── LimitError              too many open requests, asks or streams                      429
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
+│   └── UnreachableError    the client got no answer from its server
+├── HttpError               a server answered what no verb of the client knows
+├── LostReplyError          nobody knows whether a change that was sent was made
+├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorisedError      what is about to run is not what a person authorised
 ├── AskedAgainError         an agent took an answer and asks the very same again
@@ -63,6 +67,11 @@ class ForbiddenError(RingiError):
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
+
+    @classmethod
+    def other_name(cls, given: str, own: str) -> ForbiddenError:
+        """Return the error of acting under a name that the token does not bear."""
+        return cls(f"{given!r} is not {own!r}, whose token this is: leave the name out, or use the token of {given!r}")
 
 
 class ConflictError(RingiError):
@@ -150,6 +159,46 @@ class UnavailableError(RingiError):
     def no_turn(cls, seconds: float) -> UnavailableError:
         """Return the error of work that was never begun."""
         return cls(f"no turn in {seconds:g} s")
+
+
+class UnreachableError(UnavailableError):
+    """The server gives no answer now; every try that could be repeated was."""
+
+    def __init__(self, url: str, why: object, retry_after: float = 0.0) -> None:
+        self.url, self.retry_after = url, retry_after
+        RingiError.__init__(self, f"{url} cannot answer now ({why}): trying again later is safe")
+
+
+class HttpError(RingiError):
+    """A server answered what no verb knows; `status` and `code` tell what, as far as it said."""
+
+    def __init__(self, what: str, *, status: int | None = None, code: str | None = None) -> None:
+        self.status, self.code = status, code
+        super().__init__(what)
+
+    @classmethod
+    def refused(cls, call: str, status: int, code: str | None, detail: str) -> HttpError:
+        """Return the error of a refusal that has no class of its own."""
+        return cls(f"{call}: {status}: {detail}", status=status, code=code)
+
+    @classmethod
+    def foreign(cls, call: str, status: int) -> HttpError:
+        """Return the error of a reply that is not Ringi's."""
+        return cls(f"{call}: {status}, and no JSON of Ringi: is this the address of its server?", status=status)
+
+
+class LostReplyError(RingiError):
+    """A change was sent, and nobody knows whether it was made."""
+
+    def __init__(self, call: str, why: object) -> None:
+        super().__init__(f"{call}: the reply was lost ({why}): read the request again to see whether it was done")
+
+
+class ClosedError(RingiError):
+    """What was closed is used once more, or was closed while somebody waited."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the {what} is closed: open it again")
 
 
 class WaitTimeoutError(RingiError):

@@ -12,16 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ringi import tracing
-from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind, Priority, parsed
-from ringi.errors import ConflictError, DifferentAskError, FinalError, WaitTimeoutError
+from ringi.ask import Answer, Ask, Continuation, Decision
+from ringi.errors import ConflictError, DifferentAskError, FinalError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
-from ringi.form import Form
 from ringi.measures import Measures, seconds
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, START, Event, Frozen, Key, Position, Query, topic_of
-from ringi.request import Request, Response
+from ringi.request import Request
 from ringi.store import R, Store
+from ringi.verbs import Verbs
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
@@ -52,7 +52,7 @@ class Limits(Frozen):
     """How long a claim keeps others away."""
 
 
-class Inbox:
+class Inbox(Verbs):
     """Questions to people, of one tenant, on some store."""
 
     def __init__(
@@ -78,35 +78,6 @@ class Inbox:
         other = copy.copy(self)
         other.tenant, other._check = tenant, check
         return other
-
-    async def ask(
-        self,
-        title: str,
-        *,
-        id: str | None = None,
-        kind: Kind | None = None,
-        description: str | None = None,
-        action: Action | None = None,
-        form: Form | None = None,
-        schema: dict[str, Any] | None = None,
-        allowed: Sequence[Decision] | None = None,
-        actions: dict[Decision, Button] | None = None,
-        context: dict[str, Any] | None = None,
-        assignee: str | None = None,
-        candidate_groups: Sequence[str] = (),
-        priority: Priority | None = None,
-        due_at: datetime | None = None,
-        expires_in: float | None = None,
-        expires_at: datetime | None = None,
-        fallback: dict[str, Any] | None = None,
-    ) -> Request:
-        """Put a question to people and return it, durable and pending.
-
-        Asking again with the same `id` and content returns the stored request, answered or not.
-        Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
-        """
-        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        return await self.submit(parsed(Ask, given))
 
     async def submit(self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None) -> Request:
         """Store an ask, or return the stored request when its id exists with the same content."""
@@ -217,19 +188,6 @@ class Inbox:
             return request.retried(by, self.clock()) if request.needs_attention else (request, None)
 
         return await self._change(id, again)
-
-    async def wait(self, id: str, timeout: float | None = None) -> Response:
-        """Return the response as soon as there is one.
-
-        Raises `WaitTimeoutError` after `timeout` seconds (the request stays open), `FinalError`
-        when it was cancelled or expired: silence is no decision.
-        """
-        request = await self.wait_final(id, timeout)
-        if request is None:
-            raise WaitTimeoutError(id, timeout or 0)
-        if request.response is None:
-            raise FinalError(id, request.status)
-        return request.response
 
     async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
         """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""

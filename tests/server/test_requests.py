@@ -61,7 +61,7 @@ async def test_a_late_answer_is_told_who_won(world: World) -> None:
     problem = late.json()
     assert (late.status_code, problem["code"]) == (409, "final")
     assert late.headers["content-type"] == "application/problem+json"
-    assert set(problem) == {"type", "title", "status", "detail", "code", "winner"}
+    assert set(problem) == {"type", "title", "status", "detail", "code", "state", "winner"}
     assert problem["winner"]["responder"] == "ann"
     assert problem["winner"]["decision"] == "respond"
     assert problem["winner"]["at"].endswith("Z")

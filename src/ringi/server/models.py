@@ -120,7 +120,10 @@ class Problem(BaseModel):
     detail: str
     code: str
     errors: list[FieldProblem] | None = None
+    state: request.Status | None = None
+    """How the request has ended already."""
     winner: Winner | None = None
+    claimed_by: str | None = None
 
 
 class BulkOutcome(BaseModel):

@@ -13,7 +13,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi import errors
-from ringi.errors import FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
+from ringi.errors import ClaimedError, FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
@@ -59,8 +59,12 @@ def document_of(error: Exception) -> dict[str, Any]:
     more: dict[str, Any] = {}
     if isinstance(error, InvalidError):
         more["errors"] = field_errors(error.errors)
+    if isinstance(error, FinalError):
+        more["state"] = error.status
     if isinstance(error, FinalError) and error.winner:
         more["winner"] = error.winner
+    if isinstance(error, ClaimedError):
+        more["claimed_by"] = error.claimed_by
     return document(status, code, str(error), **more)
 
 

@@ -342,7 +342,9 @@ export interface Problem {
   detail: string;
   code: string;
   errors?: FieldProblem[] | null;
+  state?: ("pending" | "completed" | "cancelled" | "expired") | null;
   winner?: Winner | null;
+  claimed_by?: string | null;
 }
 /**
  * One thing wrong with one field.

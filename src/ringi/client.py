@@ -1,0 +1,217 @@
+"""The inbox's verbs over HTTP: same calls, same models, same errors; what breaks on the way is tried again."""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any, Self
+from urllib.parse import quote
+
+from ringi.ask import Answer, Ask, Decision
+from ringi.canonical import jsonable
+from ringi.errors import FieldError, ForbiddenError, InvalidError, LimitError, LostReplyError, UnavailableError
+from ringi.record import START, Event, Position, Query
+from ringi.request import Request
+from ringi.verbs import Verbs
+from ringi.wire import Call, Wire
+
+REQUESTS = "/v1/requests"
+POLL_SECONDS = 25.0
+"""How long a server holds a reply at most."""
+PARAMETERS = {
+    "statuses": "status",
+    "kind": "kind",
+    "priority": "priority",
+    "assignee": "assignee",
+    "thread_id": "thread_id",
+    "text": "q",
+    "before": "cursor",
+}
+"""From the fields of a query to the parameters of the list."""
+ELSEWHERE = {"tenant", "limit", "mine"}
+"""Fields of a query that are said by the token, by the pages asked for, and by a flag."""
+
+
+class Client(Verbs):
+    """An inbox behind the address of a server. Who asks and answers is whose token it is.
+
+    A call that gets lost, and one that the server cannot take now, is made again for `retry_for` seconds; it asks and
+    decides once nevertheless.
+    """
+
+    def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
+        self._wire = Wire(url, token, retry_for)
+        self._known: dict[str, Any] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._wire.close()
+
+    async def submit(self, ask: Ask) -> Request:
+        """Store an ask, or return the stored request when its id exists with the same content."""
+        # An id made by the server would be another one for each try.
+        id = ask.id or uuid.uuid4().hex
+        body = {**given(ask), "id": id}
+        return request_of(await self._wire.call(Call("POST", REQUESTS, id, body)))
+
+    async def get(self, id: str) -> Request:
+        """Return a request, or raise `NotFoundError`."""
+        return request_of(await self._wire.call(Call("GET", path_of(id), id)))
+
+    async def find(self, query: Query | None = None) -> list[Request]:
+        """Return this tenant's matching requests that the token may see, newest first.
+
+        Raises `InvalidError` for a field of the query that cannot be asked over HTTP.
+        """
+        query = query or Query()
+        params, found = await self._parameters(query), list[Request]()
+        while len(found) < query.limit:
+            page = await self._wire.call(
+                Call("GET", REQUESTS, params={**params, "limit": query.limit - len(found)}),
+            )
+            found += [request_of(item) for item in page["items"]]
+            if page["next"] is None:
+                break
+            params["cursor"] = page["next"]
+        return found
+
+    async def count(self, query: Query) -> int:
+        """Return how many of this tenant's requests match, up to the query's limit; they are listed for it."""
+        return len(await self.find(query))
+
+    async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
+        """Return the events past a position that the token may see, in order."""
+        tenant = (await self._own())["tenant"]
+        params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
+        page = await self._wire.call(Call("GET", "/v1/audit", request_id or "", params=params))
+        return [event_of(tenant, item) for item in page["items"]]
+
+    async def respond(
+        self,
+        id: str,
+        decision: Decision,
+        data: dict[str, Any] | None = None,
+        *,
+        digest: str,
+        responder: str | None = None,
+        args: dict[str, Any] | None = None,
+        message: str | None = None,
+    ) -> Request:
+        """Decide a request as the token's owner and return it completed; the first answer wins.
+
+        The same answer again returns the same. Raises `FinalError` (with the winner) when it has
+        ended, `DigestMismatchError` when `digest` is not what is stored, `ClaimedError`, or
+        `InvalidError` with an error per field: then it stays pending.
+        """
+        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
+        return await self._change(id, "respond", responder, given(Answer.parse(body)))
+
+    async def claim(self, id: str, by: str | None = None) -> Request:
+        """Keep others from answering for a while; claiming again renews."""
+        return await self._change(id, "claim", by, {})
+
+    async def release(self, id: str, by: str | None = None) -> Request:
+        """Give up a claim."""
+        return await self._change(id, "release", by, {})
+
+    async def reassign(
+        self, id: str, by: str | None = None, *, assignee: str | None = None, groups: Sequence[str] = ()
+    ) -> Request:
+        """Give a request to another person or to groups; raises `LostReplyError` when the reply is lost."""
+        # Once it is somebody else's, a second try could be refused, or take it away from them again.
+        to = {"assignee": assignee, "candidate_groups": list(groups)}
+        return await self._change(id, "reassign", by, to, is_repeatable=False)
+
+    async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
+        """Withdraw a request; nothing that it gates will run."""
+        await self._refuse_other(by)
+        call = Call("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
+        try:
+            return request_of(await self._wire.call(call))
+        except LostReplyError:
+            request = await self.get(id)
+        if (request.status, request.reason) == ("cancelled", reason):
+            return request
+        return request_of(await self._wire.call(call))
+
+    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
+        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever).
+
+        Goes on through restarts of the server and broken connections. Raises `UnavailableError`
+        when no server answered within the timeout.
+        """
+        ends_at = math.inf if timeout is None else time.monotonic() + timeout
+        request: Request | None = None
+        while True:
+            left = max(0.0, ends_at - time.monotonic())
+            try:
+                request = await self._poll(id, left)
+            except (LimitError, UnavailableError):
+                if request is None:
+                    raise
+                return None
+            if request.is_final or left <= 0:
+                return request if request.is_final else None
+
+    async def _poll(self, id: str, seconds: float) -> Request:
+        call = Call("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
+        return request_of(await self._wire.call(call, retry_for=seconds))
+
+    async def _change(
+        self, id: str, verb: str, by: str | None, body: dict[str, Any], *, is_repeatable: bool = True
+    ) -> Request:
+        await self._refuse_other(by)
+        call = Call("POST", f"{path_of(id)}/{verb}", id, body, is_repeatable=is_repeatable)
+        return request_of(await self._wire.call(call))
+
+    async def _refuse_other(self, name: str | None) -> None:
+        if name is None:
+            return
+        own = await self._own()
+        actor = f"agent:{own['name']}" if own["role"] == "agent" else own["name"]
+        if name != actor:
+            raise ForbiddenError.other_name(name, actor)
+
+    async def _own(self) -> dict[str, Any]:
+        if self._known is None:
+            self._known = await self._wire.call(Call("GET", "/v1/session"))
+        return self._known
+
+    async def _parameters(self, query: Query) -> dict[str, Any]:
+        asked = {name: getattr(query, name) for name in query.model_fields_set - ELSEWHERE}
+        foreign = [name for name, value in asked.items() if value and name not in PARAMETERS]
+        if query.mine is not None and query.mine != (await self._own())["name"]:
+            foreign.append("mine")
+        if foreign:
+            raise InvalidError([FieldError(name, "a server is not asked for this: leave it out") for name in foreign])
+        params = {PARAMETERS[name]: value for name, value in asked.items() if value}
+        return {**params, **({"mine": True} if query.mine else {})}
+
+
+def path_of(id: str) -> str:
+    """Return the address of a request."""
+    return f"{REQUESTS}/{quote(id, safe='')}"
+
+
+def given(model: Ask | Answer) -> dict[str, Any]:
+    """Return what an ask or an answer says, as plain JSON data."""
+    return {name: value for name, value in jsonable(model).items() if value is not None}
+
+
+def request_of(body: Any) -> Request:
+    """Return a request from a server's JSON; what a newer server says besides is left out."""
+    return Request.model_validate(body, extra="ignore")
+
+
+def event_of(tenant: str, item: Any) -> Event:
+    """Return an event from the audit trail of a server."""
+    payload = {"actor": item["actor"], "changed": item["changed"]}
+    return Event.model_validate({**item, "tenant": tenant, "payload": payload}, extra="ignore")

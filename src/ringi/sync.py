@@ -1,0 +1,144 @@
+"""The same verbs without async: each call runs on one event loop in the background of the process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from threading import Lock
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from anyio.from_thread import BlockingPortal, BlockingPortalProvider
+
+from ringi import client, connect, inbox
+from ringi.errors import ClosedError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LOOP = BlockingPortalProvider()
+"""Starts with the first that is opened and ends with the last that is closed."""
+
+
+class Desk:
+    """What does its verbs in the background; safe to be used by many threads."""
+
+    def __init__(self, verbs: Any, portal: BlockingPortal) -> None:
+        self._verbs, self._portal = verbs, portal
+        self._running: set[Future[Any]] = set()
+        self._lock, self._is_closed = Lock(), False
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        running = self._begun(work)
+        try:
+            return running.result()
+        except CancelledError:
+            raise self._closed() from None
+        finally:
+            # Else a wait that Ctrl-C has broken off would go on, and the end of the program would wait for it.
+            running.cancel()
+            self._running.discard(running)
+
+    def _begun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        with self._lock:
+            if self._is_closed:
+                raise self._closed()
+            running: Future[T] = self._portal.start_task_soon(work)
+            self._running.add(running)
+        return running
+
+    def _close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+        for running in list(self._running):
+            running.cancel()
+
+    def _closed(self) -> ClosedError:
+        return ClosedError(type(self).__name__.lower())
+
+
+def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+    """Return the verb as one that blocks until it is done."""
+
+    def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return desk._run(functools.partial(verb, desk._verbs, *args, **kwargs))
+
+    functools.update_wrapper(call, verb)
+    return call
+
+
+class Inbox(Desk):
+    """An inbox on a store; see `ringi.Inbox`."""
+
+    ask = blocking(inbox.Inbox.ask)
+    submit = blocking(inbox.Inbox.submit)
+    get = blocking(inbox.Inbox.get)
+    find = blocking(inbox.Inbox.find)
+    count = blocking(inbox.Inbox.count)
+    events = blocking(inbox.Inbox.events)
+    respond = blocking(inbox.Inbox.respond)
+    claim = blocking(inbox.Inbox.claim)
+    release = blocking(inbox.Inbox.release)
+    reassign = blocking(inbox.Inbox.reassign)
+    cancel = blocking(inbox.Inbox.cancel)
+    wait = blocking(inbox.Inbox.wait)
+    wait_final = blocking(inbox.Inbox.wait_final)
+
+
+class Client(Desk):
+    """An inbox behind the address of a server; see `ringi.Client`. Close it, or use it as a `with` block."""
+
+    def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
+        with ExitStack() as stack:
+            portal = stack.enter_context(LOOP)
+            verbs = portal.call(functools.partial(client.Client, url, token, retry_for=retry_for))
+            stack.callback(portal.call, verbs.close)
+            super().__init__(verbs, portal)
+            stack.callback(self._close)
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; whoever still waits gets `ClosedError`."""
+        self._stack.close()
+
+    ask = blocking(client.Client.ask)
+    submit = blocking(client.Client.submit)
+    get = blocking(client.Client.get)
+    find = blocking(client.Client.find)
+    count = blocking(client.Client.count)
+    events = blocking(client.Client.events)
+    respond = blocking(client.Client.respond)
+    claim = blocking(client.Client.claim)
+    release = blocking(client.Client.release)
+    reassign = blocking(client.Client.reassign)
+    cancel = blocking(client.Client.cancel)
+    wait = blocking(client.Client.wait)
+    wait_final = blocking(client.Client.wait_final)
+
+
+def blocking_open(
+    opened: Callable[P, AbstractAsyncContextManager[inbox.Inbox]],
+) -> Callable[P, AbstractContextManager[Inbox]]:
+    """Return what opens an inbox as one that opens it without async."""
+
+    @functools.wraps(opened)
+    @contextmanager
+    def open(*args: P.args, **kwargs: P.kwargs) -> Iterator[Inbox]:
+        with LOOP as portal, portal.wrap_async_context_manager(opened(*args, **kwargs)) as verbs:
+            desk = Inbox(verbs, portal)
+            try:
+                yield desk
+            finally:
+                desk._close()
+
+    return open
+
+
+open = blocking_open(connect.open)
+"""As `ringi.open`, for programs without async."""

@@ -1,0 +1,119 @@
+"""What can be done with requests, wherever they are: the verbs of the inbox and of the client."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
+from ringi.errors import FinalError, WaitTimeoutError
+from ringi.form import Form
+from ringi.record import START, Event, Position, Query
+from ringi.request import Request, Response
+
+
+class Verbs(ABC):
+    """Questions to people, of one tenant."""
+
+    async def ask(
+        self,
+        title: str,
+        *,
+        id: str | None = None,
+        kind: Kind | None = None,
+        description: str | None = None,
+        action: Action | None = None,
+        form: Form | None = None,
+        schema: dict[str, Any] | None = None,
+        allowed: Sequence[Decision] | None = None,
+        actions: dict[Decision, Button] | None = None,
+        context: dict[str, Any] | None = None,
+        assignee: str | None = None,
+        candidate_groups: Sequence[str] = (),
+        priority: Priority | None = None,
+        due_at: datetime | None = None,
+        expires_in: float | None = None,
+        expires_at: datetime | None = None,
+        fallback: dict[str, Any] | None = None,
+    ) -> Request:
+        """Put a question to people and return it, durable and pending.
+
+        Asking again with the same `id` and content returns the stored request, answered or not.
+        Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
+        """
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        return await self.submit(parsed(Ask, given))
+
+    @abstractmethod
+    async def submit(self, ask: Ask) -> Request:
+        """Store an ask, or return the stored request when its id exists with the same content."""
+
+    @abstractmethod
+    async def get(self, id: str) -> Request:
+        """Return a request, or raise `NotFoundError`."""
+
+    @abstractmethod
+    async def find(self, query: Query | None = None) -> list[Request]:
+        """Return this tenant's matching requests, newest first."""
+
+    @abstractmethod
+    async def count(self, query: Query) -> int:
+        """Return how many of this tenant's requests match, up to the query's limit."""
+
+    @abstractmethod
+    async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
+        """Return this tenant's events past a position, in order."""
+
+    @abstractmethod
+    async def respond(
+        self,
+        id: str,
+        decision: Decision,
+        data: dict[str, Any] | None = None,
+        *,
+        digest: str,
+        responder: str,
+        args: dict[str, Any] | None = None,
+        message: str | None = None,
+    ) -> Request:
+        """Decide a request and return it completed; the first answer wins.
+
+        The same answer from the same responder again returns the same. Raises `FinalError`
+        (with the winner) when it has ended, `DigestMismatchError` when `digest` is not what is
+        stored, `ClaimedError`, or `InvalidError` with an error per field: then it stays pending.
+        """
+
+    @abstractmethod
+    async def claim(self, id: str, by: str) -> Request:
+        """Keep others from answering for a while; claiming again renews."""
+
+    @abstractmethod
+    async def release(self, id: str, by: str) -> Request:
+        """Give up a claim."""
+
+    @abstractmethod
+    async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
+        """Give a request to another person or to groups."""
+
+    @abstractmethod
+    async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
+        """Withdraw a request; nothing that it gates will run."""
+
+    async def wait(self, id: str, timeout: float | None = None) -> Response:
+        """Return the response as soon as there is one.
+
+        Raises `WaitTimeoutError` after `timeout` seconds (the request stays open), `FinalError`
+        when it was cancelled or expired: silence is no decision.
+        """
+        request = await self.wait_final(id, timeout)
+        if request is None:
+            raise WaitTimeoutError(id, timeout or 0)
+        if request.response is None:
+            raise FinalError(id, request.status)
+        return request.response
+
+    @abstractmethod
+    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
+        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""

@@ -1,0 +1,246 @@
+"""The verbs and their errors are the same on every way: inbox or client, with async or without."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from tests.client.desks import Desks
+
+import ringi
+from ringi import Action, Button, Form, Query, Select, Text
+from ringi.errors import (
+    ClaimedError,
+    DifferentAskError,
+    DigestMismatchError,
+    FinalError,
+    InvalidError,
+    NotFoundError,
+    WaitTimeoutError,
+)
+from ringi.verbs import Verbs
+
+ACTION = Action("refund", {"order": 1182, "amount": 40, "by": None})
+VERBS = sorted(name for name, verb in vars(Verbs).items() if inspect.iscoroutinefunction(verb))
+
+
+def new() -> str:
+    return uuid.uuid4().hex
+
+
+async def test_what_is_asked_is_what_everybody_reads(desks: Desks) -> None:
+    due = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+    asked = await desks.bot.ask(
+        "Refund order 1182?",
+        id=f"refund:{new()}",
+        description="**Late**, 稟議",
+        action=ACTION,
+        form=Form([Select("reason", options=["late", "damaged"]), Text("note", required=False)]),
+        actions={"approve": Button(label="Pay")},
+        context={"customer": {"name": "Ann", "since": None}},
+        priority="high",
+        due_at=due,
+        expires_in=300,
+    )
+
+    read = await desks.ann.get(asked.id)
+
+    assert (read.digest, read.action, read.form, read.due_at) == (asked.digest, ACTION, asked.form, due)
+    assert list(read.action.args) == ["order", "amount", "by"]
+    assert (read.status, read.version, read.context) == ("pending", 1, {"customer": {"name": "Ann", "since": None}})
+
+
+async def test_an_answer_reaches_who_waits(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+    waiting, args = asyncio.create_task(desks.bot.wait(asked.id, timeout=10)), {**ACTION.args, "amount": 30}
+
+    done = await desks.ann.respond(asked.id, "edit", args=args, digest=asked.digest, responder="ann", message="less")
+
+    assert await waiting == done.response
+    assert (done.response.responder, done.response.message, done.granted.args["amount"]) == ("ann", "less", 30)
+    done.authorise("refund", args)
+
+
+async def test_a_model_comes_back_typed(desks: Desks) -> None:
+    class Reason(BaseModel):
+        reason: str
+        amount: int = 1
+
+    asked = await desks.bot.ask("Why?", form=Form.of(Reason))
+    await desks.ann.respond(asked.id, "approve", {"reason": "late", "amount": 2}, responder="ann", digest=asked.digest)
+
+    assert (await desks.bot.wait(asked.id, 10)).into(Reason) == Reason(reason="late", amount=2)
+
+
+async def test_the_same_ask_again_is_the_same_request_and_another_is_refused(desks: Desks) -> None:
+    id = new()
+    asked = await desks.bot.ask("Refund?", id=id, action=ACTION)
+
+    assert (await desks.bot.ask("Refund?", id=id, action=ACTION)).created_at == asked.created_at
+    with pytest.raises(DifferentAskError, match=id) as refused:
+        await desks.bot.ask("Refund it?", id=id, action=ACTION)
+    assert refused.value.id == id
+
+
+async def test_the_same_answer_again_is_the_same_decision_and_another_learns_who_won(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+    done = await desks.ann.respond(asked.id, "approve", responder="ann", digest=asked.digest)
+
+    again = await desks.ann.respond(asked.id, "approve", responder="ann", digest=asked.digest)
+    with pytest.raises(FinalError, match="by ann at") as late:
+        await desks.bob.respond(asked.id, "reject", responder="bob", digest=asked.digest)
+
+    assert again.response == done.response
+    assert (late.value.id, late.value.status, late.value.winner) == (asked.id, "completed", done.winner)
+
+
+async def test_an_answer_to_something_else_is_refused(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+
+    with pytest.raises(DigestMismatchError, match="sha256:0") as refused:
+        await desks.ann.respond(asked.id, "approve", responder="ann", digest="sha256:0")
+
+    assert (refused.value.id, refused.value.digest) == (asked.id, "sha256:0")
+    assert (await desks.bot.get(asked.id)).status == "pending"
+
+
+async def test_a_wrong_answer_names_each_field(desks: Desks) -> None:
+    form = Form([Select("reason", options=["late"]), Text("note")])
+    asked = await desks.bot.ask("Why?", form=form)
+
+    with pytest.raises(InvalidError) as refused:
+        await desks.ann.respond(asked.id, "approve", {"reason": "no"}, responder="ann", digest=asked.digest)
+
+    with pytest.raises(InvalidError) as expected:
+        form.check({"reason": "no"})
+    assert refused.value.errors == expected.value.errors
+    assert (await desks.bot.get(asked.id)).status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [
+        ({"title": "Refund?", "kind": "approval"}, "action"),
+        ({"title": "Refund?", "fallback": {}, "action": ACTION}, "fallback"),
+        ({"title": " "}, "title"),
+        ({"title": "Refund?", "context": {"note": "\ud800"}}, ""),
+        ({"title": "Refund?", "schema": {"type": "nonsense"}}, "schema"),
+    ],
+    ids=["kind", "fallback", "title", "half a character", "schema"],
+)
+async def test_a_wrong_ask_names_the_field(desks: Desks, ask: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        await desks.bot.ask(**ask)
+
+    assert [error.field.partition(".")[0] for error in refused.value.errors] == [field]
+
+
+async def test_a_claim_keeps_others_away_until_it_is_released(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+    assert (await desks.ann.claim(asked.id, "ann")).claimed_by == "ann"
+
+    for attempt in (
+        desks.bob.claim(asked.id, "bob"),
+        desks.bob.respond(asked.id, "approve", responder="bob", digest=asked.digest),
+    ):
+        with pytest.raises(ClaimedError, match="ann") as refused:
+            await attempt
+        assert (refused.value.id, refused.value.claimed_by) == (asked.id, "ann")
+
+    assert (await desks.ann.release(asked.id, "ann")).claimed_by is None
+    assert (await desks.bob.claim(asked.id, "bob")).claimed_by == "bob"
+
+
+async def test_a_request_can_be_handed_on(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION, assignee="ann")
+
+    handed = await desks.ann.reassign(asked.id, "ann", assignee="bob", groups=["finance"])
+
+    assert (handed.assignee, handed.candidate_groups) == ("bob", ("finance",))
+    assert (await desks.bob.get(asked.id)).assignee == "bob"
+
+
+async def test_a_withdrawn_question_ends_all_waits(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+    waiting = asyncio.create_task(desks.bot.wait(asked.id, 10))
+
+    cancelled = await desks.bot.cancel(asked.id, "bot", "no longer needed")
+
+    assert (cancelled.status, cancelled.reason) == ("cancelled", "no longer needed")
+    with pytest.raises(FinalError, match="cancelled"):
+        await waiting
+    with pytest.raises(FinalError, match="cancelled") as late:
+        await desks.bot.cancel(asked.id, "bot", "no longer needed")
+    assert (late.value.status, late.value.winner) == ("cancelled", None)
+
+
+async def test_a_wait_that_ends_leaves_the_question_open(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+
+    with pytest.raises(WaitTimeoutError, match="stays open") as late:
+        await desks.bot.wait(asked.id, 0.05)
+
+    assert (late.value.id, late.value.timeout) == (asked.id, 0.05)
+    assert await desks.bot.wait_final(asked.id, 0) is None
+    await desks.ann.respond(asked.id, "reject", responder="ann", digest=asked.digest)
+    assert (await desks.bot.wait_final(asked.id, 0)).response.decision == "reject"
+
+
+@pytest.mark.parametrize("id", ["nowhere", "a b/c?d=é"])
+async def test_what_is_not_there_is_not_found(desks: Desks, id: str) -> None:
+    for attempt in (
+        desks.ann.get(id),
+        desks.ann.wait(id, 1),
+        desks.ann.claim(id, "ann"),
+        desks.ann.respond(id, "approve", responder="ann", digest="sha256:0"),
+    ):
+        with pytest.raises(NotFoundError, match="no request") as refused:
+            await attempt
+        assert (refused.value.kind, refused.value.id) == ("request", id)
+
+
+async def test_lists_are_filtered_counted_and_read_page_by_page(desks: Desks) -> None:
+    word = f"w{new()}"
+    asked = [await desks.bot.ask(f"{word} {n}", candidate_groups=["nobody"]) for n in range(3)]
+    await desks.bot.cancel(asked[0].id, "bot")
+    query = Query(text=word, statuses=("pending",), limit=2)
+
+    found = await desks.bot.find(query)
+
+    assert [request.id for request in found] == [asked[2].id, asked[1].id]
+    before = ringi.record.cursor_of(found[0])
+    assert [request.id for request in await desks.bot.find(query.model_copy(update={"before": before}))] == [
+        asked[1].id
+    ]
+    assert [await desks.bot.count(Query(text=word, limit=most)) for most in (0, 2, 50)] == [0, 2, 3]
+
+
+async def test_the_events_of_a_request_are_its_chain(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", action=ACTION)
+    await desks.ann.claim(asked.id, "ann")
+
+    created, claimed = await desks.bot.events(request_id=asked.id)
+
+    assert [created.type, claimed.type] == ["request.created", "request.claimed"]
+    assert (claimed.actor, claimed.previous, claimed.computed_hash()) == ("ann", created.hash, claimed.hash)
+    assert created.computed_hash() == created.hash
+    assert await desks.bot.events(created.position, 1, request_id=asked.id) == [claimed]
+
+
+@pytest.mark.parametrize("ours", [ringi.Inbox, ringi.Client, ringi.sync.Inbox, ringi.sync.Client], ids=repr)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_takes_the_same_everywhere(ours: type, verb: str) -> None:
+    wanted, own = (dict(inspect.signature(getattr(kind, verb)).parameters) for kind in (Verbs, ours))
+    has_token = ours.__name__ == "Client"
+
+    for name, parameter in wanted.items():
+        is_optional = has_token and name in ("by", "responder")
+        assert own[name].kind == parameter.kind
+        assert own[name].default == (None if is_optional else parameter.default)
+    more = {name for name, parameter in own.items() if name not in wanted}
+    assert all(own[name].default is not inspect.Parameter.empty for name in more)

@@ -1,0 +1,301 @@
+"""What a client makes of a network that fails and of a server that refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.acceptance.demo_server import DemoServer
+from tests.client.desks import token
+from tests.client.network import CLOSED_AT_ONCE, proxy, scripted
+from tests.server.world import open_world
+from tests.servers import free_port
+
+import ringi
+from ringi import Action, Query, errors
+from ringi.errors import (
+    FinalError,
+    ForbiddenError,
+    HttpError,
+    InvalidError,
+    LimitError,
+    LostReplyError,
+    RingiError,
+    SettingError,
+    UnavailableError,
+    UnreachableError,
+    WaitTimeoutError,
+)
+from ringi.server.problems import KNOWN, response_of
+from ringi.wire import TOLD, Call, error_of, seconds_of
+
+ACTION = Action("refund", {"amount": 40})
+CUTS = [CLOSED_AT_ONCE, 0, 20, 400]
+"""Where replies break off: before the call, before the reply, in its head, in its body."""
+
+
+async def test_an_ask_whose_replies_are_lost_asks_once(server: DemoServer) -> None:
+    async with proxy(server.port, CUTS) as (relay, url), ringi.Client(url, token(server, "bot")) as bot:
+        asked = await bot.ask("Refund whose reply is lost?", action=ACTION)
+
+        assert relay.is_whole
+        assert [found.id for found in await bot.find(Query(text="whose reply is lost"))] == [asked.id]
+
+
+async def test_an_answer_whose_replies_are_lost_decides_once(server: DemoServer) -> None:
+    async with proxy(server.port, CUTS) as (relay, url), ringi.Client(server.url, token(server, "ann")) as direct:
+        asked = await direct.ask("Refund?", action=ACTION)
+        async with ringi.Client(url, token(server, "ann")) as ann:
+            done = await ann.respond(asked.id, "approve", digest=asked.digest)
+
+        assert relay.is_whole
+        assert (done.status, done.version) == ("completed", 2)
+        assert len(await direct.events(request_id=asked.id)) == 2
+
+
+async def test_a_withdrawal_whose_reply_is_lost_is_no_error(server: DemoServer) -> None:
+    async with proxy(server.port, [0]) as (relay, url), ringi.Client(server.url, token(server, "bot")) as direct:
+        asked = await direct.ask("Refund?", action=ACTION)
+        async with ringi.Client(url, token(server, "bot")) as bot:
+            assert (await bot.cancel(asked.id, reason="called off")).status == "cancelled"
+
+        assert relay.is_whole
+
+
+async def test_a_withdrawal_that_never_arrived_is_sent_again(server: DemoServer) -> None:
+    async with proxy(server.port, [CLOSED_AT_ONCE]) as (_, url), ringi.Client(url, token(server, "bot")) as bot:
+        asked = await bot.ask("Refund?", action=ACTION)
+    async with proxy(server.port, [CLOSED_AT_ONCE]) as (relay, url), ringi.Client(url, token(server, "bot")) as bot:
+        assert (await bot.cancel(asked.id)).status == "cancelled"
+        assert relay.is_whole
+
+
+async def test_a_withdrawal_whose_reply_is_lost_does_not_hide_that_somebody_answered(server: DemoServer) -> None:
+    async with ringi.Client(server.url, token(server, "bot")) as direct:
+        asked = await direct.ask("Refund?", action=ACTION)
+        await direct.respond(asked.id, "approve", digest=asked.digest)
+        async with proxy(server.port, [0]) as (relay, url), ringi.Client(url, token(server, "bot")) as bot:
+            with pytest.raises(FinalError, match="completed by bot"):
+                await bot.cancel(asked.id)
+            assert relay.is_whole
+
+
+async def test_handing_on_is_not_repeated_behind_the_callers_back(server: DemoServer) -> None:
+    async with proxy(server.port, [0]) as (_, url), ringi.Client(server.url, token(server, "bot", "admin")) as direct:
+        asked = await direct.ask("Refund?", action=ACTION)
+        async with ringi.Client(url, token(server, "bot", "admin")) as bot:
+            with pytest.raises(LostReplyError, match="read the request again"):
+                await bot.reassign(asked.id, assignee="ann")
+
+            assert (await bot.get(asked.id)).assignee == "ann"
+        assert len(await direct.events(request_id=asked.id)) == 2
+
+
+async def test_a_wait_goes_on_when_its_connections_are_cut(server: DemoServer) -> None:
+    async with proxy(server.port, [*CUTS, 30]) as (relay, url), ringi.Client(server.url, token(server, "ann")) as ann:
+        asked = await ann.ask("Refund?", action=ACTION)
+        async with ringi.Client(url, token(server, "bot", "admin")) as bot:
+            waiting = asyncio.create_task(bot.wait(asked.id, timeout=30))
+            await relay.until_arrived(1)
+            done = await ann.respond(asked.id, "approve", digest=asked.digest)
+
+            assert await waiting == done.response
+        assert relay.is_whole
+
+
+async def test_a_wait_goes_on_when_the_server_is_killed_and_comes_back(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, "serve") as server:
+        async with proxy(server.port) as (relay, url), ringi.Client(url, token(server, "ann")) as ann:
+            asked = await ann.ask("Refund?", action=ACTION)
+            arrived = relay.arrived
+            waiting = asyncio.create_task(ann.wait(asked.id, timeout=60))
+            await relay.until_arrived(arrived + 1)
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+            done = await ann.respond(asked.id, "approve", digest=asked.digest)
+
+            assert await waiting == done.response
+
+
+async def test_a_wait_ends_in_time_when_the_server_stays_away(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, "serve") as server:
+        async with proxy(server.port) as (relay, url), ringi.Client(url, token(server, "ann")) as ann:
+            asked = await ann.ask("Refund?", action=ACTION)
+            first = await ann.wait_final(asked.id, 0)
+            arrived = relay.arrived
+            waiting = asyncio.create_task(ann.wait(asked.id, timeout=2))
+            await relay.until_arrived(arrived + 1)
+            await asyncio.to_thread(server.kill)
+
+            with pytest.raises((WaitTimeoutError, UnavailableError)):
+                await waiting
+            assert first is None
+
+
+async def test_a_server_that_is_not_there_is_named() -> None:
+    async with ringi.Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.2) as client:
+        for attempt in (client.get("some"), client.wait("some", 0.1), client.ask("Go?"), client.cancel("some")):
+            with pytest.raises(UnreachableError, match=r"127\.0\.0\.1.*cannot answer now"):
+                await attempt
+
+
+REQUEST = {
+    "tenant": "default", "id": "r1", "version": 1, "created_at": "2026-11-22T00:00:00Z", "kind": "question",
+    "title": "Go?", "allowed": ["respond"], "digest": "sha256:0",
+}  # fmt: skip
+FOUND = f"200 OK\ncontent-type: application/json\n\n{json.dumps(REQUEST)}"
+PROBLEM = '{"code": "x", "detail": "not now"}'
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
+async def test_a_server_that_names_a_time_is_called_again_then(status: str) -> None:
+    async with (
+        scripted(f"{status}\nretry-after: 1\n\n{PROBLEM}", FOUND) as (heard, url),
+        ringi.Client(url, "token") as client,
+    ):
+        began = time.monotonic()
+
+        assert (await client.reassign("r1", assignee="ann")).title == "Go?"
+        assert time.monotonic() - began >= 1
+        assert len(heard) == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [("429 Too Many", LimitError), ("503 Service", UnavailableError)])
+async def test_a_time_beyond_the_callers_patience_is_told_at_once(status: str, kind: Any) -> None:
+    async with (
+        scripted(f"{status}\nretry-after: 90\n\n{PROBLEM}") as (heard, url),
+        ringi.Client(url, "token") as client,
+    ):
+        with pytest.raises(kind, match="not now") as refused:
+            await client.get("r1")
+
+        assert (refused.value.retry_after, len(heard)) == (90, 1)
+
+
+async def test_a_proxy_without_its_server_is_tried_again_where_that_is_safe() -> None:
+    gateway = "502 Bad Gateway\ncontent-type: text/html\n\n<h1>oops</h1>"
+    async with scripted(gateway, gateway, FOUND) as (heard, url), ringi.Client(url, "token") as client:
+        assert (await client.claim("r1")).id == "r1"
+        assert len(heard) == 3
+    async with scripted(gateway) as (heard, url), ringi.Client(url, "token") as client:
+        with pytest.raises(LostReplyError):
+            await client.reassign("r1", assignee="ann")
+        assert len(heard) == 1
+
+
+async def test_what_a_newer_server_says_besides_is_left_out() -> None:
+    newer = {**REQUEST, "mood": "new", "action": {"name": "refund", "args": {"mood": 1}, "mood": "new"}}
+    async with scripted(f"200 OK\n\n{json.dumps(newer)}") as (_, url), ringi.Client(url, "token") as client:
+        request = await client.get("r1")
+
+    assert request.action == Action("refund", {"mood": 1})
+
+
+@pytest.mark.parametrize(
+    "reply", ["200 OK\n\n<h1>Welcome</h1>", "404 Not Found\n\n<h1>Nothing</h1>", "302 Found\nlocation: /"]
+)
+async def test_what_is_not_ringi_is_said_to_be_not(reply: str) -> None:
+    async with scripted(reply) as (_, url), ringi.Client(url, "token") as client:
+        with pytest.raises(HttpError, match="is this the address"):
+            await client.get("r1")
+
+
+@pytest.mark.parametrize("url", ["localhost:8123", "", "ftp://inbox.example.com"])
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    with pytest.raises(SettingError, match="url="):
+        ringi.Client(url, "token")
+
+
+async def test_a_limit_of_the_server_is_told_with_its_time() -> None:
+    async with (
+        open_world("memory://", serves=True, asks_per_minute=1) as world,
+        ringi.Client(world.url, world.token("agent", "bot"), retry_for=1) as bot,
+    ):
+        asked = await bot.ask("Go?", id="r1")
+
+        with pytest.raises(LimitError, match="slow down") as refused:
+            await bot.ask("Go on?")
+
+        assert refused.value.retry_after > 1
+        assert (await bot.ask("Go?", id="r1")).id == asked.id
+
+
+async def test_nobody_acts_under_a_name_that_is_not_the_tokens(server: DemoServer) -> None:
+    async with ringi.Client(server.url, token(server, "ann")) as ann:
+        asked = await ann.ask("Refund?", action=ACTION)
+
+        with pytest.raises(ForbiddenError, match="'bob' is not 'ann'"):
+            await ann.respond(asked.id, "approve", digest=asked.digest, responder="bob")
+
+        assert (await ann.get(asked.id)).version == 1
+
+
+async def test_an_agent_cannot_answer_and_is_told_so(server: DemoServer) -> None:
+    async with ringi.Client(server.url, token(server, "bot", "agent")) as bot:
+        asked = await bot.ask("Refund?", action=ACTION)
+
+        with pytest.raises(ForbiddenError, match="ask a person"):
+            await bot.respond(asked.id, "approve", digest=asked.digest)
+
+        assert (await bot.cancel(asked.id, "agent:bot")).status == "cancelled"
+
+
+async def test_a_token_of_another_server_is_refused(server: DemoServer) -> None:
+    async with ringi.Client(server.url, "nonsense") as nobody:
+        with pytest.raises(HttpError, match="not one of this server") as refused:
+            await nobody.get("r1")
+
+    assert (refused.value.status, refused.value.code) == (401, "unauthenticated")
+
+
+async def test_a_question_that_a_server_is_not_asked_is_refused(server: DemoServer) -> None:
+    async with ringi.Client(server.url, token(server, "ann")) as ann:
+        with pytest.raises(InvalidError) as refused:
+            await ann.find(Query(asked_by="bot", mine="bob", attention=True))
+
+        assert {error.field for error in refused.value.errors} == {"asked_by", "mine", "attention"}
+        await ann.claim((await ann.ask("Mine?")).id)
+        assert [request.claimed_by for request in await ann.find(Query(mine="ann", limit=1))] == ["ann"]
+
+
+ERRORS: list[RingiError] = [
+    errors.FinalError("r1", "expired"),
+    errors.FinalError("r1", "completed", {"decision": "reject", "responder": "ann", "at": "2026-11-22T00:00:00Z"}),
+    errors.DigestMismatchError("r1", "sha256:0"),
+    errors.ClaimedError("r1", "ann"),
+    errors.DifferentAskError("r1"),
+    errors.ConflictError.too_often("request", "r1"),
+    errors.InvalidError([errors.FieldError("a.b", "is wrong"), errors.FieldError("", "is bad")]),
+    errors.NotFoundError("request", "r1"),
+    errors.ForbiddenError("no"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
+    sent = response_of(error)
+    reply = httpx.Response(sent.status_code, headers=dict(sent.headers), content=bytes(sent.body))
+    call = Call("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
+
+    told = error_of("http://ringi", call, reply, reply.json())
+
+    assert (type(told), str(told), vars(told)) == (type(error), str(error), vars(error))
+
+
+def test_every_error_of_the_verbs_has_its_code() -> None:
+    codes = {code for _, _, code in KNOWN}
+
+    assert set(TOLD) - codes == set()
+    assert codes - set(TOLD) == {"busy", "limit", "unavailable", "not_authorised", "missing_extra"}
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [(None, 0), ("3", 3), ("soon", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("-1", 0)]
+)
+def test_the_time_to_come_back_is_read_from_any_header(header: str | None, seconds: float) -> None:
+    assert seconds_of(header) == seconds
