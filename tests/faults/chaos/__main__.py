@@ -1,0 +1,139 @@
+"""`python -m tests.faults.chaos --minutes 10 --url postgresql://…`: kill at random under load, then check."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.faults.chaos.checker import End, broken_rules, hand_overs
+from tests.faults.chaos.fleet import Fleet, fleet
+from tests.faults.chaos.history import History
+from tests.faults.chaos.load import Load
+
+from ringi import audit
+from ringi.connect import open_backend
+from ringi.record import START, Event, Query, cursor_of
+from ringi.request import Request
+from ringi.store import R, Store
+from ringi.thread import Thread
+
+SETTLES = 120.0
+
+
+async def chaos(folder: Path, url: str, seconds: float, *, every: float, pause: float, seed: int) -> dict[str, Any]:
+    """Let everything go on while members die, wait until all is quiet, and return what the checker says."""
+    with History(folder / "history.jsonl") as history:
+        async with fleet(folder, url) as running, Load(running, history) as load:
+            watching, began = asyncio.create_task(load.watch()), time.monotonic()
+            await asyncio.sleep(1)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+                    group.create_task(load.run(pause))
+                    group.create_task(running.suffer(random.Random(seed), every))
+            lasted = time.monotonic() - began
+            async with asyncio.timeout(SETTLES):
+                await running.ready()
+                await load.settle()
+            await asyncio.sleep(2)
+            await ended(watching)
+            end = await end_of(running, url)
+        return report(history, end, running) | {"seconds": round(lasted)}
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task, and raise what it died of before."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def end_of(running: Fleet, url: str) -> End:
+    """Read what is stored."""
+    async with open_backend(url) as backend:
+        store = backend.store
+        requests, threads, events = await all_of(store, Request), await all_of(store, Thread), await all_events(store)
+        _, findings = await audit.verify(store)
+    effects = running.effects.read_text().splitlines() if running.effects.exists() else []
+    return End(
+        {record["id"]: record for record in dumped(requests)},
+        [event.model_dump(mode="json") for event in events],
+        dumped(threads),
+        effects,
+        [str(finding) for finding in findings],
+    )
+
+
+def dumped(records: list[Any]) -> list[dict[str, Any]]:
+    """Return the first tenant's records as JSON."""
+    return [record.model_dump(mode="json") for record in records if record.tenant == "default"]
+
+
+async def all_of(store: Store, kind: type[R]) -> list[R]:
+    """Return all records of a kind."""
+    found: list[R] = []
+    while page := await store.find(kind, Query(limit=200, before=cursor_of(found[-1]) if found else None)):
+        found += page
+    return found
+
+
+async def all_events(store: Store) -> list[Event]:
+    """Return all events of the first tenant."""
+    found, position = list[Event](), START
+    while page := await store.events(position, 500):
+        found, position = found + page, page[-1].position
+    return [event for event in found if event.tenant == "default"]
+
+
+def report(history: History, end: End, running: Fleet) -> dict[str, Any]:
+    """Return the figures, and under `broken` what breaks a rule."""
+    calls = list(history.calls())
+    waits = hand_overs(end)
+    return {
+        "calls": len(calls),
+        "calls without an answer": sum(call.code is None for call in calls),
+        "refused with 5xx": sum((call.code or 0) >= 500 for call in calls),
+        "answers acknowledged": sum(call.op == "respond" and call.code == 200 for call in calls),
+        "answers too late": sum(call.op == "respond" and call.code == 409 for call in calls),
+        "requests": len(end.requests),
+        "runs": len(end.threads),
+        "events": len(end.events),
+        "effects, and of them repeated": [len(end.effects), len(end.effects) - len(set(end.effects))],
+        "harm": dict(running.harm),
+        "taken up after seconds, p50, p99, max": [round(part(waits, q), 3) for q in (0.5, 0.99, 1)],
+        "broken": broken_rules(calls, end),
+    }
+
+
+def part(ordered: list[float], share: float) -> float:
+    """Return the value below which a share of the ordered values lies."""
+    return ordered[int(share * (len(ordered) - 1))] if ordered else float("nan")
+
+
+def main() -> int:
+    """Run it and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", help="the store; by default a new SQLite file")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--every", type=float, default=3, help="seconds from one harm to the next")
+    parser.add_argument("--pause", type=float, default=0.2, help="seconds from one question to the next")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help="where history, log and file are kept")
+    given = parser.parse_args()
+    with nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory() as name:
+        url = given.url or f"sqlite:///{name}/ringi.db"
+        told = {"every": given.every, "pause": given.pause, "seed": given.seed}
+        figures = asyncio.run(chaos(Path(name), url, given.minutes * 60, **told))
+    print(json.dumps(figures, indent=2))
+    return int(any(figures["broken"].values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

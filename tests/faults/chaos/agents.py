@@ -1,0 +1,51 @@
+"""An agent whose side effects are lines of a file, each with the key that a receiver would know it by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypedDict
+
+from langgraph.graph import END, START, StateGraph
+
+from ringi import Action
+from ringi.integrations.langgraph import ask
+from ringi.threads.agent import Agent
+
+EFFECTS = "CHAOS_EFFECTS"
+
+
+class State(TypedDict, total=False):
+    """What was decided, in order."""
+
+    order: str
+    outcome: str
+    steps: int
+
+
+def pay(state: State) -> State:
+    """Ask, then pay what was granted."""
+    request = ask(f"Pay {state['order']}?", action=Action("pay", {"order": state["order"]}))
+    if request.granted is None:
+        return {"outcome": "refused", "steps": state.get("steps", 0) + 1}
+    request.authorise("pay", request.granted.args)
+    note(f"{request.id} {request.response.responder if request.response else None}")
+    return {"outcome": "paid", "steps": state.get("steps", 0) + 1}
+
+
+def report(state: State) -> State:
+    """Count once more."""
+    return {"steps": state["steps"] + 1}
+
+
+def note(line: str) -> None:
+    """Add a line that survives the process."""
+    # One write of one line to a file opened for appending is whole, whoever else writes.
+    file = os.open(Path(os.environ[EFFECTS]), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, f"{line}\n".encode())
+    os.close(file)
+
+
+graph = StateGraph(State).add_node("pay", pay).add_node("report", report)
+graph.add_edge(START, "pay").add_edge("pay", "report").add_edge("report", END)
+agents = [Agent("payer", graph.compile(), values=dict)]

@@ -1,0 +1,151 @@
+"""Servers and workers on one store, killed and stopped at random."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import httpx
+from tests.faults.chaos.agents import EFFECTS
+from tests.servers import free_port
+
+import ringi
+
+ENTRY = "from ringi.cli import main; main()"
+AGENTS = "tests.faults.chaos.agents"
+ROOT = Path(__file__).parents[3]
+STARTS = 60.0
+STOPPED = 8.0
+"""Longer than a lease."""
+
+
+class Member:
+    """One process that comes back whenever it dies."""
+
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: BinaryIO) -> None:
+        self.name, self._command, self._environment, self._log = name, command, environment, log
+        self.is_hurt = False
+        self.start()
+
+    def start(self) -> None:
+        """Start it."""
+        command = [sys.executable, "-c", ENTRY, *self._command]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=self._environment, cwd=ROOT)
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def end(self, number: int = signal.SIGKILL) -> int:
+        """Send it a signal that ends it, and wait."""
+        self._process.send_signal(number)
+        return self._process.wait(STARTS)
+
+
+class Fleet:
+    """All members, and what was done to them."""
+
+    def __init__(self, folder: Path, url: str, *, servers: int, workers: int, more: Mapping[str, str]) -> None:
+        self.home, self.effects = folder / "home", folder / "effects"
+        self._log = (folder / "log").open("ab")
+        code = os.pathsep.join([str(Path(ringi.__file__).parents[1]), str(ROOT)])
+        own = {"RINGI_HOME": str(self.home), "RINGI_URL": url, "PYTHONPATH": code, EFFECTS: str(self.effects)}
+        environment = {**os.environ, **own, **more}
+        self.addresses = [free_port() for _ in range(servers)]
+        asks = {f"server {port}": ["serve", "--agents", AGENTS, "--port", str(port)] for port in self.addresses}
+        works = {f"worker {n}": ["worker", "--agents", AGENTS] for n in range(workers)}
+        self.home.mkdir()
+        self.members = [Member(name, command, environment, self._log) for name, command in (asks | works).items()]
+        self.harm: Counter[str] = Counter()
+
+    @property
+    def urls(self) -> list[str]:
+        """Where the servers are."""
+        return [f"http://127.0.0.1:{port}" for port in self.addresses]
+
+    async def ready(self) -> None:
+        """Return when all servers answer."""
+        async with asyncio.timeout(STARTS), httpx.AsyncClient() as client:
+            for url in self.urls:
+                while not await is_ready(client, url):
+                    await asyncio.sleep(0.1)
+
+    async def suffer(self, dice: random.Random, every: float) -> None:
+        """Kill or stop one after the other until cancelled; one member of each sort is always left alone."""
+        async with asyncio.TaskGroup() as harm:
+            while True:
+                await asyncio.sleep(dice.uniform(0.5, 1.5) * every)
+                well = [member for member in self.members if self._may_be_hurt(member)]
+                if well:
+                    harm.create_task(self._hurt(dice.choice(well), dice))
+
+    def _may_be_hurt(self, member: Member) -> bool:
+        sort = member.name.split()[0]
+        others = [each for each in self.members if each is not member and each.name.startswith(sort)]
+        return not member.is_hurt and any(not each.is_hurt for each in others)
+
+    async def _hurt(self, member: Member, dice: random.Random) -> None:
+        member.is_hurt = True
+        ways = {"kill -9": self._kill, "SIGSTOP": self._stop, "SIGTERM": self._terminate}
+        way = dice.choices(list(ways), weights=[6, 2, 2])[0]
+        self.harm[f"{way} {member.name.split()[0]}"] += 1
+        try:
+            await ways[way](member, dice)
+        finally:
+            member.is_hurt = False
+
+    async def _kill(self, member: Member, dice: random.Random) -> None:
+        member.end()
+        try:
+            await asyncio.sleep(dice.uniform(0, 2))
+        finally:
+            member.start()
+
+    async def _terminate(self, member: Member, dice: random.Random) -> None:
+        try:
+            await asyncio.to_thread(member.end, signal.SIGTERM)
+        finally:
+            member.start()
+
+    async def _stop(self, member: Member, dice: random.Random) -> None:
+        member.send(signal.SIGSTOP)
+        try:
+            await asyncio.sleep(STOPPED)
+        finally:
+            member.send(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Kill all."""
+        for member in self.members:
+            member.end()
+        self._log.close()
+
+
+async def is_ready(client: httpx.AsyncClient, url: str) -> bool:
+    """Whether a server answers."""
+    try:
+        return (await client.get(f"{url}/readyz")).is_success
+    except httpx.HTTPError:
+        return False
+
+
+@asynccontextmanager
+async def fleet(
+    folder: Path, url: str, *, servers: int = 2, workers: int = 3, more: Mapping[str, str] | None = None
+) -> AsyncIterator[Fleet]:
+    """Run servers and workers on a store."""
+    running = Fleet(folder, url, servers=servers, workers=workers, more=more or {})
+    try:
+        await running.ready()
+        yield running
+    finally:
+        running.close()
