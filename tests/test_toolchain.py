@@ -35,6 +35,13 @@ async def test_postgres_answers(postgres_url: str) -> None:
     await connection.close()
 
 
+async def test_the_oldest_supported_postgres_answers(postgres_16_url: str) -> None:
+    connection = await asyncpg.connect(postgres_16_url)
+
+    assert int(await connection.fetchval("show server_version_num")) // 10000 == 16
+    await connection.close()
+
+
 async def test_redis_answers(redis_url: str) -> None:
     async with redis.asyncio.from_url(redis_url) as client:
         await client.set("stamp", "approved")

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -21,7 +22,7 @@ from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
-from ringi.errors import RingiError, SettingError
+from ringi.errors import MissingExtraError, RingiError, SettingError
 from ringi.inbox import Clock, Inbox, Limits, utc_now
 from ringi.jobs import Jobs
 from ringi.notifier import Notifier
@@ -104,6 +105,40 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     return Backend(url, SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
 
 
+async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
+    try:
+        from ringi.backends.postgres.database import Database as PostgresDatabase
+        from ringi.backends.postgres.jobs import PostgresJobs
+        from ringi.backends.postgres.notifier import PostgresNotifier
+        from ringi.backends.postgres.store import PostgresStore
+        from ringi.backends.postgres.stream import PostgresStream
+    except ImportError as error:
+        raise MissingExtraError("PostgreSQL", "postgres") from error
+    database = await stack.enter_async_context(PostgresDatabase(url))
+    notifier: Notifier = (PollingNotifier if notify == "polling" else partial(PostgresNotifier, database))(
+        poll_interval
+    )
+    await stack.enter_async_context(notifier)
+    jobs = await stack.enter_async_context(PostgresJobs(database))
+    savers = postgres_savers(stack, database)
+    return Backend(url, PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
+
+
+def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
+    """Return the savers of one process: they share a few connections, closed at the end of the stack."""
+    opened: list[Any] = []
+
+    def savers(key: Key, fence: int) -> Any:
+        from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+
+        if not opened:
+            opened.append(Checkpoints(database))
+            stack.push_async_exit(opened[0])
+        return FencedPostgresSaver(opened[0], key, fence)
+
+    return savers
+
+
 def memory_savers(store: Store) -> Savers:
     """Return the savers of one process: they all write to one `InMemorySaver`."""
     inner: list[Any] = []
@@ -129,7 +164,12 @@ def _sqlite_path(url: str) -> Path:
 
 
 Opener = Callable[[AsyncExitStack, str, Notify, float], Awaitable[Backend]]
-OPENERS: dict[str, Opener] = {"memory": _open_memory, "sqlite": _open_sqlite}
+OPENERS: dict[str, Opener] = {
+    "memory": _open_memory,
+    "sqlite": _open_sqlite,
+    "postgresql": _open_postgres,
+    "postgres": _open_postgres,
+}
 
 
 @asynccontextmanager
@@ -142,7 +182,7 @@ async def open(
     clock: Clock = utc_now,
     limits: Limits | None = None,
 ) -> AsyncIterator[Inbox]:
-    """Open an inbox: `memory://`, `sqlite:///file.db`, by default `RINGI_URL` or `.ringi/ringi.db`.
+    """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, by default `RINGI_URL` or `.ringi/ringi.db`.
 
     While it is open it also ends what nobody answers in time. `notify="polling"` looks only
     every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not.

@@ -26,8 +26,11 @@ RingiError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
 
 
 class FieldError(NamedTuple):
@@ -237,4 +240,9 @@ class SettingError(RingiError):
 
     def __init__(self, name: str, value: object, remedy: str) -> None:
         self.name, self.value = name, value
-        super().__init__(f"{name}={value!r}: {remedy}")
+        super().__init__(f"{name}={without_password(value)!r}: {remedy}")
+
+
+def without_password(value: object) -> object:
+    """Return what may be shown of a value: of a URL, all but its password."""
+    return PASSWORD.sub(r"\1:…@", value) if isinstance(value, str) else value

@@ -28,7 +28,7 @@ VALUES = {"explanation": UNDISTURBED[0], "outcome": "paid 40", "farewell": UNDIS
 
 
 class Shop:
-    """A store in a file, its workers, and what they paid."""
+    """A store, its workers, and what they paid."""
 
     def __init__(self, folder: Path, world: World) -> None:
         self.effects, self.world = folder / "effects", world
@@ -47,8 +47,12 @@ class Shop:
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'ringi.db'}"
+
+
+@pytest.fixture
+async def shop(tmp_path: Path, url: str) -> AsyncIterator[Shop]:
     async with opened(url, thread_worker.agents(tmp_path / "effects").values()) as world:
         shop = Shop(tmp_path, world)
         try:

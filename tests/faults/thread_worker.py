@@ -1,4 +1,4 @@
-"""A worker on one SQLite file, to be killed."""
+"""A worker, to be killed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -14,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from ringi import Action, failpoint
+from ringi.backends.postgres import jobs as postgres_jobs
 from ringi.backends.sqlite import jobs
 from ringi.connect import inbox_on, open_backend
 from ringi.examples import refund, two_questions
@@ -116,6 +118,7 @@ def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:
     """Work until killed: `armed` names a fail-point, `seconds` is the length of leases and claims."""
     lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
+    postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
     name, _, nth = armed.partition(":")
     failpoint.ARMED.update({name: f"kill9@{nth or 1}"})
     asyncio.run(main(url, agents(effects, stand_still if stands_still else go_on)))

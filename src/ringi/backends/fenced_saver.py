@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -16,9 +16,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-T = TypeVar("T")
 Saver = BaseCheckpointSaver[Any]
-Work = Callable[[Saver], T]
 
 
 async def nothing(task_id: str | None) -> None:
@@ -35,15 +33,16 @@ class FencedSaver(Saver):
     """Told of the task whose results are about to be saved, None for a whole checkpoint."""
 
     @abstractmethod
-    async def _read(self, work: Work[T]) -> T:
-        """Run the work on the real saver."""
+    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        """Call a reading method of the real saver; what it yields comes as a list."""
 
     @abstractmethod
-    async def _write(self, work: Work[T]) -> T:
-        """Check the fence and run the work on the real saver, both or neither."""
+    async def _write(self, method: str, *args: Any) -> Any:
+        """Check the fence and call a writing method of the real saver, both or neither."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._read(lambda saver: saver.get_tuple(config))
+        found: CheckpointTuple | None = await self._read("get_tuple", config)
+        return found
 
     async def alist(
         self,
@@ -53,11 +52,7 @@ class FencedSaver(Saver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        def listed(saver: Saver) -> list[CheckpointTuple]:
-            found: Iterator[CheckpointTuple] = saver.list(config, filter=filter, before=before, limit=limit)
-            return list(islice(found, limit))
-
-        for item in await self._read(listed):
+        for item in await self._read("list", config, filter=filter, before=before, limit=limit):
             yield item
 
     async def aput(
@@ -68,13 +63,20 @@ class FencedSaver(Saver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         await self.before_write(None)
-        return await self._write(lambda saver: saver.put(config, checkpoint, metadata, new_versions))
+        placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
+        return placed
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         await self.before_write(task_id)
-        await self._write(lambda saver: saver.put_writes(config, writes, task_id, task_path))
+        await self._write("put_writes", config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await self._write(lambda saver: saver.delete_thread(thread_id))
+        await self._write("delete_thread", thread_id)
+
+
+def called(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
+    """Call a method of a saver that does not wait; return as a list what it yields."""
+    result = getattr(saver, method)(*args, **options)
+    return list(islice(result, options["limit"])) if method == "list" else result

@@ -12,6 +12,7 @@ from ringi.cli.printing import progress, say
 from ringi.cli.running import run
 from ringi.cli.visible import visible
 from ringi.connect import home, open_backend
+from ringi.errors import without_password
 from ringi.record import DEFAULT_TENANT
 
 
@@ -20,7 +21,7 @@ def migrate(url: Url = None, json_: Json = False) -> None:
 
     async def work() -> str:
         async with open_backend(url) as backend:
-            return backend.url
+            return str(without_password(backend.url))
 
     with progress("bringing the store up to date"):
         done = run(work())

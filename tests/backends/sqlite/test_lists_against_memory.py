@@ -2,126 +2,33 @@
 
 import asyncio
 import tempfile
-from collections import ChainMap
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.backends import listing
 
-from ringi.ask import Action
-from ringi.backends.memory.store import MemoryStore
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.record import Event, Query, Viewer, cursor_of
-from ringi.request import Request
-from ringi.store import Store
-from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, approval
 
-TIMES = st.sampled_from([*(NOON + timedelta(microseconds=n) for n in (0, 0, 0, 1, 2, 10**6)), NOON.replace(year=1960)])
-NAMES = st.sampled_from(["ann", "bob", 'x", "all', "*", "to:ann"])
-GROUPS = st.lists(NAMES, max_size=2).map(tuple)
-WORDS = st.sampled_from(["返金", "注文の返金", "Refund", "refunds", "ﾘﾝｷﾞ", "a_b", "50%", "A-1182", "환불", "x" * 40])
-TEXTS = st.lists(WORDS | st.text("返金 re-12_%ー", min_size=1, max_size=4), min_size=1, max_size=2).map(" ".join)
-TITLES = st.lists(TEXTS, max_size=3).map(lambda texts: f"? {' '.join(texts)}")
-ASKS = st.fixed_dictionaries(
-    {"tenant": st.sampled_from(["ours", "ours", "theirs"]), "at": TIMES, "title": TITLES},
-    optional={
-        "assignee": NAMES,
-        "candidate_groups": GROUPS,
-        "by": NAMES,
-        "kind": st.sampled_from(["approval", "finish"]),
-        "priority": st.sampled_from(["normal", "high"]),
-        "thread_id": st.sampled_from(["t1", "t2"]),
-        "action": TEXTS.map(lambda text: Action("do", {"what": [text, 7]})),
-    },
-)
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["claim", "reassign", "answer", "cancel", "expire"]), NAMES, GROUPS), max_size=2
-)
-TENANTS = st.sampled_from(["ours", "ours", "ours", "theirs", None])
-STATUSES = st.lists(st.sampled_from(["pending", "completed", "cancelled", "expired"]), max_size=3).map(tuple)
-FILTERS = st.one_of(
-    st.fixed_dictionaries({"text": TEXTS}),
-    st.fixed_dictionaries({"viewer": st.builds(Viewer, name=NAMES, groups=GROUPS)}),
-    st.fixed_dictionaries({"statuses": STATUSES}),
-    st.fixed_dictionaries({"kind": st.sampled_from(["approval", "finish"])}),
-    st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high", "low"])}),
-    st.fixed_dictionaries({"assignee": NAMES}),
-    st.fixed_dictionaries({"mine": NAMES}),
-    st.fixed_dictionaries({"asked_by": NAMES}),
-    st.fixed_dictionaries({"thread_id": st.sampled_from(["t1", "t3"])}),
-    st.fixed_dictionaries({"ended_since": TIMES}),
-)
-QUERIES = st.builds(
-    lambda tenant, some: dict(ChainMap({"tenant": tenant}, *some)), TENANTS, st.lists(FILTERS, max_size=3)
-)
-Steps = Sequence[tuple[str, str, tuple[str, ...]]]
+assert listing.CROWD > lists.SLOTS
 
 
-def next_version(request: Request, what: str, who: str, groups: tuple[str, ...], at: datetime) -> tuple[Request, Event]:
-    """Return what becomes of a request that is open."""
-    if what == "claim":
-        return request.claimed(who, at, timedelta(seconds=9))
-    if what == "reassign":
-        return request.reassigned(request.claimed_by or who, at, who if len(groups) < 2 else None, groups)
-    if what == "answer":
-        answer = approval(request)
-        return request.completed(answer, by=request.claimed_by or who, channel="test", now=at)
-    return request.cancelled(who, at, None) if what == "cancel" else request.expired(at)
-
-
-def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, Event]]:
-    """Return all versions of one request."""
-    made = [a_request(f"r{n * 7 % 11:02}-{n}", **ask)]
-    for what, who, groups in steps:
-        latest = made[-1][0]
-        if latest.is_final or latest.is_claimed_against(who, ask["at"]):
-            break
-        made.append(next_version(latest, what, who, groups, ask["at"]))
-    return made
-
-
-async def pages(store: Store, query: Query) -> list[list[Request]]:
-    """Return all pages of a list."""
-    found = [await store.find(Request, query)]
-    while len(found[-1]) == query.limit:
-        found.append(await store.find(Request, query.model_copy(update={"before": cursor_of(found[-1][-1])})))
-    return found
-
-
-async def compare(asked: Sequence[tuple[dict[str, Any], Steps]], crowd: int, queries: Sequence[dict[str, Any]]) -> None:
+@asynccontextmanager
+async def fresh() -> AsyncIterator[SqliteStore]:
+    """Give a store on a file of its own."""
     with tempfile.TemporaryDirectory() as folder:
         async with Database(Path(folder) / "ringi.db") as database:
-            tried, expected = SqliteStore(database), MemoryStore()
-            everyone = [*asked, *(({"tenant": "ours", "at": NOON, "title": "返金 Refund?"}, ()) for _ in range(crowd))]
-            for n, (ask, steps) in enumerate(everyone):
-                for version in versions(n, ask, steps):
-                    await tried.put(*version)
-                    await expected.put(*version)
-            for filters in queries:
-                query = Query(limit=3 + crowd // 10, **filters)
-                assert await pages(tried, query) == await pages(expected, query)
-                for limit in (1, 100):
-                    counted = query.model_copy(update={"limit": limit})
-                    assert await tried.count(Request, counted) == await expected.count(Request, counted)
+            yield SqliteStore(database)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    asked=st.lists(st.tuples(ASKS, STEPS), min_size=3, max_size=16),
-    crowd=st.sampled_from([0, 0, 0, lists.SLOTS + 8]),
-    queries=st.lists(QUERIES, min_size=1, max_size=12),
-    chunk=st.sampled_from([1, 2, 64]),
-)
-def test_sqlite_lists_as_memory_does(
-    asked: list[tuple[dict[str, Any], Steps]], crowd: int, queries: list[dict[str, Any]], chunk: int
-) -> None:
+@given(case=listing.CASES, chunk=st.sampled_from([1, 2, 64]))
+def test_sqlite_lists_as_memory_does(case: listing.Case, chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "CHUNK", chunk)
-        asyncio.run(compare(asked, crowd, queries))
+        asyncio.run(listing.compare(fresh(), case))

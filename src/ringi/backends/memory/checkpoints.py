@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import FencedSaver, Work
+from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.errors import FenceError
 from ringi.record import Key
 from ringi.store import Store
 from ringi.thread import Thread
-
-T = TypeVar("T")
 
 
 class FencedMemorySaver(FencedSaver):
@@ -22,14 +20,14 @@ class FencedMemorySaver(FencedSaver):
         super().__init__()
         self._inner, self._store, self._key, self._fence = inner, store, key, fence
 
-    async def _read(self, work: Work[T]) -> T:
-        return work(self._inner)
+    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        return called(self._inner, method, *args, **options)
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, method: str, *args: Any) -> Any:
         thread = await self._store.get(Thread, *self._key)
         if thread.fence != self._fence:
             raise FenceError(self._key.id, self._fence)
-        return work(self._inner)
+        return called(self._inner, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

@@ -6,17 +6,15 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ringi.backends.fenced_saver import FencedSaver, Work
+from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.backends.sqlite.database import Database
 from ringi.errors import FenceError
 from ringi.failpoint import failpoint
 from ringi.record import Key
-
-T = TypeVar("T")
 
 
 class BatchedSaver(SqliteSaver):
@@ -40,16 +38,16 @@ class FencedSqliteSaver(FencedSaver):
         super().__init__()
         self._database, self._key, self._fence = database, key, fence
 
-    async def _read(self, work: Work[T]) -> T:
+    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         await prepare(self._database)
-        return await self._database.read(lambda connection: work(BatchedSaver(connection)))
+        return await self._database.read(lambda connection: called(BatchedSaver(connection), method, *args, **options))
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, method: str, *args: Any) -> Any:
         await prepare(self._database)
 
-        def fenced(connection: sqlite3.Connection) -> T:
+        def fenced(connection: sqlite3.Connection) -> Any:
             self._refuse_old(connection)
-            result = work(BatchedSaver(connection))
+            result = called(BatchedSaver(connection), method, *args)
             failpoint("saver.between_fence_and_commit")
             return result
 

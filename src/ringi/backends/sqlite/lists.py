@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from heapq import merge
-from itertools import cycle, groupby, islice, product
-from typing import Any, get_args
+from itertools import cycle, groupby, islice
+from typing import Any
 
-from ringi.ask import Kind, Priority
-from ringi.record import Query, Viewer, filed_under, looked_up, microseconds, parsed_cursor, pieces
-from ringi.request import Request, Status
+from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
+from ringi.request import Request
 
 Row = tuple[int, str, str, str]
 """created_at, id, tenant, body: the greater stands first in a list."""
@@ -29,43 +29,6 @@ SLOTS = 32
 """How many places a microsecond has: 2**63 of them end in the year 11104."""
 LAST = 2**63 - 1
 CHUNK = 64
-EVERYTHING, TO_ALL = "*", "all"
-"""The audience that sees every request, and the one of those that are for nobody in particular."""
-LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "viewer"}
-ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "viewer"}
-
-
-def audiences_of(request: Request) -> list[str]:
-    """Return the audiences of a request: the names under which it is listed."""
-    groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
-    to = [f"to:{request.assignee}"] if request.assignee else []
-    by = [f"by:{request.asked_by}"] if request.asked_by is not None else []
-    claimed = [f"claim:{request.claimed_by}"] if request.claimed_by else []
-    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed]
-
-
-def audiences_wanted(query: Query) -> list[list[str]]:
-    """Return sets of audiences of which a request must have one each; first that which has the fewest requests."""
-    sets = [
-        [f"to:{query.assignee}"] if query.assignee is not None else [],
-        [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
-        [f"by:{query.asked_by}"] if query.asked_by is not None else [],
-        audiences_with(query.viewer) if query.viewer else [],
-    ]
-    return [wanted for wanted in sets if wanted]
-
-
-def audiences_with(viewer: Viewer) -> list[str]:
-    """Return the audiences to which a person belongs."""
-    groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
-    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
-
-
-def shelves(query: Query) -> list[str]:
-    """Return the shelves on which a query looks."""
-    kinds = [query.kind] if query.kind is not None else get_args(Kind)
-    priorities = [query.priority] if query.priority is not None else get_args(Priority)
-    return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
 
 
 def free_place(connection: sqlite3.Connection, created_at: int) -> int:
@@ -112,16 +75,15 @@ def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
 
 def count_listed(connection: sqlite3.Connection, query: Query) -> int:
     """Return how many requests match, read from the lists alone where they say all that is asked."""
-    given = {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
     audience, *more = audiences_wanted(query) or [[EVERYTHING]]
     tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
     among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
     values = [json.dumps(audience), *tenant[1]]
-    if not more and given <= LISTED:
+    if not more and given(query) <= LISTED:
         there = f"{among} AND shelf IN (SELECT value FROM json_each(?))"
         sql = f"SELECT DISTINCT place FROM shown WHERE {there} LIMIT ?"
         return number(connection, sql, [*values, json.dumps(shelves(query)), query.limit])
-    if not more and given <= ENDED and query.ended_since:
+    if not more and given(query) <= ENDED and query.ended_since:
         sql = f"SELECT DISTINCT place FROM ended WHERE {among} AND at >= ? LIMIT ?"
         return number(connection, sql, [*values, microseconds(query.ended_since), query.limit])
     return len(newest(connection, query))
@@ -130,11 +92,6 @@ def count_listed(connection: sqlite3.Connection, query: Query) -> int:
 def number(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> int:
     """Return how many rows a statement has."""
     return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
-
-
-def has_index(query: Query) -> bool:
-    """Whether what is asked for is rare, and has an index of its own."""
-    return query.thread_id is not None or bool(query.expired_at or query.unacknowledged or query.attention)
 
 
 def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
+from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.lists import audiences_of, count, find, free_place, terms_of
+from ringi.backends.sqlite.lists import count, find, free_place, terms_of
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
     START,

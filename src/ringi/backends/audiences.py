@@ -1,0 +1,60 @@
+"""For whom a request is: the names under which the stores list it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import get_args
+
+from ringi.ask import Kind, Priority
+from ringi.record import Query, Viewer
+from ringi.request import Request, Status
+
+EVERYTHING, TO_ALL = "*", "all"
+"""The audience that sees every request, and the one of those that are for nobody in particular."""
+LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "viewer"}
+"""What a list of an audience's requests on their shelves says by itself."""
+ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "viewer"}
+"""What a list of an audience's requests by their ends says by itself."""
+
+
+def audiences_of(request: Request) -> list[str]:
+    """Return the audiences of a request: the names under which it is listed."""
+    groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
+    to = [f"to:{request.assignee}"] if request.assignee else []
+    by = [f"by:{request.asked_by}"] if request.asked_by is not None else []
+    claimed = [f"claim:{request.claimed_by}"] if request.claimed_by else []
+    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed]
+
+
+def audiences_wanted(query: Query) -> list[list[str]]:
+    """Return sets of audiences of which a request must have one each; first that which has the fewest requests."""
+    sets = [
+        [f"to:{query.assignee}"] if query.assignee is not None else [],
+        [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
+        [f"by:{query.asked_by}"] if query.asked_by is not None else [],
+        audiences_with(query.viewer) if query.viewer else [],
+    ]
+    return [wanted for wanted in sets if wanted]
+
+
+def audiences_with(viewer: Viewer) -> list[str]:
+    """Return the audiences to which a person belongs."""
+    groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
+    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
+
+
+def shelves(query: Query) -> list[str]:
+    """Return the shelves on which a query looks."""
+    kinds = [query.kind] if query.kind is not None else get_args(Kind)
+    priorities = [query.priority] if query.priority is not None else get_args(Priority)
+    return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
+
+
+def given(query: Query) -> set[str]:
+    """Return what a query sets, its limit aside."""
+    return {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
+
+
+def has_index(query: Query) -> bool:
+    """Whether what is asked for is rare, and has an index of its own."""
+    return query.thread_id is not None or bool(query.expired_at or query.unacknowledged or query.attention)

@@ -1,0 +1,121 @@
+"""Wake-ups over a broadcast that every process hears: the part that all brokers share."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import uuid
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Self
+
+from ringi.errors import RingiError
+from ringi.notifier import Notifier
+
+log = logging.getLogger(__name__)
+LONGEST = 1_000
+"""Bytes of a topic on the way; of a longer one, the digest goes."""
+BATCH = 500
+"""Topics that are sent at once."""
+AGAIN = (0.1, 0.5, 1.0, 2.0, 5.0)
+"""Seconds until the next try to listen again."""
+UntilDead = Callable[[], Awaitable[None]]
+
+
+class BroadcastNotifier(Notifier):
+    """Rings here at once and elsewhere by a message; topics that come together are sent together.
+
+    One connection listens for all waits of the process. When it is lost it is made again, and then
+    everybody is woken once, for what was not heard meanwhile.
+    """
+
+    def __init__(self, recheck_after: float) -> None:
+        super().__init__(recheck_after)
+        self._me = uuid.uuid4().hex[:12]
+        self._topics: dict[str, None] = {}
+        self._more = asyncio.Event()
+
+    @abstractmethod
+    async def _send(self, messages: Sequence[str]) -> None:
+        """Send messages to all processes, or raise a `RingiError`."""
+
+    @abstractmethod
+    def _listening(self) -> AbstractAsyncContextManager[UntilDead]:
+        """Give each message to `_heard` during the block; what it yields returns when nothing is heard any more."""
+
+    async def __aenter__(self) -> Self:
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tasks = [asyncio.create_task(self._keep_listening(ready)), asyncio.create_task(self._keep_telling())]
+        try:
+            await ready
+        except BaseException:
+            await self._end()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end()
+        await self._tell()
+
+    async def publish(self, topic: str) -> None:
+        """Ring the listeners here now, and those elsewhere as soon as may be; return without waiting for them."""
+        self.ring(topic)
+        self._topics[topic] = None
+        self._more.set()
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            await self._tell()
+
+    async def _tell(self) -> None:
+        while self._topics:
+            batch = list(self._topics)[:BATCH]
+            for topic in batch:
+                del self._topics[topic]
+            try:
+                await self._send([f"{self._me} {wire(topic)}" for topic in batch])
+            except RingiError as error:
+                self.lost += len(batch)
+                log.warning("%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
+
+    def _heard(self, message: str) -> None:
+        sender, _, name = message.partition(" ")
+        if sender == self._me:
+            return
+        self.ring(name)
+        if name.startswith("sha256:"):
+            for topic in [topic for topic in self._bells if wire(topic) == name]:
+                self.ring(topic)
+
+    async def _keep_listening(self, ready: asyncio.Future[None]) -> None:
+        tries = 0
+        while True:
+            try:
+                async with self._listening() as until_dead:
+                    tries = 0
+                    if ready.done():
+                        self.ring_all()
+                    else:
+                        ready.set_result(None)
+                    await until_dead()
+            except RingiError as error:
+                if not ready.done():
+                    return ready.set_exception(error)
+                log.warning("nothing is heard from other processes, trying again: %s", error)
+            await asyncio.sleep(AGAIN[min(tries, len(AGAIN) - 1)])
+            tries += 1
+
+
+def wire(topic: str) -> str:
+    """Return the topic as it fits into a message."""
+    raw = topic.encode()
+    return topic if len(raw) <= LONGEST else f"sha256:{hashlib.sha256(raw).hexdigest()}"

@@ -1,0 +1,123 @@
+"""LangGraph checkpoints in the same PostgreSQL database, in the transaction that checks the fence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from typing import Any, Self
+
+import psycopg
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ringi.backends.fenced_saver import FencedSaver
+from ringi.backends.postgres.database import NOT_IDLE, WAIT_SECONDS, Database
+from ringi.errors import FenceError, UnavailableError
+from ringi.failpoint import failpoint
+from ringi.record import Key
+
+Connection = AsyncConnection[Any]
+# A share lock: whoever takes the thread over waits until this write is committed or undone.
+FENCE = "SELECT fence FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
+LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
+
+
+class Checkpoints:
+    """The connections of all savers of a process, opened when the first is needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._opening = asyncio.Lock()
+        self._pool: AsyncConnectionPool[Connection] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._pool:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """Yield a connection in a transaction."""
+        with refusing():
+            pool = self._pool or await self._opened()
+            async with pool.connection() as connection, connection.transaction():
+                yield connection
+
+    async def _opened(self) -> AsyncConnectionPool[Connection]:
+        async with self._opening:
+            if not self._pool:
+                settings = {"search_path": self._database.schema, **NOT_IDLE}
+                options = {
+                    "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+                    "connect_timeout": int(WAIT_SECONDS),
+                }
+                await self._make_tables(options)
+                pool = AsyncConnectionPool[Connection](
+                    self._database.url,
+                    min_size=0,
+                    max_size=self._database.size,
+                    timeout=WAIT_SECONDS,
+                    kwargs=options,
+                    open=False,
+                )
+                await pool.open()
+                self._pool = pool
+        return self._pool
+
+    async def _make_tables(self, options: dict[str, Any]) -> None:
+        connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)
+        async with await connect as connection:
+            for _ in count():
+                # Who waited inside a statement would hold up the indexes that LangGraph makes concurrently.
+                row = await (await connection.execute(LOCK)).fetchone()
+                if row and row[0]:
+                    break
+                await asyncio.sleep(0.1)
+            await AsyncPostgresSaver(connection).setup()
+
+
+class FencedPostgresSaver(FencedSaver):
+    """Fence and checkpoint are one transaction."""
+
+    def __init__(self, checkpoints: Checkpoints, key: Key, fence: int) -> None:
+        super().__init__()
+        self._checkpoints, self._key, self._fence = checkpoints, key, fence
+
+    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        async with self._checkpoints.transaction() as connection:
+            return await called(connection, method, *args, **options)
+
+    async def _write(self, method: str, *args: Any) -> Any:
+        async with self._checkpoints.transaction() as connection:
+            row = await (await connection.execute(FENCE, self._key)).fetchone()
+            if not row or row[0] != self._fence:
+                raise FenceError(self._key.id, self._fence)
+            result = await called(connection, method, *args)
+            failpoint("saver.between_fence_and_commit")
+            return result
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """Return LangGraph's own next version for this saver."""
+        return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
+
+
+async def called(connection: Connection, method: str, *args: Any, **options: Any) -> Any:
+    """Call a method of LangGraph's own saver on this connection; return as a list what it yields."""
+    saver = AsyncPostgresSaver(connection)
+    if method == "list":
+        return [item async for item in saver.alist(*args, **options)]
+    return await getattr(saver, f"a{method}")(*args, **options)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise the driver's failures as `UnavailableError`."""
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError) as error:
+        raise UnavailableError(str(error)) from error

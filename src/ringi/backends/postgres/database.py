@@ -1,0 +1,149 @@
+"""One PostgreSQL database: a pool of connections, and the tables in a schema of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+
+from ringi.errors import SettingError, UnavailableError
+
+POOL = 10
+"""Connections of one process; `?pool=` in the URL changes it."""
+SCHEMA = "ringi"
+"""Where the tables are; `?schema=` in the URL changes it."""
+WAIT_SECONDS = 10.0
+"""How long a statement, or the way to a connection, may take before it is refused."""
+NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
+"""A process that stands still inside a transaction would hold up the others for ever; in milliseconds."""
+DOWN = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.ReadOnlySQLTransactionError,
+    OSError,
+    TimeoutError,
+)
+"""What means that the database cannot serve now, and that trying again is sensible."""
+
+
+class Database:
+    """A pool; every statement of Ringi goes through it."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query))
+        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,50}", options.get("schema", SCHEMA)):
+            raise SettingError("url", url, "give schema= a name of small letters, digits and _")
+        self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
+        self.url = urlunsplit(parts._replace(query=urlencode(options)))
+
+    async def __aenter__(self) -> Self:
+        with refusing():
+            first = await self.connect()
+        try:
+            await migrate(first, self.schema)
+        finally:
+            await first.close()
+        self.pool = await asyncpg.create_pool(self.url, min_size=1, max_size=self.size, **self._settings)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await asyncio.wait_for(self.pool.close(), WAIT_SECONDS)
+        except TimeoutError:
+            self.pool.terminate()
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        settings = {"search_path": self.schema, "application_name": "ringi", **NOT_IDLE}
+        return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
+
+    async def connect(self, **settings: str) -> asyncpg.Connection[asyncpg.Record]:
+        """Return a connection outside the pool, for who keeps it, with settings of the server for it alone."""
+        server_settings = {**self._settings["server_settings"], **settings}
+        return await asyncpg.connect(self.url, **{**self._settings, "server_settings": server_settings})
+
+    async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
+        """Return the rows of a statement; a connection that was lost in between is replaced and asked once more."""
+        try:
+            return await self._fetch(sql, values)
+        except UnavailableError:
+            return await self._fetch(sql, values)
+
+    async def write(self, sql: str, *values: Any) -> list[asyncpg.Record]:
+        """Run a changing statement once, in a transaction of its own, and return its rows."""
+        return await self._fetch(sql, values)
+
+    async def soonest(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[asyncpg.Record]:
+        """Return the rows of the statement that is at its end first; the others, which say the same, are cancelled."""
+        if len(statements) == 1:
+            return await self.fetch(statements[0][0], *statements[0][1])
+        running = [asyncio.create_task(self.fetch(sql, *values)) for sql, values in statements]
+        try:
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            return done.pop().result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
+        with refusing():
+            async with self.pool.acquire(timeout=WAIT_SECONDS) as connection:
+                rows: list[asyncpg.Record] = await connection.fetch(sql, *map(storable, values))
+                return rows
+
+
+def storable(value: Any) -> Any:
+    """Return a value without NUL, which PostgreSQL cannot hold; nobody writes what stands for it."""
+    if isinstance(value, list):
+        return [storable(each) for each in value]
+    return value.replace("\0", "\U0010ffff") if isinstance(value, str) else value
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise PostgreSQL's own failures as ours: `UnavailableError`, or `SettingError` for what no waiting mends."""
+    try:
+        yield
+    except DOWN as error:
+        raise UnavailableError(str(error) or type(error).__name__) from error
+    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+        raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
+
+
+async def migrate(connection: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
+    """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtext('ringi migrate'), hashtext($1))", schema)
+        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        await connection.execute("CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY)")
+        done = await connection.fetchval("SELECT coalesce(max(number), 0) FROM migrations")
+        for number, script in migrations()[done:]:
+            await connection.execute(script)
+            await connection.execute("INSERT INTO migrations VALUES ($1)", number)
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Return the numbered SQL files in order."""
+    folder = files("ringi.backends.postgres") / "sql"
+    scripts = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return [(int(name[:3]), script) for name, script in scripts]
+
+
+def _size(url: str, given: str) -> int:
+    if not (given.isascii() and given.isdigit() and 2 <= int(given) <= 1000):
+        # A worker keeps one to listen for jobs.
+        raise SettingError("url", url, "give pool=2 to pool=1000")
+    return int(given)

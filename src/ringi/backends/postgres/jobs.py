@@ -1,0 +1,214 @@
+"""Jobs by PGQueuer, in tables of the same database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Self
+
+import asyncpg
+from pgqueuer import PgQueuer, Queries
+from pgqueuer.domain.errors import PgqException, RetryRequested
+from pgqueuer.domain.models import Job as Picked
+
+from ringi.backends.postgres.database import DOWN, Database, refusing
+from ringi.errors import RingiError
+from ringi.failpoint import failpoint
+from ringi.jobs import Handler, Job, Jobs
+
+log = logging.getLogger(__name__)
+ENTRY = "ringi"
+HEARTBEAT = timedelta(seconds=6)
+"""How long a dead worker's job stays with it."""
+LATER = (0.1, 1.0, 3.0, 10.0, 30.0)
+"""Seconds until a failed job is tried again."""
+LOOK = timedelta(seconds=0.5)
+"""How long a job that is to be tried again may go unnoticed: PGQueuer rings for new ones only."""
+LANE_BUSY = timedelta(seconds=0.2)
+"""How long a job waits when another process works on its lane."""
+AGAIN_SECONDS = 1.0
+"""How long a worker whose database went away waits before it takes jobs again."""
+NO_STATISTICS = timedelta(0)
+TRIM_SECONDS = 600.0
+TRIM = "DELETE FROM pgqueuer_log WHERE created < now() - interval '1 day'"
+"""PGQueuer notes each step of each job, and forgets none by itself."""
+TABLES = "SELECT pg_advisory_lock(hashtext('ringi jobs'), hashtext(current_schema()))"
+LOCK = "SELECT pg_try_advisory_lock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
+UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
+
+
+class PostgresJobs(Jobs):
+    """PGQueuer hands out, keeps alive and takes back; a lane is an advisory lock on a connection of the process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def __aenter__(self) -> Self:
+        with refusing():
+            connection = await self._database.connect()
+            try:
+                await make_tables(connection)
+            finally:
+                await connection.close()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def submit(self, job: Job) -> None:
+        payload = job.model_dump_json(exclude={"tries"}).encode()
+        with refusing():
+            await Queries.from_asyncpg_pool(self._database.pool).enqueue(
+                ENTRY, payload, dedupe_key=job.key, on_conflict="skip"
+            )
+
+    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+        trimming = asyncio.create_task(self._keep_trimming())
+        try:
+            while not stop.is_set():
+                await self._work_until_lost(handle, concurrency, stop)
+        finally:
+            trimming.cancel()
+            await asyncio.gather(trimming, return_exceptions=True)
+
+    async def _work_until_lost(self, handle: Handler, concurrency: int, stop: asyncio.Event) -> None:
+        try:
+            with refusing():
+                async with Lanes(self._database) as lanes:
+                    await Worker(handle, concurrency, lanes).run(self._database.pool, stop)
+        except (RingiError, PgqException) as error:
+            log.warning("no jobs are taken, trying again: %s", error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), AGAIN_SECONDS)
+
+    async def _keep_trimming(self) -> None:
+        while True:
+            try:
+                await self._database.write(TRIM)
+            except RingiError as error:
+                log.warning("the log of jobs is not trimmed, trying again: %s", error)
+            await asyncio.sleep(TRIM_SECONDS)
+
+
+async def make_tables(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Make PGQueuer's tables or bring them up to date; of several processes that start at once, one does it."""
+    queries = Queries.from_asyncpg_connection(connection)
+    await connection.execute(TABLES)
+    if await queries.schema_is_installed():
+        await queries.upgrade()
+    else:
+        await queries.install()
+
+
+class Lanes:
+    """One job of a lane at a time: here by a lock in memory, between processes by one in the database.
+
+    Locks belong to one connection. The database ends it when it says nothing for `HEARTBEAT`: a process that stands
+    still would keep its lanes for ever. Who loses a lane with its connection is stopped by the thread's fence.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._asking = database, asyncio.Lock()
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._here: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def __aenter__(self) -> Self:
+        self._connection = await self._connected()
+        self._beating = asyncio.create_task(self._beat())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._beating.cancel()
+        await asyncio.gather(self._beating, return_exceptions=True)
+        if self._connection:
+            self._connection.terminate()
+
+    @asynccontextmanager
+    async def of(self, lane: str) -> AsyncIterator[None]:
+        """Hold the lane, or raise `RetryRequested` while another process has it."""
+        async with self._here[lane]:
+            if not await self._ask(LOCK, lane):
+                raise RetryRequested(LANE_BUSY, "its lane is busy")
+            try:
+                yield
+            finally:
+                with suppress(*DOWN):
+                    await self._ask(UNLOCK, lane)
+        if not self._here[lane].locked():
+            del self._here[lane]
+
+    async def _ask(self, sql: str, lane: str) -> bool:
+        async with self._asking:
+            self._connection = await self._connected()
+            return bool(await self._connection.fetchval(sql, lane))
+
+    async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._connection and not self._connection.is_closed():
+            return self._connection
+        return await self._database.connect(idle_session_timeout=f"{HEARTBEAT.total_seconds() * 1000:.0f}")
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT.total_seconds() / 3)
+            async with self._asking:
+                with suppress(*DOWN):
+                    self._connection = await self._connected()
+                    await self._connection.execute("SELECT 1")
+
+
+class Worker:
+    """Takes jobs until it is stopped; cancelled, it gives back what it has begun."""
+
+    def __init__(self, handle: Handler, concurrency: int, lanes: Lanes) -> None:
+        self._handle, self._lanes, self._concurrency = handle, lanes, concurrency
+        self._room = asyncio.Semaphore(concurrency)
+        self._begun = set[asyncio.Task[object]]()
+
+    async def run(self, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
+        """Take jobs until `stop`, then wait for those begun."""
+        queuer = PgQueuer.from_asyncpg_pool(pool)
+        queuer.qm.entrypoint(ENTRY)(self._do)
+        batch = max(1, self._concurrency // 2)
+        most = max(2 * batch, self._concurrency)
+        running = asyncio.create_task(
+            queuer.qm.run(
+                LOOK,
+                batch,
+                max_concurrent_tasks=most,
+                heartbeat_timeout=HEARTBEAT,
+                log_aggregation_interval=NO_STATISTICS,
+            )
+        )
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
+            queuer.shutdown.set()
+            await running
+        finally:
+            for task in (stopping, *self._begun, running):
+                task.cancel()
+            await asyncio.gather(stopping, running, return_exceptions=True)
+
+    async def _do(self, picked: Picked) -> None:
+        job = Job.model_validate_json(picked.payload or b"{}").model_copy(update={"tries": picked.attempts})
+        failpoint("job.after_claim")
+        task = asyncio.current_task()
+        if task:
+            self._begun.add(task)
+            task.add_done_callback(self._begun.discard)
+        try:
+            async with self._room, self._lanes.of(job.lane):
+                await self._handle(job)
+        except asyncio.CancelledError as error:
+            raise RetryRequested(timedelta(0), "its worker ends") from error
+        except RetryRequested:
+            raise
+        except DOWN as error:
+            raise RetryRequested(LANE_BUSY, "the database went away") from error
+        except Exception as error:
+            log.exception("job %s failed on try %s", job.key, job.tries + 1)
+            raise RetryRequested(timedelta(seconds=LATER[min(job.tries, len(LATER) - 1)]), str(error)) from error

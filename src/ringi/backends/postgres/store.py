@@ -1,0 +1,199 @@
+"""Records and events in PostgreSQL: writers run side by side, one at a time numbers what they wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from pydantic_core import to_json
+
+from ringi.backends.audiences import audiences_of
+from ringi.backends.postgres import lists
+from ringi.backends.postgres.database import Database
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
+from ringi.record import (
+    EPOCH,
+    START,
+    Event,
+    Key,
+    Position,
+    Query,
+    Record,
+    microseconds,
+    parsed_number,
+)
+from ringi.request import Request
+from ringi.store import R, Store
+from ringi.thread import Thread
+
+TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
+Columns = dict[str, Any]
+EVENT_COLUMNS = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
+
+
+class PostgresStore(Store):
+    """The truth of many machines: every change is one statement, so one transaction and one way there."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        columns = columns_of(record)
+        sql, values = statement(record, columns, event)
+        try:
+            saved = await self._database.write(sql, *values)
+        except UnavailableError:
+            # The connection may have been lost after the commit and before its reply.
+            if await self._has(record, columns["body"]):
+                return
+            raise
+        if not saved:
+            raise ConflictError()
+
+    async def _has(self, record: Record, body: str) -> bool:
+        sql = f"SELECT 1 FROM {TABLES[record.record]} WHERE tenant = $1 AND id = $2 AND version = $3 AND body = $4"
+        return bool(await self._database.fetch(sql, *record.key, record.version, body))
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
+        found = await self._database.fetch(sql, tenant, id)
+        if not found:
+            raise NotFoundError(kind.record, id)
+        return kind.model_validate_json(found[0][0])
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
+        sql = f"SELECT body FROM {TABLES[kind.record]} JOIN {wanted} USING (tenant, id)"
+        rows = await self._database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
+        return [kind.model_validate_json(body) for (body,) in rows]
+
+    async def find(self, kind: type[R], query: Query) -> list[R]:
+        rows = await self._database.soonest(lists.find(TABLES[kind.record], query))
+        return [kind.model_validate_json(body) for (body,) in rows]
+
+    async def count(self, kind: type[R], query: Query) -> int:
+        ((number,),) = await self._database.soonest(lists.count(TABLES[kind.record], query))
+        return int(number)
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        number = parsed_number(after)
+        await self._database.write("SELECT seal()")
+        chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
+        extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
+        sql = f"SELECT number, {EVENT_COLUMNS} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
+        return [event_of(tuple(row)) for row in await self._database.fetch(sql, number, limit, *chosen.values())]
+
+    async def tail(self) -> Position:
+        ((last,),) = await self._database.write("SELECT seal()")
+        return START if last is None else str(last)
+
+    async def cursor(self, name: str) -> Position:
+        rows = await self._database.fetch("SELECT position FROM cursors WHERE name = $1", name)
+        return str(rows[0][0]) if rows else START
+
+    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
+        sql = "UPDATE cursors SET position = $3 WHERE name = $1 AND position = $2 RETURNING 1"
+        if old == START:
+            sql = (
+                "INSERT INTO cursors VALUES ($1, $3) ON CONFLICT (name)"
+                " DO UPDATE SET position = $3 WHERE cursors.position = $2 RETURNING 1"
+            )
+        if not await self._database.write(sql, name, old, new):
+            raise ConflictError.moved(name, old)
+
+
+def statement(record: Record, columns: Columns, event: Event | None) -> tuple[str, list[Any]]:
+    """Return the one statement that writes a version and all that belongs to it, and its values."""
+    values: list[Any] = []
+    change = (insert if record.version == 1 else update)(TABLES[record.record], columns, values)
+    parts = [f"saved AS ({change})"]
+    if isinstance(record, Request) and record.version == 1:
+        text = [*record.key, record.search_text, lists.terms_of(record)]
+        parts.append(f"filed AS (INSERT INTO texts SELECT {marks(text, values)} FROM saved)")
+    if event:
+        row = marks(event_row(event), values)
+        parts.append(f"noted AS (INSERT INTO events ({EVENT_COLUMNS}) SELECT {row} FROM saved)")
+    return f"WITH {', '.join(parts)} SELECT FROM saved", values
+
+
+def insert(table: str, columns: Columns, values: list[Any]) -> str:
+    """Return the statement that inserts a record unless its key is taken."""
+    row = marks(list(columns.values()), values)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({row}) ON CONFLICT DO NOTHING RETURNING 1"
+
+
+def update(table: str, columns: Columns, values: list[Any]) -> str:
+    """Return the statement that replaces the version before."""
+    marks(list(columns.values()), values)
+    sets = ", ".join(f"{name} = ${n}" for n, name in enumerate(list(columns)[3:], 4))
+    return f"UPDATE {table} SET version = $3, {sets} WHERE tenant = $1 AND id = $2 AND version = $3 - 1 RETURNING 1"
+
+
+def marks(row: Sequence[Any], values: list[Any]) -> str:
+    """Add a row to the values and return what stands for it."""
+    values += row
+    return ", ".join(f"${n}" for n in range(len(values) - len(row) + 1, len(values) + 1))
+
+
+def columns_of(record: Record) -> Columns:
+    """Return what is stored of a record; what it keeps for life, with its first version only."""
+    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
+    if record.version == 1:
+        columns["created_at"] = microseconds(record.created_at)
+    if isinstance(record, Request):
+        return columns | changing_columns(record) | (lasting_columns(record) if record.version == 1 else {})
+    if isinstance(record, Thread):
+        lease = microseconds(record.lease_until) if record.lease_until else None
+        return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
+    raise TypeError(type(record))
+
+
+def changing_columns(request: Request) -> Columns:
+    """Return the columns by which requests are found and that each version sets anew."""
+    return {
+        "status": request.status,
+        "audiences": audiences_of(request),
+        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
+        "unacknowledged": request.is_unacknowledged,
+        "attention": request.needs_attention,
+    }
+
+
+def lasting_columns(request: Request) -> Columns:
+    """Return the columns by which requests are found and that a request keeps for life."""
+    return {
+        "kind": request.kind,
+        "priority": request.priority or "normal",
+        "thread_id": request.thread_id,
+        "expires_at": microseconds(request.expires_at) if request.expires_at else None,
+    }
+
+
+def event_row(event: Event) -> list[Any]:
+    """Return an event as the values of its row."""
+    payload = to_json(event.payload).decode()
+    chain = (event.payload_digest, event.previous, event.hash)
+    at = microseconds(event.at)
+    return [event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain]
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """Return the event of a row; what it says is not checked here."""
+    number, tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash = row
+    return Event(
+        position=str(number),
+        tenant=tenant,
+        record=record,
+        record_id=record_id,
+        version=version,
+        type=type,
+        at=EPOCH + timedelta(microseconds=at),
+        payload=json.loads(payload),
+        payload_digest=payload_digest,
+        previous=previous,
+        hash=hash,
+    )

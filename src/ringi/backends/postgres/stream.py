@@ -1,0 +1,46 @@
+"""Numbered output in PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ringi.backends.postgres.database import Database
+from ringi.errors import FenceError
+from ringi.record import Key
+from ringi.stream import Stream, StreamItem
+
+APPEND = """
+WITH head AS (
+  INSERT INTO stream_heads AS h VALUES ($1, $2, cardinality($4::text[]), $3)
+  ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + cardinality($4::text[]), fence = $3 WHERE h.fence <= $3
+  RETURNING last
+), added AS (
+  INSERT INTO stream_items
+  SELECT $1, $2, head.last - cardinality($4::text[]) + item.n, item.event, item.origin
+  FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS item (event, origin, n)
+)
+SELECT last FROM head
+"""
+READ = """
+SELECT event, origin, number FROM stream_items WHERE tenant = $1 AND id = $2 AND number > $3 ORDER BY number LIMIT $4
+"""
+
+
+class PostgresStream(Stream):
+    """Items in a table, their last number and fence in another; an append is one statement."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
+        # PostgreSQL's text cannot hold NUL; as JSON's escape it can.
+        events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
+        rows = await self._database.write(APPEND, *key, fence, events, [item.origin for item in items])
+        if not rows:
+            raise FenceError(key.id, fence)
+        return int(rows[0][0])
+
+    async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
+        rows = await self._database.fetch(READ, *key, after, limit)
+        return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]

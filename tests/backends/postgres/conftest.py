@@ -1,0 +1,36 @@
+"""One schema of a real PostgreSQL for each test, and the parts on it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ringi.backends.postgres.database import Database
+
+
+@pytest.fixture(scope="module")
+def server_url(postgres_url: str) -> str:
+    """The server of a module's tests."""
+    return postgres_url
+
+
+@pytest.fixture
+def schema_url(server_url: str) -> str:
+    """The URL of a schema that nobody else uses."""
+    return f"{server_url}?schema=t{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+async def database(schema_url: str) -> AsyncIterator[Database]:
+    """An open database."""
+    async with Database(schema_url) as database:
+        yield database
+
+
+@pytest.fixture
+async def second(database: Database, schema_url: str) -> AsyncIterator[Database]:
+    """The same schema, opened as another process does."""
+    async with Database(schema_url) as second:
+        yield second

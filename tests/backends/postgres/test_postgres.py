@@ -1,0 +1,68 @@
+"""PostgreSQL keeps every promise, the newest version and the oldest that is supported."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.jobs import PostgresJobs
+from ringi.backends.postgres.notifier import PostgresNotifier
+from ringi.backends.postgres.store import PostgresStore
+from ringi.backends.postgres.stream import PostgresStream
+from ringi.jobs import Jobs
+from ringi.notifier import Notifier
+from ringi.store import Store
+from ringi.stream import Stream
+from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
+
+
+@pytest.fixture(scope="module", params=["postgres_url", "postgres_16_url"])
+def server_url(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue(request.param)
+    return url
+
+
+class TestStore(StoreConformance):
+    @pytest.fixture
+    def store(self, database: Database) -> Store:
+        return PostgresStore(database)
+
+    @pytest.fixture
+    def other(self, second: Database) -> Store:
+        return PostgresStore(second)
+
+
+class TestStream(StreamConformance):
+    @pytest.fixture
+    def stream(self, database: Database) -> Stream:
+        return PostgresStream(database)
+
+    @pytest.fixture
+    def other(self, second: Database) -> Stream:
+        return PostgresStream(second)
+
+
+class TestNotifier(NotifierConformance):
+    @pytest.fixture
+    async def notifier(self, database: Database) -> AsyncIterator[Notifier]:
+        async with PostgresNotifier(database, recheck_after=30.0) as notifier:
+            yield notifier
+
+    @pytest.fixture
+    async def other(self, second: Database) -> AsyncIterator[Notifier]:
+        async with PostgresNotifier(second, recheck_after=30.0) as other:
+            yield other
+
+
+class TestJobs(JobsConformance):
+    @pytest.fixture
+    async def jobs(self, database: Database) -> AsyncIterator[Jobs]:
+        async with PostgresJobs(database) as jobs:
+            yield jobs
+
+    @pytest.fixture
+    async def other(self, second: Database) -> AsyncIterator[Jobs]:
+        async with PostgresJobs(second) as other:
+            yield other

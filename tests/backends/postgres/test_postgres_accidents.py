@@ -1,0 +1,224 @@
+"""What no contract can see: lost connections and replies, foreign transactions, many writers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from tests.proxy import Proxy
+
+from ringi.audit import verify
+from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.notifier import PostgresNotifier
+from ringi.backends.postgres.store import PostgresStore
+from ringi.errors import RingiError, SettingError, UnavailableError
+from ringi.notifier import Wakeup
+from ringi.record import START
+from ringi.request import Request
+from ringi.testing import stored
+from ringi.testing.makers import a_request
+
+LIMIT = 20.0
+
+
+@pytest.fixture
+def store(database: Database) -> PostgresStore:
+    return PostgresStore(database)
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
+    async with Proxy(urlsplit(postgres_url).port or 0) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def behind(proxy: Proxy, schema_url: str) -> AsyncIterator[Database]:
+    """The database by way of the proxy."""
+    port = urlsplit(schema_url).port
+    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as database:
+        yield database
+
+
+async def until(check: Callable[[], Awaitable[Any]]) -> Any:
+    """Return what the check returns once it is true and raises nothing of ours."""
+    rest = Wakeup()
+    async with asyncio.timeout(LIMIT):
+        while True:
+            with suppress(RingiError):
+                if found := await check():
+                    return found
+            await rest.wait(0.02)
+
+
+async def terminate(database: Database, where: str = "true") -> None:
+    sql = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ringi' AND {where}"
+    admin = await asyncpg.connect(database.url)
+    await admin.execute(sql)
+    await admin.close()
+
+
+async def test_a_reply_lost_after_the_commit_is_an_acknowledged_change(behind: Database, proxy: Proxy) -> None:
+    store = PostgresStore(behind)
+    await stored(store, "before")  # The statement is prepared now: the next time one message does it.
+    proxy.drops_replies = True
+    saving = asyncio.create_task(stored(store))
+    watcher = await asyncpg.connect(behind.url.replace(f":{proxy.port}/", f":{proxy._target[1]}/"))
+    count = f'SELECT count(*) FROM "{behind.schema}".requests'
+
+    async def is_there() -> bool:
+        return bool(await watcher.fetchval(count) == 2)
+
+    await until(is_there)
+    proxy.drops_replies = False
+    proxy.cut()
+
+    request = await saving
+
+    assert (await store.get(Request, *request.key)) == request
+    assert len(await store.events()) == 2
+    await watcher.close()
+
+
+async def test_a_database_that_cannot_be_reached_refuses_and_serves_again_when_it_can(
+    behind: Database, proxy: Proxy
+) -> None:
+    store = PostgresStore(behind)
+    await stored(store, "before")
+    proxy.is_blocked = True
+    proxy.cut()
+
+    with pytest.raises(UnavailableError):
+        await stored(store, "meanwhile")
+
+    proxy.is_blocked = False
+    assert await until(lambda: stored(store, "after"))
+    assert (await store.get(Request, "tenant-1", "before")).id == "before"
+
+
+async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
+    store: PostgresStore, database: Database
+) -> None:
+    for n in range(20):
+        await terminate(database)
+        try:
+            await stored(store, f"request-{n}")
+        except UnavailableError:
+            await stored(store, f"request-{n}")
+        assert (await store.get(Request, "tenant-1", f"request-{n}")).id == f"request-{n}"
+    assert len(await store.events()) == 20
+    assert (await verify(store))[1] == []
+
+
+async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_connections(
+    store: PostgresStore, second: Database
+) -> None:
+    total, readers = 200, 3
+
+    async def follow(store: PostgresStore) -> list[str]:
+        seen, after = list[str](), START
+        while len(seen) < total:
+            for event in await store.events(after, 17):
+                after = event.position
+                seen.append(event.record_id)
+        return seen
+
+    async with asyncio.timeout(LIMIT):
+        followers = [asyncio.create_task(follow(PostgresStore(second))) for _ in range(readers)]
+        await asyncio.gather(*(stored(store, f"request-{n}") for n in range(total)))
+        feeds = [await follower for follower in followers]
+
+    assert all(feed == feeds[0] for feed in feeds)
+    assert sorted(feeds[0]) == sorted(f"request-{n}" for n in range(total))
+    assert [int(event.position) for event in await store.events(limit=total)] == list(range(1, total + 1))
+
+
+async def test_a_foreign_transaction_that_is_held_open_stops_nobody(store: PostgresStore, database: Database) -> None:
+    foreign = await asyncpg.connect(database.url)
+    held = foreign.transaction(isolation="repeatable_read")
+    await held.start()
+    await foreign.execute(f'SELECT count(*) FROM "{database.schema}".events')
+
+    await asyncio.gather(*(stored(store, f"request-{n}") for n in range(20)))
+
+    assert len(await store.events()) == 20
+    await held.rollback()
+    await foreign.close()
+
+
+async def test_an_event_that_commits_late_comes_after_those_that_were_read(
+    store: PostgresStore, database: Database
+) -> None:
+    slow = await database.connect()
+    transaction = slow.transaction()
+    await transaction.start()
+    _, event = a_request("slow")
+    columns = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
+    values = (event.tenant, "request", "slow", 1, event.type, 0, "{}", event.payload_digest, "", event.hash)
+    await slow.execute(f"INSERT INTO events ({columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", *values)
+    await stored(store, "quick")
+    first = await store.events()
+
+    await transaction.commit()
+
+    assert [event.record_id for event in first] == ["quick"]
+    assert [event.record_id for event in await store.events(first[-1].position)] == ["slow"]
+    await slow.close()
+
+
+async def test_a_listener_whose_session_was_ended_listens_again_and_wakes_everybody_once(database: Database) -> None:
+    async with (
+        PostgresNotifier(database, 3600.0) as notifier,
+        PostgresNotifier(database, 3600.0) as other,
+        notifier.subscribe("a") as wakeup,
+    ):
+        await terminate(database, "query LIKE 'LISTEN%'")
+        async with asyncio.timeout(LIMIT):
+            await wakeup.wait(None)
+
+        async def is_heard() -> bool:
+            await other.publish("a")
+            return await wakeup.wait(0.1)
+
+        assert await until(is_heard)
+
+
+async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(behind: Database, proxy: Proxy) -> None:
+    async with PostgresNotifier(behind, 30.0) as notifier:
+        proxy.is_blocked = True
+        proxy.cut()
+
+        await notifier.publish("a")
+
+        async def is_lost() -> bool:
+            return notifier.lost > 0
+
+        assert await until(is_lost)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("?pool=0", "pool="),
+        ("?pool=many", "pool="),
+        ("?schema=Robert'); --", "schema="),
+        ("x?schema=a", "does not exist"),
+    ],
+)
+async def test_a_url_without_meaning_is_refused_with_the_remedy(postgres_url: str, change: str, named: str) -> None:
+    with pytest.raises(SettingError, match=named):
+        async with Database(postgres_url + change):
+            pass
+
+
+async def test_servers_that_start_at_once_make_the_tables_once(schema_url: str) -> None:
+    async def start() -> None:
+        async with Database(schema_url) as database:
+            await PostgresStore(database).tail()
+
+    await asyncio.gather(*(start() for _ in range(8)))
