@@ -1,0 +1,151 @@
+"""Many who act on one request in the same moment, on two openings of one store: one of them ends it, and all agree."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ringi
+from ringi.audit import verify
+from ringi.errors import FinalError, RingiError
+from ringi.inbox import Inbox, utc_now
+from ringi.record import Query
+from ringi.request import Request
+
+ENDS = {"request.completed", "request.cancelled", "request.expired"}
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/ringi.db"
+
+
+@pytest.fixture
+async def inboxes(url: str) -> AsyncIterator[list[Inbox]]:
+    async with ringi.open(url) as one, ringi.open(url) as other:
+        yield [one, other]
+
+
+async def ask(inbox: Inbox, id: str, **more: Any) -> Request:
+    return await inbox.ask("Refund?", id=id, action=ringi.Action("refund", {"of": id}), **more)
+
+
+async def ends_of(inbox: Inbox, id: str) -> list[str]:
+    return [event.type for event in await inbox.events(request_id=id) if event.type in ENDS]
+
+
+async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inboxes: list[Inbox]) -> None:
+    request = await ask(inboxes[0], "a")
+
+    async def decide(number: int) -> tuple[str, str]:
+        decision: Any = ("approve", "reject")[number % 2]
+        told: dict[str, Any] = {"responder": f"p{number}", "channel": f"channel {number % 5}"}
+        try:
+            ended = await inboxes[number % 2].respond("a", decision, digest=request.digest, **told)
+        except FinalError as error:
+            return "told", (error.winner or {})["responder"]
+        return "won", (ended.winner or {})["responder"]
+
+    results = Counter(await asyncio.gather(*map(decide, range(100))))
+    (winner,) = {who for _, who in results}
+    assert results == {("won", winner): 1, ("told", winner): 99}
+    assert await ends_of(inboxes[0], "a") == ["request.completed"]
+
+
+async def test_one_click_that_comes_fifty_times_is_one_answer(inboxes: list[Inbox]) -> None:
+    request = await ask(inboxes[0], "a")
+    clicks = [
+        inbox.respond("a", "approve", digest=request.digest, responder="ann") for inbox in inboxes for _ in range(25)
+    ]
+    answered = await asyncio.gather(*clicks)
+    assert len({each.model_dump_json() for each in answered}) == 1
+    assert await ends_of(inboxes[0], "a") == ["request.completed"]
+
+
+async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: list[Inbox]) -> None:
+    """Three hundred times: the one who answers, the one who sweeps, and the one who waits."""
+    dice = random.Random(16)
+    acknowledged, stored = Counter[str](), Counter[str]()
+
+    async def trial(number: int) -> None:
+        request = await ask(inboxes[0], f"r{number}", expires_at=utc_now() + timedelta(milliseconds=50))
+        waiting = asyncio.create_task(inboxes[1].wait_final(request.id, 10))
+        await until(request, dice.uniform(-5, 5))
+        try:
+            ended = await inboxes[1].respond(request.id, "approve", digest=request.digest, responder="ann")
+            acknowledged[ended.status] += 1
+        except FinalError as error:
+            acknowledged[error.status] += 1
+        seen = await waiting
+        assert seen
+        stored[seen.status] += 1
+        assert await ends_of(inboxes[0], request.id) == [f"request.{seen.status}"]
+
+    for start in range(0, 300, 30):
+        await asyncio.gather(*map(trial, range(start, start + 30)), inboxes[0].expire_due())
+        await inboxes[0].expire_due()
+    assert acknowledged == stored
+    assert sum(stored.values()) == 300
+    assert await verify(inboxes[0].store) == (600, [])
+
+
+async def until(request: Request, milliseconds: float) -> None:
+    """Return some milliseconds before or after the deadline."""
+    assert request.expires_at
+    left = request.expires_at + timedelta(milliseconds=milliseconds) - utc_now()
+    # The deadline is a moment, not a condition: nothing tells that it has come.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(left.total_seconds()):
+            await asyncio.Event().wait()
+
+
+async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too(
+    inboxes: list[Inbox],
+) -> None:
+    dice, ends = random.Random(17), Counter[str]()
+    for number in range(60):
+        request = await ask(inboxes[0], f"r{number}", expires_at=utc_now() + timedelta(milliseconds=dice.uniform(0, 4)))
+        waiting = asyncio.create_task(inboxes[0].wait_final(request.id, 10))
+        acts = [
+            inboxes[0].cancel(request.id, "bot"),
+            inboxes[1].cancel(request.id, "admin", "superseded"),
+            inboxes[1].respond(request.id, "reject", digest=request.digest, responder="ann"),
+            inboxes[0].expire_due(),
+        ]
+        dice.shuffle(acts)
+        results = await asyncio.gather(*acts, return_exceptions=True)
+        assert all(isinstance(each, FinalError) for each in results if isinstance(each, BaseException))
+        seen = await waiting
+        assert seen
+        ends[seen.status] += 1
+        assert await ends_of(inboxes[1], request.id) == [f"request.{seen.status}"]
+    assert len(ends) > 1
+
+
+async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes: list[Inbox]) -> None:
+    """Who asks and answers meanwhile is served between the batches of the sweep."""
+    due = utc_now() + timedelta(milliseconds=1)
+    await asyncio.gather(*(ask(inboxes[0], f"r{number}", expires_at=due) for number in range(2_000)))
+    sweep = asyncio.create_task(inboxes[0].expire_due())
+    answered = 0
+    while not sweep.done():
+        request = await ask(inboxes[1], f"b{answered}")
+        await inboxes[1].respond(request.id, "approve", digest=request.digest, responder="ann")
+        answered += 1
+    assert await inboxes[1].count(Query(statuses=("expired",), limit=5_000)) == 2_000
+    assert answered > 1
+
+
+async def test_an_error_is_never_taken_for_a_decision(inboxes: list[Inbox]) -> None:
+    request = await ask(inboxes[0], "a")
+    with pytest.raises(RingiError):
+        await inboxes[0].respond("a", "approve", digest="sha256:other", responder="ann")
+    assert (await inboxes[1].get("a")).status == request.status
