@@ -16,6 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 START_LIMIT = 60.0
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
 
@@ -52,6 +54,53 @@ def postgres(find: Callable[[], Path] | None = None, variable: str = "TEST_POSTG
         # Accepting connections comes before being able to answer them.
         with _running(command, folder, _says("ready to accept connections"), **account):
             yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+
+
+class MortalPostgres:
+    """A durable PostgreSQL that is killed like a power cut, and comes back on its port with its data."""
+
+    def __init__(self, folder: Path) -> None:
+        self._account = _unprivileged()
+        programs, self._folder, self._port = _readable(postgres_programs(), folder, self._account), folder, free_port()
+        _create_cluster(programs / "initdb", folder / "data", self._account)
+        options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=200"]
+        words = [word for option in options for word in ("-c", option)]
+        self._command = [programs / "postgres", "-D", folder / "data", "-p", self._port, *words]
+        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and return once it answers."""
+        self._stack = contextlib.ExitStack()
+        # Accepting connections comes before being able to answer them.
+        ready = _says("ready to accept connections")
+        self._process = self._stack.enter_context(_running(self._command, self._folder, ready, **self._account))
+
+    def kill(self) -> None:
+        """Kill it with all its sessions."""
+        sessions = psutil.Process(self._process.pid).children(recursive=True)
+        self._process.kill()
+        for session in sessions:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                session.kill()
+        psutil.wait_procs(sessions, START_LIMIT)
+        self._process.wait(START_LIMIT)
+        self._stack.close()
+
+    def close(self) -> None:
+        """End it."""
+        self._stack.close()
+
+
+@contextlib.contextmanager
+def mortal_postgres() -> Iterator[MortalPostgres]:
+    """Give a PostgreSQL to kill."""
+    with _folder("ringi-postgres-") as folder:
+        server = MortalPostgres(folder)
+        try:
+            yield server
+        finally:
+            server.close()
 
 
 @contextlib.contextmanager
@@ -187,13 +236,15 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _running(command: list[Any], folder: Path, is_ready: Callable[[Path], bool], **account: Any) -> Iterator[None]:
+def _running(
+    command: list[Any], folder: Path, is_ready: Callable[[Path], bool], **account: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     log = folder / "log"
     with log.open("w") as output:
         process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=output, cwd="/", **account)
     try:
         _await_start(process, Path(command[0]), log, is_ready)
-        yield
+        yield process
     finally:
         _stop(process)
 

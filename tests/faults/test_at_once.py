@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -23,8 +24,10 @@ from ringi.request import Request
 ENDS = {"request.completed", "request.cancelled", "request.expired"}
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
     return f"sqlite:///{tmp_path}/ringi.db"
 
 

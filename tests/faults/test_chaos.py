@@ -6,21 +6,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.chaos.__main__ import chaos
+from tests.faults.chaos.__main__ import Plan, chaos
 from tests.faults.chaos.checker import RULES, SECRET, End, broken_rules
 from tests.faults.chaos.history import Call
+from tests.servers import mortal_postgres
 
 ANN: dict[str, Any] = {"decision": "approve", "responder": "ann"}
 BOB: dict[str, Any] = {"decision": "reject", "responder": "bob"}
 
 
-@pytest.mark.timeout(200)
-async def test_the_rules_hold_while_servers_and_workers_die_at_random(tmp_path: Path) -> None:
-    figures = await chaos(tmp_path, f"sqlite:///{tmp_path}/ringi.db", 10, every=1, pause=0.2, seed=1)
+async def rules_hold(folder: Path, url: str, plan: Plan) -> None:
+    figures = await chaos(folder, url, plan)
 
     assert figures["broken"] == {name: [] for name in RULES}
-    assert sum(figures["harm"].values()) > 3
-    assert min(figures["answers acknowledged"], figures["runs"], figures["effects, and of them repeated"][0]) > 5
+    assert min(sum(figures["harm"].values()), figures["answers acknowledged"], figures["runs"]) > 1
+
+
+@pytest.mark.timeout(200)
+async def test_the_rules_hold_while_servers_and_workers_die_at_random(tmp_path: Path) -> None:
+    await rules_hold(tmp_path, f"sqlite:///{tmp_path}/ringi.db", Plan(10, every=1))
+
+
+@pytest.mark.timeout(200)
+async def test_the_rules_hold_while_postgres_dies_too(tmp_path: Path) -> None:
+    with mortal_postgres() as store:
+        await rules_hold(tmp_path, store.url, Plan(10, every=1.5, store=store))
 
 
 def request(**fields: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`python -m tests.faults.chaos --minutes 10 --url postgresql://…`: kill at random under load, then check."""
+"""`python -m tests.faults.chaos --minutes 10`: kill servers, workers and PostgreSQL under load, then check."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import random
 import sys
 import tempfile
 import time
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.faults.chaos.checker import End, broken_rules, hand_overs
 from tests.faults.chaos.fleet import Fleet, fleet
 from tests.faults.chaos.history import History
 from tests.faults.chaos.load import Load
+from tests.servers import MortalPostgres, mortal_postgres
 
 from ringi import audit
 from ringi.connect import open_backend
@@ -28,16 +30,29 @@ from ringi.thread import Thread
 SETTLES = 120.0
 
 
-async def chaos(folder: Path, url: str, seconds: float, *, every: float, pause: float, seed: int) -> dict[str, Any]:
+class Plan(NamedTuple):
+    """How much goes on, and how much harm is done."""
+
+    seconds: float
+    every: float = 3.0
+    """Seconds from one harm to the next."""
+    pause: float = 0.2
+    """Seconds from one question to the next."""
+    seed: int = 1
+    store: MortalPostgres | None = None
+    """The store, when it is to be killed too."""
+    settings: Mapping[str, str] = {}
+    """More of the members' environment."""
+
+
+async def chaos(folder: Path, url: str, plan: Plan) -> dict[str, Any]:
     """Let everything go on while members die, wait until all is quiet, and return what the checker says."""
     with History(folder / "history.jsonl") as history:
-        async with fleet(folder, url) as running, Load(running, history) as load:
+        async with fleet(folder, url, more=plan.settings) as running, Load(running, history) as load:
             watching, began = asyncio.create_task(load.watch()), time.monotonic()
             await asyncio.sleep(1)
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-                    group.create_task(load.run(pause))
-                    group.create_task(running.suffer(random.Random(seed), every))
+                await asyncio.wait_for(everything(running, load, plan), plan.seconds)
             lasted = time.monotonic() - began
             async with asyncio.timeout(SETTLES):
                 await running.ready()
@@ -46,6 +61,16 @@ async def chaos(folder: Path, url: str, seconds: float, *, every: float, pause: 
             await ended(watching)
             end = await end_of(running, url)
         return report(history, end, running) | {"seconds": round(lasted)}
+
+
+async def everything(running: Fleet, load: Load, plan: Plan) -> None:
+    """Ask, answer, look and do harm until cancelled; in the end nothing is dead or stopped."""
+    dice = random.Random(plan.seed)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(load.run(plan.pause))
+        group.create_task(running.suffer(dice, plan.every))
+        if plan.store:
+            group.create_task(running.lose_store(plan.store, dice, plan.every * 3))
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -120,17 +145,19 @@ def part(ordered: list[float], share: float) -> float:
 def main() -> int:
     """Run it and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", help="the store; by default a new SQLite file")
+    parser.add_argument("--url", help="the store; by default a new PostgreSQL that is killed too")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--every", type=float, default=3, help="seconds from one harm to the next")
     parser.add_argument("--pause", type=float, default=0.2, help="seconds from one question to the next")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, help="where history, log and file are kept")
+    parser.add_argument("--folder", type=Path, help="where history and log are kept")
     given = parser.parse_args()
-    with nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory() as name:
-        url = given.url or f"sqlite:///{name}/ringi.db"
-        told = {"every": given.every, "pause": given.pause, "seed": given.seed}
-        figures = asyncio.run(chaos(Path(name), url, given.minutes * 60, **told))
+    plan = Plan(given.minutes * 60, given.every, given.pause, given.seed)
+    with ExitStack() as stack:
+        folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = None if given.url else stack.enter_context(mortal_postgres())
+        url = store.url if store else given.url
+        figures = asyncio.run(chaos(folder, url, plan._replace(store=store)))
     print(json.dumps(figures, indent=2))
     return int(any(figures["broken"].values()))
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import httpx
 from tests.faults.chaos.agents import EFFECTS
-from tests.servers import free_port
+from tests.servers import MortalPostgres, free_port
 
 import ringi
 
@@ -122,6 +122,18 @@ class Fleet:
             await asyncio.sleep(STOPPED)
         finally:
             member.send(signal.SIGCONT)
+
+    async def lose_store(self, store: MortalPostgres, dice: random.Random, every: float) -> None:
+        """Kill the store now and then, with all sessions, and start it again."""
+        while True:
+            await asyncio.sleep(dice.uniform(0.5, 1.5) * every)
+            self.harm["kill -9 PostgreSQL"] += 1
+            await asyncio.to_thread(store.kill)
+            try:
+                await asyncio.sleep(dice.uniform(0, 2))
+            finally:
+                # In this thread: a cancelled task waits for no other, and all would end without a store.
+                store.start()
 
     def close(self) -> None:
         """Kill all."""
