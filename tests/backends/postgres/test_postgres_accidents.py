@@ -1,24 +1,29 @@
-"""What no contract can see: lost connections and replies, foreign transactions, many writers."""
+"""What no contract can see: lost connections and replies, a killed server, foreign transactions, many writers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from tests import servers
 from tests.proxy import Proxy
 
+import ringi
 from ringi.audit import verify
+from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
+from ringi.connect import Notify
 from ringi.errors import RingiError, SettingError, UnavailableError
+from ringi.inbox import Inbox
 from ringi.notifier import Wakeup
-from ringi.record import START
+from ringi.record import START, Key
 from ringi.request import Request
 from ringi.testing import stored
 from ringi.testing.makers import a_request
@@ -29,6 +34,12 @@ LIMIT = 20.0
 @pytest.fixture
 def store(database: Database) -> PostgresStore:
     return PostgresStore(database)
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[servers.MortalPostgres]:
+    with servers.mortal_postgres() as server:
+        yield server
 
 
 @pytest.fixture
@@ -115,6 +126,44 @@ async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
     assert (await verify(store))[1] == []
 
 
+async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recovers(mortal: servers.MortalPostgres) -> None:
+    async with Database(f"{mortal.url}?schema=killed") as database:
+        store, kept = PostgresStore(database), list[str]()
+        stop = asyncio.Event()
+
+        async def writer(name: int) -> None:
+            n, rest = 0, Wakeup()
+            while not stop.is_set():
+                n += 1
+                await rest.wait(0.01)
+                try:
+                    kept.append((await stored(store, f"request-{name}-{n}")).id)
+                except UnavailableError:
+                    await rest.wait(0.01)
+
+        async def has_kept(wanted: int) -> None:
+            async def is_enough() -> bool:
+                for task in writers:
+                    if task.done():
+                        task.result()
+                return len(kept) >= wanted
+
+            await until(is_enough)
+
+        writers = [asyncio.create_task(writer(name)) for name in range(8)]
+        for wanted in (50, 100):
+            await has_kept(wanted)
+            await asyncio.to_thread(mortal.kill)
+            await asyncio.to_thread(mortal.start)
+            await has_kept(len(kept) + 10)
+        stop.set()
+        await asyncio.gather(*writers)
+
+        found = await store.get_many(Request, [Key("tenant-1", id) for id in kept])
+        assert {request.id for request in found} == set(kept)
+        assert (await verify(store))[1] == []
+
+
 async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_connections(
     store: PostgresStore, second: Database
 ) -> None:
@@ -186,6 +235,32 @@ async def test_a_listener_whose_session_was_ended_listens_again_and_wakes_everyb
             return await wakeup.wait(0.1)
 
         assert await until(is_heard)
+
+
+async def test_a_wait_ends_by_the_recheck_when_nothing_is_heard_and_by_the_ring_when_nothing_is_rechecked(
+    schema_url: str,
+) -> None:
+    modes: list[tuple[Notify, float]] = [("polling", 0.05), ("auto", 3600.0)]
+    for notify, poll in modes:
+        opened = [ringi.open(schema_url, notify=notify, poll_interval=poll) for _ in range(2)]
+        async with opened[0] as here, opened[1] as there, asyncio.timeout(LIMIT):
+            asked = await here.ask(f"By {notify}?", allowed=["approve", "reject"])
+            waiting = asyncio.create_task(here.wait(asked.id, timeout=LIMIT))
+            await there.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+            assert (await waiting).decision == "approve"
+
+
+async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy, store: PostgresStore) -> None:
+    async with PostgresNotifier(behind, 0.1) as notifier:
+        inbox = Inbox(store, notifier)
+        proxy.is_blocked = True
+        proxy.cut()
+        async with inbox.feed, asyncio.timeout(LIMIT):
+            asked = await inbox.ask("Still there?", allowed=["approve", "reject"])
+            waiting = asyncio.create_task(inbox.wait(asked.id, timeout=LIMIT))
+            other = Inbox(store, MemoryNotifier(3600.0))
+            await other.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+            assert (await waiting).decision == "approve"
 
 
 async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(behind: Database, proxy: Proxy) -> None:

@@ -55,7 +55,7 @@ class Database:
             await migrate(first, self.schema)
         finally:
             await first.close()
-        self.pool = await asyncpg.create_pool(self.url, min_size=1, max_size=self.size, **self._settings)
+        self.pool = await asyncpg.create_pool(self.url, min_size=1, max_size=self.size, reset=leave, **self._settings)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -103,6 +103,10 @@ class Database:
             async with self.pool.acquire(timeout=WAIT_SECONDS) as connection:
                 rows: list[asyncpg.Record] = await connection.fetch(sql, *map(storable, values))
                 return rows
+
+
+async def leave(connection: object) -> None:
+    """Leave a session as it is: no statement changes it, and asyncpg's own reset is another way to the server."""
 
 
 def storable(value: Any) -> Any:

@@ -117,13 +117,14 @@ def listed(query: Query, sought: Sequence[str]) -> Statement:
 
 
 def ended(query: Query) -> Statement:
-    """Return the way along the ends of an audience's requests: to count, in no order."""
+    """Return the way along the ends of an audience's requests: to count."""
     where = Where()
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
     (audience,) = audiences_wanted(query) or [[EVERYTHING]]
     limit, names = where.mark(query.limit), where.mark(audience)
-    each = f"SELECT id FROM shown WHERE {where} LIMIT {limit}"
+    # Without an order it would read the whole table for somebody who has nothing.
+    each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC LIMIT {limit}"
     sql = (
         f"SELECT DISTINCT each.id FROM unnest({names}::text[]) AS a (audience), LATERAL ({each}) AS each LIMIT {limit}"
     )

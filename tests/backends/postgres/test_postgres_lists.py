@@ -1,0 +1,131 @@
+"""How PostgreSQL finds a page: with no more work where there is more to choose from."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from ringi.backends.postgres import lists
+from ringi.backends.postgres.database import Database
+from ringi.record import Query, Viewer, filed_under, microseconds
+from ringi.testing.clock import NOON
+
+FEW, MANY, PAGE = 2_000, 40_000, 5
+PROBES = 200
+"""Blocks that it takes to find out which of a person's lists are empty. Among many an index is a level deeper."""
+FILL = """
+INSERT INTO requests (tenant, id, version, created_at, status, kind, priority, audiences, ended_at, unacknowledged,
+  attention, body)
+SELECT 'tenant-1', 'request-' || n, 1, $2::bigint + n * 1000, CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'pending' END,
+  CASE WHEN n % $1 = 9 THEN 'finish' ELSE 'approval' END, CASE WHEN n % $1 = 7 THEN 'high' ELSE 'normal' END,
+  ARRAY['*', CASE WHEN n % $1 = 5 THEN 'group:few' ELSE 'group:most' END],
+  CASE WHEN n % 4 = 0 THEN $2::bigint + n * 1000 END, false, false, '{}'
+FROM generate_series(1, $3::integer) AS n
+"""
+TEXTS = """
+INSERT INTO texts SELECT 'tenant-1', 'request-' || n, CASE WHEN n % $1 = 7 THEN $2 ELSE $3 END,
+  CASE WHEN n % $1 = 7 THEN $4::integer[] ELSE $5::integer[] END
+FROM generate_series(1, $6::integer) AS n
+"""
+RARE, COMMON = " 交換 perfume", " 返金 refund"
+EVE = Viewer(name="eve", groups=("few",))
+ADA = Viewer(name="ada", groups=("few", "most"))
+PENDING = Query(tenant="tenant-1", statuses=("pending",), limit=PAGE)
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"statuses": ()},
+    {"statuses": ("completed", "cancelled")},
+    {"kind": "finish"},
+    {"priority": "high"},
+    {"viewer": ADA},
+    {"viewer": EVE},
+    {"viewer": EVE, "kind": "finish"},
+    {"viewer": ADA, "mine": "ada"},
+    {"assignee": "ada"},
+    {"asked_by": "bot"},
+    {"text": "refund"},
+    {"text": "返金"},
+    {"text": "perfume"},
+    {"text": "交換"},
+    {"text": "nowhere"},
+    {"text": "返金", "viewer": EVE},
+]
+
+
+class Filled(NamedTuple):
+    """A schema with requests, a page of them rare in each way; a quarter has ended."""
+
+    database: Database
+    size: int
+
+    async def fill(self) -> None:
+        every = self.size // PAGE
+        terms = [[lists.number_of("tenant-1", term) for term in filed_under(text)] for text in (RARE, COMMON)]
+        await self.database.write(FILL, every, microseconds(NOON), self.size)
+        await self.database.write(TEXTS, every, RARE, COMMON, *terms, self.size)
+        for table in ("requests", "shown", "texts"):
+            await self.database.write(f"VACUUM ANALYZE {table}")
+
+    async def pages_read(self, statements: list[lists.Statement]) -> int:
+        """Return how many blocks the cheapest of these statements looks at."""
+        return min([await self._read(statement) for statement in statements])
+
+    async def _read(self, statement: lists.Statement) -> int:
+        sql = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement.sql}"
+        ((told,),) = await self.database.fetch(sql, *statement.values)
+        plan = json.loads(told)[0]["Plan"]
+        return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+    def middle(self) -> str:
+        """Return the cursor of the request in the middle."""
+        return f"{microseconds(NOON) + self.size // 2 * 1000}:tenant-1:request-{self.size // 2}"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def filled(postgres_url: str) -> AsyncIterator[list[Filled]]:
+    """A schema with few requests, and one with many."""
+    opened = [Filled(Database(f"{postgres_url}?schema=t{uuid.uuid4().hex}"), count) for count in (FEW, MANY)]
+    async with AsyncExitStack() as stack:
+        for each in opened:
+            await stack.enter_async_context(each.database)
+            await each.fill()
+        yield opened
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("filters", FILTERS, ids=str)
+async def test_a_page_looks_at_no_more_blocks_among_many_than_among_few(
+    filled: list[Filled], filters: dict[str, Any]
+) -> None:
+    query = PENDING.model_copy(update=filters)
+    for look in (lists.find, lists.count):
+        few, many = [await each.pages_read(look("requests", query)) for each in filled]
+        assert many <= 2 * max(few, PROBES)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"text": "返金"}], ids=str)
+async def test_a_page_from_the_middle_looks_at_no_more_blocks_among_many(
+    filled: list[Filled], filters: dict[str, Any]
+) -> None:
+    queries = [PENDING.model_copy(update={**filters, "before": each.middle()}) for each in filled]
+    few, many = [
+        await each.pages_read(lists.find("requests", query)) for each, query in zip(filled, queries, strict=True)
+    ]
+    assert many <= 2 * max(few, PROBES)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"mine": "ada"}], ids=str)
+async def test_what_ended_is_counted_in_no_more_blocks_among_many(
+    filled: list[Filled], filters: dict[str, Any]
+) -> None:
+    query = Query(tenant="tenant-1", ended_since=NOON, limit=PAGE, **filters)
+    few, many = [await each.pages_read(lists.count("requests", query)) for each in filled]
+    assert many <= 2 * max(few, PROBES)
