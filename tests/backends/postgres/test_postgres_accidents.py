@@ -126,7 +126,9 @@ async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
     assert (await verify(store))[1] == []
 
 
-async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recovers(mortal: servers.MortalPostgres) -> None:
+async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recovers(
+    mortal: servers.MortalPostgres,
+) -> None:
     async with Database(f"{mortal.url}?schema=killed") as database:
         store, kept = PostgresStore(database), list[str]()
         stop = asyncio.Event()
