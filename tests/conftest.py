@@ -10,6 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 from tests import browser as chromiums
 from tests import servers
+from tests.mortal_redis import mortal_redis
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -46,6 +47,13 @@ def valkey_url() -> Iterator[str]:
     """A Valkey 9 of this run's own; nothing kept on disk."""
     with servers.valkey() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def durable_redis_url() -> Iterator[str]:
+    """A Redis of this run's own that writes each change to its disk."""
+    with mortal_redis(servers.redis_program()) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

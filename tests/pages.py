@@ -21,7 +21,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -31,6 +31,8 @@ WRITTEN_PORT = "8123"
 """Stands in the pages for whatever port is free."""
 WRITTEN_DATABASE = "postgresql://ringi:secret@db.example.com/ringi"
 """Stands in the pages for a PostgreSQL that the reader has."""
+WRITTEN_REDIS = "redis://redis.example.com:6379/0"
+"""Stands in the pages for a Redis that the reader has."""
 SECONDS = 60
 UNSET = ("RINGI_", "COLUMNS", "VIRTUAL_ENV", "PYTHON")
 PARTS = re.compile(
@@ -81,8 +83,8 @@ class PageError(AssertionError):
 class Reader:
     """Works through one page in an empty folder."""
 
-    def __init__(self, folder: Path, shims: Path, database: Callable[[], str] | None = None) -> None:
-        self.folder, self.port, self._database = folder, free_port(), database
+    def __init__(self, folder: Path, shims: Path, servers: Mapping[str, Callable[[], str]] | None = None) -> None:
+        self.folder, self.port, self._servers = folder, free_port(), servers or {}
         self._environment = environment(shims)
         self._terminal = Terminal(folder, self._environment)
         self._others: list[OtherTerminal] = []
@@ -128,8 +130,9 @@ class Reader:
 
     def _with_port(self, body: str) -> str:
         body = re.sub(r"(?m)^((?:\$ )?ringi (?:demo|serve)\b)(?!.*--port)", rf"\1 --port {self.port}", body)
-        if self._database and WRITTEN_DATABASE in body:
-            body = body.replace(WRITTEN_DATABASE, self._database())
+        for written, url in self._servers.items():
+            if written in body:
+                body = body.replace(written, url())
         return body.replace(WRITTEN_PORT, str(self.port))
 
     def __enter__(self) -> Self:

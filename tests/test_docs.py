@@ -14,7 +14,7 @@ import ag_ui.core
 import pytest
 from playwright.async_api import Page
 from scripts import docs, reference
-from tests.pages import ROOT, PageError, Part, Reader, parts_of
+from tests.pages import ROOT, WRITTEN_DATABASE, WRITTEN_REDIS, PageError, Part, Reader, parts_of
 
 import ringi
 from ringi.ask import Ask
@@ -34,10 +34,13 @@ def reader(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Reader]:
     def database() -> str:
         return f"{request.getfixturevalue('postgres_url')}?schema=docs{uuid.uuid4().hex}"
 
+    def redis() -> str:
+        return f"{request.getfixturevalue('durable_redis_url')}?prefix=docs{uuid.uuid4().hex}"
+
     folder, shims = tmp_path / "page", tmp_path / "shims"
     folder.mkdir()
     shims.mkdir()
-    with Reader(folder, shims, database) as reader:
+    with Reader(folder, shims, {WRITTEN_DATABASE: database, WRITTEN_REDIS: redis}) as reader:
         yield reader
 
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from ringi.backends.memory.jobs import MemoryJobs
@@ -31,7 +31,8 @@ from ringi.store import Store
 from ringi.stream import Stream
 
 log = logging.getLogger(__name__)
-Notify = Literal["auto", "polling"]
+Notify = Literal["auto", "polling", "pubsub", "webhook"]
+NOTIFY = get_args(Notify)
 Savers = Callable[[Key, int], Any]
 """From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
 
@@ -46,6 +47,8 @@ class Backend:
     stream: Stream
     jobs: Jobs
     savers: Savers
+    durability: str | None = None
+    """What an acknowledged change outlives, where that is a setting of the server."""
 
 
 class PollingNotifier(MemoryNotifier):
@@ -73,8 +76,8 @@ async def open_backend(
     url = resolved_url(url)
     if not poll_interval > 0:
         raise SettingError("poll_interval", poll_interval, "give seconds above 0")
-    if notify not in ("auto", "polling"):
-        raise SettingError("notify", notify, "use 'auto' or 'polling' on this store")
+    if notify not in NOTIFY:
+        raise SettingError("notify", notify, f"use one of {', '.join(NOTIFY)}")
     opener = OPENERS.get(urlsplit(url).scheme)
     if not opener:
         raise SettingError("url", url, f"use one of {', '.join(f'{scheme}://' for scheme in OPENERS)}")
@@ -83,19 +86,15 @@ async def open_backend(
 
 
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
-    notifier = (PollingNotifier if notify == "polling" else MemoryNotifier)(poll_interval)
+    notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()
-    await stack.enter_async_context(notifier)
-
     return Backend(url, store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
 
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     database = await stack.enter_async_context(Database(_sqlite_path(url)))
-    notifier: Notifier = (
-        PollingNotifier(poll_interval) if notify == "polling" else SqliteNotifier(database, poll_interval)
-    )
-    await stack.enter_async_context(notifier)
+    own = partial(SqliteNotifier, database)
+    notifier = await _open_notifier(stack, notify, poll_interval, own, is_pubsub=False)
 
     def savers(key: Key, fence: int) -> Any:
         from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
@@ -115,13 +114,57 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     except ImportError as error:
         raise MissingExtraError("PostgreSQL", "postgres") from error
     database = await stack.enter_async_context(PostgresDatabase(url))
-    notifier: Notifier = (PollingNotifier if notify == "polling" else partial(PostgresNotifier, database))(
-        poll_interval
-    )
-    await stack.enter_async_context(notifier)
+    notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     jobs = await stack.enter_async_context(PostgresJobs(database))
     savers = postgres_savers(stack, database)
     return Backend(url, PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
+
+
+async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
+    need_redis()
+    from ringi.backends.redis.durability import checked_durability
+    from ringi.backends.redis.jobs import RedisJobs, redis_savers
+    from ringi.backends.redis.notifier import RedisNotifier
+    from ringi.backends.redis.server import Server
+    from ringi.backends.redis.store import RedisStore
+    from ringi.backends.redis.stream import RedisStream
+
+    server = await stack.enter_async_context(Server(url))
+    durability = await checked_durability(server)
+    notifier = await _open_notifier(stack, notify, poll_interval, partial(RedisNotifier, server), is_pubsub=True)
+    return Backend(url, RedisStore(server), notifier, RedisStream(server), RedisJobs(), redis_savers, durability)
+
+
+async def _open_notifier(
+    stack: AsyncExitStack,
+    notify: Notify,
+    poll_interval: float,
+    own: Callable[[float], Notifier],
+    *,
+    is_pubsub: bool,
+) -> Notifier:
+    """Open what wakes up: nothing, the Redis of `RINGI_REDIS_URL`, or what the store has of its own."""
+    redis_url = os.environ.get("RINGI_REDIS_URL")
+    if notify in ("polling", "webhook"):
+        return await stack.enter_async_context(PollingNotifier(poll_interval))
+    if redis_url:
+        need_redis()
+        from ringi.backends.redis.notifier import RedisNotifier
+        from ringi.backends.redis.server import Server
+
+        server = await stack.enter_async_context(Server(redis_url))
+        return await stack.enter_async_context(RedisNotifier(server, poll_interval, must_listen=notify == "pubsub"))
+    if notify == "pubsub" and not is_pubsub:
+        raise SettingError("notify", notify, "set RINGI_REDIS_URL: this store has no messages between machines")
+    return await stack.enter_async_context(own(poll_interval))
+
+
+def need_redis() -> None:
+    """Raise `MissingExtraError` where there is no driver for Redis."""
+    try:
+        import redis.asyncio  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Redis", "redis") from error
 
 
 def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
@@ -169,6 +212,8 @@ OPENERS: dict[str, Opener] = {
     "sqlite": _open_sqlite,
     "postgresql": _open_postgres,
     "postgres": _open_postgres,
+    "redis": _open_redis,
+    "rediss": _open_redis,
 }
 
 
@@ -182,10 +227,11 @@ async def open(
     clock: Clock = utc_now,
     limits: Limits | None = None,
 ) -> AsyncIterator[Inbox]:
-    """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, by default `RINGI_URL` or `.ringi/ringi.db`.
+    """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…`, by default `RINGI_URL`.
 
-    While it is open it also ends what nobody answers in time. `notify="polling"` looks only
-    every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not.
+    While it is open it also ends what nobody answers in time. `notify="polling"` and `"webhook"` look only
+    every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not; `"pubsub"`
+    is `"auto"` that refuses to open without messages between machines.
     """
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,

@@ -20,6 +20,7 @@ RingiError
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorisedError      what is about to run is not what a person authorised
 ├── AskedAgainError         an agent took an answer and asks the very same again
+├── UnsupportedError        this store does not do that                              501
 ├── MissingExtraError       an optional dependency is not installed
 └── SettingError            a setting or URL has no meaning here
 """
@@ -233,6 +234,15 @@ class MissingExtraError(RingiError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
+
+
+class UnsupportedError(RingiError):
+    """The store in use does not do this; others do."""
+
+    @classmethod
+    def of_agents(cls, store: str) -> UnsupportedError:
+        """Return the error of a store that keeps requests and no runs."""
+        return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
 
 
 class SettingError(RingiError):

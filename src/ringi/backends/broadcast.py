@@ -31,8 +31,9 @@ class BroadcastNotifier(Notifier):
     everybody is woken once, for what was not heard meanwhile.
     """
 
-    def __init__(self, recheck_after: float) -> None:
+    def __init__(self, recheck_after: float, *, must_listen: bool = True) -> None:
         super().__init__(recheck_after)
+        self._must_listen = must_listen
         self._me = uuid.uuid4().hex[:12]
         self._topics: dict[str, None] = {}
         self._more = asyncio.Event()
@@ -108,8 +109,10 @@ class BroadcastNotifier(Notifier):
                         ready.set_result(None)
                     await until_dead()
             except RingiError as error:
-                if not ready.done():
+                if not ready.done() and self._must_listen:
                     return ready.set_exception(error)
+                if not ready.done():
+                    ready.set_result(None)
                 log.warning("nothing is heard from other processes, trying again: %s", error)
             await asyncio.sleep(AGAIN[min(tries, len(AGAIN) - 1)])
             tries += 1

@@ -54,7 +54,9 @@ class HealthRoutes:
                 await self._platform.backend.store.tail()
         except TimeoutError:
             raise NotReadyError(READY_SECONDS) from None
-        return reply(dumped({"status": "ready", "store": self._platform.backend.url.partition(":")[0]}))
+        backend = self._platform.backend
+        durability = {"durability": backend.durability} if backend.durability else {}
+        return reply(dumped({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
 
     async def metrics(self) -> HttpResponse:
         """Return the figures in Prometheus' text format."""

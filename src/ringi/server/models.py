@@ -259,6 +259,8 @@ class Health(BaseModel):
 
     status: Literal["ok", "ready"]
     store: str | None = None
+    durability: str | None = None
+    """What an acknowledged change outlives, where that is a setting of the store."""
 
 
 INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)

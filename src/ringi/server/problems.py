@@ -34,6 +34,7 @@ KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
     (errors.LimitError, 429, "limit"),
     (errors.UnavailableError, 503, "unavailable"),
     (errors.MissingExtraError, 501, "missing_extra"),
+    (errors.UnsupportedError, 501, "unsupported"),
 )
 INTERNAL = (500, "internal")
 

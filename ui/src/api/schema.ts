@@ -413,6 +413,7 @@ export interface FeedEvent {
 export interface Health {
   status: "ok" | "ready";
   store?: string | null;
+  durability?: string | null;
 }
 /**
  * What runs here.

@@ -1,0 +1,50 @@
+"""What a Redis keeps when it dies: looked up, and refused when it is less than a store needs."""
+
+from __future__ import annotations
+
+from redis.exceptions import ResponseError
+
+from ringi.backends.redis.server import Server, answering
+from ringi.errors import SettingError
+
+ALWAYS, EVERYSEC = "always", "everysec"
+UNSAFE = (
+    "set `appendonly yes` and `appendfsync always`, or say ?durability=everysec in the URL: then the last second of"
+)
+REMEDY = f"{UNSAFE} answers may be lost when the server dies"
+UNTOLD = "say what it is set to with ?durability=always or ?durability=everysec in the URL"
+KEPT = "set `maxmemory-policy noeviction`: this one deletes requests when memory is short"
+
+
+async def checked_durability(server: Server) -> str:
+    """Return how durable the server is, or raise `SettingError` when that is less than promised.
+
+    `always`: what was acknowledged is on disk. `everysec`: only where the URL says that this is enough. Of a
+    server that does not tell its settings, what the URL says is taken.
+    """
+    promised = server.promised
+    if promised not in (None, ALWAYS, EVERYSEC):
+        raise SettingError("durability", promised, f"use {ALWAYS!r} or {EVERYSEC!r}")
+    async with answering():
+        memory = await server.redis.info("memory")
+    if str(memory.get("maxmemory_policy", "")).startswith("allkeys-"):
+        raise SettingError("maxmemory-policy", memory["maxmemory_policy"], KEPT)
+    given = await _given(server)
+    if given is None:
+        if promised is None:
+            raise SettingError("durability", "unknown: the server does not tell its settings", UNTOLD)
+        return f"{promised}, as the URL says"
+    if given != ALWAYS and (given, promised) != (EVERYSEC, EVERYSEC):
+        raise SettingError("durability", given, REMEDY)
+    return given
+
+
+async def _given(server: Server) -> str | None:
+    async with answering():
+        try:
+            settings = await server.redis.config_get("append*")
+        except ResponseError:  # Managed servers forbid CONFIG, or do not know it.
+            return None
+    if "appendfsync" not in settings:
+        return None
+    return str(settings["appendfsync"]) if settings.get("appendonly") == "yes" else "no append-only file"

@@ -1,0 +1,25 @@
+"""No jobs and no checkpoints: who needs them is told which stores have them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NoReturn
+
+from ringi.errors import UnsupportedError
+from ringi.jobs import Handler, Job, Jobs
+from ringi.record import Key
+
+
+class RedisJobs(Jobs):
+    """Says which stores have jobs."""
+
+    async def submit(self, job: Job) -> None:
+        raise UnsupportedError.of_agents("Redis")
+
+    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+        raise UnsupportedError.of_agents("Redis")
+
+
+def redis_savers(key: Key, fence: int) -> NoReturn:
+    """Say which stores have checkpoints."""
+    raise UnsupportedError.of_agents("Redis")

@@ -1,0 +1,182 @@
+"""Where a record is listed, and what a query looks through.
+
+All lists of a kind are one sorted set, in the order of bytes: a member is the name of a list and a place in it. A
+place begins with the time of creation, so a list is read from its newest place down. A list by another time has
+that time in front. What a record must fit to be found are its marks; they are stored with the names of its lists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, get_args
+
+from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, shelves
+from ringi.backends.redis.server import named
+from ringi.record import Query, Record, microseconds, parsed_cursor, pieces
+from ringi.request import Request
+from ringi.store import R
+from ringi.thread import Thread, ThreadStatus
+
+DIGITS = 18
+OLDEST = 10**17
+"""Added to the microseconds of a time, so that years before 1970 sort first."""
+FIRST, LAST = "0" * DIGITS, "9" * DIGITS
+NEWEST = b":"
+"""Stands after all digits."""
+Marks = dict[str, str]
+
+
+class Span(NamedTuple):
+    """A mark with a time that must lie between two others."""
+
+    mark: str
+    first: str
+    last: str
+
+
+class Way(NamedTuple):
+    """How a query is answered."""
+
+    lists: list[str]
+    """Every record that matches is on one of these."""
+    says_all: bool
+    """Whether everything on the lists matches, and is on one of them only."""
+    by_time: tuple[str, Span] | None
+    """A list by time that has all that matches too; shorter when that is little."""
+    asked: dict[str, Any]
+    """What a record must fit."""
+
+
+def digits(at: datetime) -> str:
+    """Return a time as text of one length that sorts as times do."""
+    return f"{microseconds(at) + OLDEST:0{DIGITS}d}"
+
+
+def field_of(tenant: str, id: str) -> bytes:
+    """Return under what a record is stored: no other tenant and id give the same, and ids keep their order."""
+    return _raw(id).replace(b"\0", b"\0\xff") + b"\0" + _raw(tenant)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def place_of(record: Record) -> bytes:
+    """Return a record's place in lists."""
+    return digits(record.created_at).encode() + field_of(*record.key)
+
+
+def place_before(query: Query) -> bytes:
+    """Return the place below which a page begins."""
+    if not query.before:
+        return NEWEST
+    at, id, tenant = parsed_cursor(query.before)
+    return f"{min(max(at + OLDEST, 0), int(LAST)):0{DIGITS}d}".encode() + field_of(tenant, id)
+
+
+def filed(record: Record) -> str:
+    """Return, as the scripts read it, on which lists a record is and what marks it has."""
+    lists, marks = on_lists(record)
+    return json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
+
+
+def on_lists(record: Record) -> tuple[list[str], Marks]:
+    """Return the lists of a record, each with what stands there before the place, and its marks."""
+    if isinstance(record, Request):
+        return of_request(record)
+    if isinstance(record, Thread):
+        return of_thread(record)
+    raise TypeError(type(record))
+
+
+def of_thread(thread: Thread) -> tuple[list[str], Marks]:
+    """Return a thread's lists and marks."""
+    lists = [named("shown", thread.tenant, thread.status), named("all", thread.status)]
+    marks = {named("tenant", thread.tenant): "", named("status", thread.status): ""}
+    if thread.status == "running":
+        marks[named("lease")] = digits(thread.lease_until) if thread.lease_until else FIRST
+    return [f"{name}\0" for name in lists], marks
+
+
+def of_request(request: Request) -> tuple[list[str], Marks]:
+    """Return a request's lists and marks."""
+    audiences, priority = audiences_of(request), request.priority or "normal"
+    shelf = f"{request.status} {request.kind} {priority}"
+    lists = [named("shown", request.tenant, audience, shelf) for audience in audiences] + [named("all", shelf)]
+    marks = [named(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))]
+    marks += [named("tenant", request.tenant), *(named("audience", audience) for audience in audiences)]
+    if request.thread_id is not None:
+        lists.append(named("thread", request.tenant, request.thread_id))
+        marks.append(named("thread", request.thread_id))
+    rare = {"unacknowledged": request.is_unacknowledged, "attention": request.needs_attention}
+    lists += [named(name) for name, has in rare.items() if has]
+    marks += [named(name) for name, has in rare.items() if has]
+    times = _times(request)
+    heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
+    return heads, dict.fromkeys(marks, "") | {mark: at for _, mark, at in times}
+
+
+def _times(request: Request) -> list[tuple[str, str, str]]:
+    found = []
+    if request.ended_at:
+        found.append((named("ended", request.tenant), named("ended"), digits(request.ended_at)))
+    if request.expires_at and not request.is_final:
+        found.append((named("expires"), named("expires"), digits(request.expires_at)))
+    return found
+
+
+def way_of(kind: type[R], query: Query) -> Way:
+    """Return how a query is answered; raises `InvalidError` for a wrong cursor or too long a text."""
+    if issubclass(kind, Request):
+        return _way_of_requests(query)
+    statuses = query.statuses or get_args(ThreadStatus)
+    spans = [Span(named("lease"), FIRST, digits(query.unleased_at))] if query.unleased_at else []
+    says_all = not (query.unleased_at or query.before)
+    return Way(_lists_of(query.tenant, [(status,) for status in statuses]), says_all, None, _asked(query, [], spans))
+
+
+def _way_of_requests(query: Query) -> Way:
+    audience, *more = audiences_wanted(query) or [[EVERYTHING]]
+    spans = []
+    by_time = None
+    if query.ended_since:
+        spans.append(Span(named("ended"), digits(query.ended_since), LAST))
+        by_time = (named("ended", query.tenant), spans[-1]) if query.tenant is not None else None
+    if query.expired_at:
+        spans.append(Span(named("expires"), FIRST, digits(query.expired_at)))
+        by_time = (named("expires"), spans[-1])
+    is_one_list = audience == [EVERYTHING] or (len(audience) == 1 and query.tenant is not None)
+    says_all = given(query) <= LISTED and not more and is_one_list
+    extra = [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
+    marks = [[named(name, value)] for name, value in extra if value is not None]
+    marks += [[named(name)] for name in ("unacknowledged", "attention") if getattr(query, name)]
+    marks += [[named("audience", name) for name in names] for names in audiences_wanted(query)]
+    asked = _asked(query, marks, spans, pieces(query.text or ""))
+    return Way(_request_lists(query, audience), says_all, by_time, asked)
+
+
+def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
+    if query.unacknowledged:
+        return [named("unacknowledged")]
+    if query.attention:
+        return [named("attention")]
+    if query.tenant is None:
+        return _lists_of(None, [(shelf,) for shelf in shelves(query)])
+    if query.thread_id is not None:
+        return [named("thread", query.tenant, query.thread_id)]
+    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in shelves(query)])
+
+
+def _lists_of(tenant: str | None, parts: Sequence[tuple[str, ...]]) -> list[str]:
+    head = ("all",) if tenant is None else ("shown", tenant)
+    return list(dict.fromkeys(named(*head, *part) for part in parts))
+
+
+def _asked(
+    query: Query, marks: Sequence[Sequence[str]], spans: Sequence[Span], sought: Sequence[str] = ()
+) -> dict[str, Any]:
+    tenant = [[named("tenant", query.tenant)]] if query.tenant is not None else []
+    statuses = [[named("status", status) for status in query.statuses]] if query.statuses else []
+    return {"marks": [*tenant, *statuses, *marks], "spans": spans, "pieces": sought}

@@ -1,0 +1,51 @@
+"""Wake-ups by Redis Pub/Sub."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ringi.backends.broadcast import BroadcastNotifier, UntilDead
+from ringi.backends.redis.server import Server, answering, refusing
+
+SILENCE = 5.0
+"""Seconds after which the listening connection is asked whether it still lives; it has as many to answer."""
+
+
+class RedisNotifier(BroadcastNotifier):
+    """One channel for all topics."""
+
+    def __init__(self, server: Server, recheck_after: float, *, must_listen: bool = True) -> None:
+        super().__init__(recheck_after, must_listen=must_listen)
+        self._server, self._channel = server, server.key("bell")
+
+    async def _send(self, messages: Sequence[str]) -> None:
+        async with answering(), self._server.redis.pipeline(transaction=False) as pipeline:
+            for message in messages:
+                pipeline.publish(self._channel, message)
+            await pipeline.execute()
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[UntilDead]:
+        with refusing():
+            async with self._server.redis.pubsub() as listener:
+                async with answering():
+                    await listener.subscribe(self._channel)
+                    while not await listener.get_message(timeout=SILENCE):
+                        pass  # The first message says that it listens.
+                yield lambda: self._listen(listener)
+
+    async def _listen(self, listener: Any) -> None:
+        is_asked = False
+        while True:
+            message = await listener.get_message(timeout=SILENCE)
+            if message is None and is_asked:
+                return
+            if message is None:  # A connection that a firewall forgot says nothing either.
+                await listener.ping()
+            elif message["type"] == "message":
+                self._heard(message["data"].decode())
+            elif message["type"] == "subscribe":  # The driver has connected anew and says nothing of it.
+                self.ring_all()
+            is_asked = message is None

@@ -1,0 +1,105 @@
+"""One Redis: its connections, its keys, its scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from importlib.resources import files
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError
+
+from ringi.errors import SettingError, UnavailableError
+
+PREFIX = "ringi"
+"""What all keys begin with; `?prefix=` in the URL changes it."""
+WAIT_SECONDS = 10.0
+"""How long a command, or the wait for a free connection, may take before it is refused."""
+CONNECTIONS = 32
+"""Of one process; what many do at once waits for a free one instead of opening a thousand."""
+Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
+
+
+class Server:
+    """A Redis or Valkey, 6.2 or newer; each change is one script, so it happens wholly or not at all."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self.address = parts.hostname or parts.path
+        self.prefix, self.promised = options.pop("prefix", PREFIX), options.pop("durability", None)
+        if not self.prefix or set(self.prefix) & set("{}"):
+            raise SettingError("prefix", self.prefix, "give ?prefix= a name without braces, or leave it out")
+        self._url = urlunsplit(parts._replace(query=urlencode(options)))
+
+    async def __aenter__(self) -> Self:
+        try:
+            pool = BlockingConnectionPool.from_url(
+                self._url,
+                max_connections=CONNECTIONS,
+                timeout=None,
+                # With a timeout of its own the driver writes under `asyncio.wait_for`, which swallows cancellations
+                # up to Python 3.11: a task that is told to end goes on for ever. `answering` limits the time instead.
+                socket_timeout=None,
+                socket_connect_timeout=None,
+                # A connection that died while it was idle is made anew; scripts know a second try by its token.
+                retry=Retry(NoBackoff(), 1, (ConnectionError,)),
+            )
+            pool.make_connection()  # type: ignore[no-untyped-call]
+        except (TypeError, ValueError) as error:
+            raise SettingError("url", f"redis://{self.address}", f"correct it: {error}") from error
+        self.redis: Any = Redis.from_pool(pool)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.redis.aclose()
+
+    def key(self, *parts: str) -> str:
+        """Return a key that no other parts give; the braces keep all of them on one node of a cluster."""
+        return f"{{{self.prefix}}}:{named(*parts)}"
+
+    def script(self, name: str) -> Script:
+        """Return one of the scripts, called with its keys and arguments; a server that forgot it is told it again."""
+        script = self.redis.register_script((files("ringi.backends.redis") / "lua" / f"{name}.lua").read_text("utf-8"))
+
+        async def call(keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+            async with answering():
+                return await script(keys=keys, args=arguments)
+
+        return call
+
+
+def named(*parts: str) -> str:
+    """Return one name for some parts that no other parts have."""
+    return json.dumps(parts, separators=(",", ":"))
+
+
+def new_token() -> str:
+    """Return what tells one change from all others: a script that finds its own token does nothing twice."""
+    return os.urandom(8).hex()
+
+
+@asynccontextmanager
+async def answering() -> AsyncIterator[None]:
+    """Raise Redis's own failures as ours, and end what takes too long."""
+    with refusing():
+        async with asyncio.timeout(WAIT_SECONDS):
+            yield
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise Redis's own failures as ours."""
+    try:
+        yield
+    except (AuthenticationError, NoPermissionError) as error:
+        raise SettingError("url", "redis://…", f"give a user who may: {error}") from error
+    except (RedisError, OSError, TimeoutError) as error:
+        raise UnavailableError(str(error) or f"no answer in {WAIT_SECONDS:g} s") from error

@@ -1,0 +1,179 @@
+"""Records and events in Redis: each change is one script, each page a look at lists and a choice among records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+from ringi.backends.redis.lists import (
+    DIGITS,
+    Way,
+    field_of,
+    filed,
+    place_before,
+    place_of,
+    way_of,
+)
+from ringi.backends.redis.server import Server, answering, named, new_token
+from ringi.errors import ConflictError, NotFoundError
+from ringi.record import START, Event, Key, Position, Query, Record, parsed_number
+from ringi.request import Request
+from ringi.store import R, Store
+
+LITTLE = 1_000
+"""As many places are read from a list by time; when it has more, those that match lie close in the other lists."""
+AT_ONCE = 500
+"""How many records are looked at in one go: a script keeps everybody else waiting."""
+
+
+class RedisStore(Store):
+    """The truth in a Redis that writes each answer to its append-only file before it says so."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._put, self._move = server.script("put"), server.script("move")
+        self._peek, self._pick, self._count = server.script("peek"), server.script("pick"), server.script("count")
+        self._listed_events = server.script("events")
+        self._events, self._event_lists = server.key("events"), server.key("event-lists")
+        self._cursors = server.key("cursors")
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        text = record.search_text if isinstance(record, Request) and record.version == 1 else ""
+        keys = [*self._keys(record.record), self._events, self._server.key("event-number"), self._event_lists]
+        said = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
+        body = record.model_dump_json()
+        place, field = place_of(record), field_of(*record.key)
+        if not await self._put(keys, [field, place, record.version, new_token(), body, filed(record), text, *said]):
+            raise ConflictError()
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        found = await self.get_many(kind, [Key(tenant, id)])
+        if not found:
+            raise NotFoundError(kind.record, id)
+        return found[0]
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        if not keys:
+            return []
+        async with answering():
+            found = await self._server.redis.hmget(self._keys(kind.record)[0], [field_of(*key) for key in keys])
+        return [record_of(kind, stored) for stored in found if stored is not None]
+
+    async def find(self, kind: type[R], query: Query) -> list[R]:
+        way, found = way_of(kind, query), list[bytes]()
+        async for places in self._places(kind, query, way):
+            found += await self._pick(*self._choice(kind, way, query.limit - len(found), places))
+            if len(found) >= query.limit:
+                break
+        return [record_of(kind, stored) for stored in found]
+
+    async def count(self, kind: type[R], query: Query) -> int:
+        way, number = way_of(kind, query), 0
+        if way.says_all:
+            return min(query.limit, int(await self._count([self._keys(kind.record)[3]], way.lists)))
+        async for places in self._places(kind, query, way):
+            number += await self._pick(*self._choice(kind, way, query.limit - number, places, only_count=True))
+            if number >= query.limit:
+                break
+        return number
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        number = parsed_number(after)
+        if name := list_of_events(tenant, record_id):
+            found = await self._listed_events([self._events, self._event_lists], [name, f"{number:0{DIGITS}d}", limit])
+            return [event_of(id, dict(zip(fields[::2], fields[1::2], strict=True))) for id, fields in found]
+        async with answering():
+            rows = await self._server.redis.xrange(self._events, f"({number}-0", "+", limit)
+        return [event_of(id, fields) for id, fields in rows]
+
+    async def tail(self) -> Position:
+        async with answering():
+            rows = await self._server.redis.xrevrange(self._events, count=1)
+        return position_of(rows[0][0]) if rows else START
+
+    async def cursor(self, name: str) -> Position:
+        async with answering():
+            stored = await self._server.redis.hget(self._cursors, name)
+        return str(stored.decode().partition(" ")[2]) if stored else START
+
+    async def move_cursor(self, name: str, old: Position, new: Position) -> None:
+        if not await self._move([self._cursors], [name, new_token(), old, new]):
+            raise ConflictError.moved(name, old)
+
+    def _keys(self, kind: str) -> list[str]:
+        return [self._server.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]
+
+    def _choice(
+        self, kind: type[Record], way: Way, limit: int, places: Sequence[bytes], *, only_count: bool = False
+    ) -> tuple[list[str], list[Any]]:
+        asked = json.dumps(way.asked, ensure_ascii=False, separators=(",", ":"))
+        fields = [place[DIGITS:] for place in places]
+        return self._keys(kind.record)[:3], [asked, limit, int(only_count), *fields]
+
+    async def _places(self, kind: type[Record], query: Query, way: Way) -> AsyncIterator[Sequence[bytes]]:
+        """Yield the places of what may match, newest first, some at a time."""
+        below = place_before(query)
+        places = await self._by_time(kind, way)
+        if places is not None:
+            for some in portions(sorted((place for place in places if place < below), reverse=True)):
+                yield some
+            return
+        size = min(max(query.limit, 16), AT_ONCE)
+        while below:
+            merged, below = await self._walk(kind, way, size, below)
+            for some in portions(merged):
+                yield some
+            size = min(2 * size, AT_ONCE) if len(merged) < AT_ONCE else size
+
+    async def _walk(self, kind: type[Record], way: Way, size: int, below: bytes) -> tuple[list[bytes], bytes]:
+        """Return the places down to where every list was read, and that place; nothing when all have ended."""
+        found = await self._peek([self._keys(kind.record)[3]], [size, below, *way.lists])
+        read = [[member[len(name) + 1 :] for member in members] for name, members in zip(way.lists, found, strict=True)]
+        floor = max((places[-1] for places in read if len(places) == size), default=b"")
+        return sorted({place for places in read for place in places if place >= floor}, reverse=True), floor
+
+    async def _by_time(self, kind: type[Record], way: Way) -> list[bytes] | None:
+        """Return the places on a list by time, unless they are many."""
+        if not way.by_time:
+            return None
+        name, span = way.by_time
+        first, last = f"[{name}\0{span.first}", f"({name}\0{span.last}:"
+        async with answering():
+            found = await self._server.redis.zrangebylex(self._keys(kind.record)[3], first, last, 0, LITTLE + 1)
+        return [member[len(name) + 1 + DIGITS :] for member in found] if len(found) <= LITTLE else None
+
+
+def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Yield places, no more at a time than are looked at in one go."""
+    return (places[n : n + AT_ONCE] for n in range(0, len(places), AT_ONCE))
+
+
+def record_of(kind: type[R], stored: bytes) -> R:
+    """Return the record that is stored behind its version and the token of its writing."""
+    return kind.model_validate_json(stored.split(b" ", 2)[2])
+
+
+def lists_of(event: Event) -> list[str]:
+    """Return the lists of events on which an event is."""
+    asked = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
+    return [name for tenant, id in asked if (name := list_of_events(tenant, id))]
+
+
+def list_of_events(tenant: str | None, record_id: str | None) -> str | None:
+    """Return the list of the events of a tenant, of a record, or of a tenant's record."""
+    parts = {"tenant": tenant, "record": record_id}
+    given = {name: value for name, value in parts.items() if value is not None}
+    return named(*given, *given.values()) if given else None
+
+
+def position_of(id: bytes) -> Position:
+    """Return the position of an event by its id in the stream."""
+    return id.decode().partition("-")[0]
+
+
+def event_of(id: bytes, fields: dict[bytes, bytes]) -> Event:
+    """Return an event; what it says is not checked here."""
+    return Event.model_validate_json(fields[b"event"]).model_copy(update={"position": position_of(id)})
