@@ -4,12 +4,17 @@ import Input from "antd/es/input/Input";
 import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
 import type { Filters } from "../api/lists";
 import { useStrings } from "../strings";
-import { filter } from "./address";
+import { filter, filtersIn } from "./address";
 
 const pause = 250;
 
+/** Search among what is filtered by then: whoever types may be in another list before the hands rest. */
+function search(q: string): void {
+  filter({ ...filtersIn(window.location.search), q }, { replace: true });
+}
+
 /** Put what was typed into the address once the hands rest; a word that an input method still composes is none. */
-function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
+function useTyped({ q = "" }: Filters): [string, (text: string, composing: boolean) => void] {
   const [typed, setTyped] = useState(q);
   const [seen, setSeen] = useState(q);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -23,8 +28,7 @@ function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composi
     setTyped(text);
     clearTimeout(timer.current);
     if (composing) return;
-    const wanted = text.trim();
-    timer.current = setTimeout(() => filter({ ...rest, ...(wanted && { q: wanted }) }, { replace: true }), text ? pause : 0);
+    timer.current = setTimeout(() => search(text.trim()), text ? pause : 0);
   };
   return [typed, type];
 }
