@@ -236,6 +236,18 @@ def test_a_finish_is_decided_or_answered_in_words(
     assert_answered(desk.get(asked), decision, **answer)
 
 
+def test_while_a_reason_is_written_no_letter_decides_otherwise(desk: Desk) -> None:
+    asked = desk.ask("Refund?", action=REFUND)
+    with desk.opened(asked) as screen:
+        screen.press("r")
+        screen.until("█ Reason", "esc back to the decision")
+        screen.press("tab")
+        screen.until("Reject [ctrl+s]", gone=("█",))
+        screen.press("a", "esc")
+        screen.until(OFFERED, "[r]")
+    assert desk.get(asked).status == "pending"
+
+
 def test_of_a_finish_only_the_task_is_a_fact(desk: Desk) -> None:
     context = {"task": "write a haiku", "summary": "five, seven, five", "draft": "old pond"}
     asked = desk.ask("Finish?", kind="finish", context=context)
