@@ -48,7 +48,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "due_at": (datetime.now(UTC) + timedelta(hours=3)).isoformat(),
     },
     "form": {"title": "Tell us about the parcel", "form": {"fields": FIELDS}, "expires_in": 86_400},
-    "question": {"title": "Which city shall I write about?", "description": "One word is enough.\n" * 40},
+    "question": {"title": "Which city shall I write about?", "description": "One word is enough."},
     "finish": {
         "title": "Finish “write a haiku”?",
         "kind": "finish",

@@ -90,28 +90,6 @@ async def test_an_argument_is_edited_by_its_schema_and_a_nested_one_place_by_pla
     assert decided(house, request)["args"] == changed
 
 
-FOCUS = """() => {
-  const [focused, bar] = [document.activeElement, document.querySelector('.decide')];
-  const lies = focused.getBoundingClientRect().bottom - bar.getBoundingClientRect().top;
-  return {inBar: bar.contains(focused), behind: Math.max(0, lies), scrolled: bar.closest('.detail-side').scrollTop};
-}"""
-
-
-async def test_what_has_the_focus_is_not_behind_the_buttons(person: Page, house: DemoServer) -> None:
-    lines = [{"sku": f"A-{n}", "count": n} for n in range(3)]
-    args = {**{f"part_{n}": "as agreed" for n in range(4)}, "lines": lines, **{f"note_{n}": "none" for n in range(4)}}
-    request = ask(house, "Send?", action={"name": "send", "args": args}, priority="high")
-    await person.set_viewport_size({"width": 1200, "height": 720})
-    await opened(person, house, request)
-    await press(person, "e")
-    for _ in args:
-        focus = await person.evaluate(FOCUS)
-        assert (focus["inBar"], focus["behind"]) == (False, 0)
-        await press(person, "Tab")
-    await expect(person.get_by_test_id("type-name")).to_be_focused()
-    assert (await person.evaluate(FOCUS))["scrolled"] == focus["scrolled"]
-
-
 async def test_words_may_ask_back_where_that_is_allowed(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND, allowed=["approve", "reject", "respond"])
     await opened(person, house, request)

@@ -139,23 +139,6 @@ async def test_on_a_phone_the_buttons_stay_at_the_thumb_and_hide_nothing(browser
     await page.context.close()
 
 
-BROKEN = """() => [...document.querySelectorAll('.facts th code')]
-  .filter(name => name.getClientRects().length > 1).map(name => name.textContent)"""
-
-
-async def test_on_a_phone_the_names_of_arguments_are_whole(browser: Browser, house: DemoServer) -> None:
-    page = await somebody(browser, house, "ann", viewport={"width": 390, "height": 844}, has_touch=True)
-    args = {"recipient": "Nordwind", "currency": "EUR", "invoice_number": "INV-2031", "lines": [{"sku": "A" * 60}]}
-    detail = await opened(page, house, ask(house, "Pay?", action={"name": "pay", "args": args}))
-    assert await page.evaluate(BROKEN) == []
-    await detail.get_by_test_id("decide-edit").tap()
-    await expect(detail.get_by_test_id("confirm-edit")).to_be_visible()
-    assert await page.evaluate(BROKEN) == []
-    await page.set_viewport_size({"width": 150, "height": 844})
-    assert await page.evaluate(BROKEN) != []
-    await page.context.close()
-
-
 async def test_in_japanese_the_page_and_the_reason_are_japanese(browser: Browser, house: DemoServer) -> None:
     page = await somebody(browser, house, "hanako", locale="ja-JP")
     request = ask(house, "注文 1182 を返金しますか？", action=REFUND, expires_in=600)

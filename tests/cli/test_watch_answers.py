@@ -236,28 +236,6 @@ def test_a_finish_is_decided_or_answered_in_words(
     assert_answered(desk.get(asked), decision, **answer)
 
 
-def test_while_a_reason_is_written_no_letter_decides_otherwise(desk: Desk) -> None:
-    asked = desk.ask("Refund?", action=REFUND)
-    with desk.opened(asked) as screen:
-        screen.press("r")
-        screen.until("█ Reason", "esc back to the decision")
-        screen.press("tab")
-        screen.until("Reject [ctrl+s]", gone=("█",))
-        screen.press("a", "esc")
-        screen.until(OFFERED, "[r]")
-    assert desk.get(asked).status == "pending"
-
-
-def test_of_a_finish_only_the_task_is_a_fact(desk: Desk) -> None:
-    context = {"task": "write a haiku", "summary": "five, seven, five", "draft": "old pond"}
-    asked = desk.ask("Finish?", kind="finish", context=context)
-    with desk.opened(asked) as screen:
-        facts, _, said = screen.until("write a haiku", "old pond").partition("╰")
-        assert "write a haiku" in facts
-        assert "five, seven, five" not in facts
-        assert said.index("summary (not checked)") < said.index("five, seven, five") < said.index("old pond")
-
-
 def test_the_task_of_a_finish_is_edited(desk: Desk) -> None:
     asked = desk.ask("Finish?", kind="finish", context={"task": "write a haiku", "summary": "done"})
     with desk.opened(asked) as screen:

@@ -10,6 +10,7 @@ import pytest
 from tests.server.world import World, open_world, until
 
 from ringi.record import Query
+from ringi.server.identity import Roster, TrustedProxy, network
 from ringi.thread import Thread
 
 ROLES = ("agent", "person", "admin")
@@ -80,9 +81,14 @@ PLAIN = {
 }
 ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/operations", "/assets", "/look.js")
 PICTURES = ("/stamp.svg", "/stamp-dot.svg")
-PUBLIC = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", *ADDRESSES, *PICTURES)}
+SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")
+HEALTH = ("/healthz", "/readyz", "/metrics", "/openapi.json")
+PUBLIC = {("GET", path) for path in (*HEALTH, *ADDRESSES, *PICTURES, *SIGN_IN)}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
 ROWS = REQUESTS | THREADS | PLAIN
+
+
+PROXY = TrustedProxy((network("127.0.0.1"),), roster=Roster(admins=frozenset({"admin"})))
 
 
 def routes_of(world: World) -> set[tuple[str, str]]:
@@ -98,10 +104,10 @@ def test_the_matrix_has_a_row_for_every_route(world: World) -> None:
     assert routes_of(world) == rows
 
 
-@pytest.fixture
-async def peopled(store_url: str) -> AsyncIterator[World]:
-    """For each role a request and a thread of its own; the others', and another tenant's."""
-    async with open_world(store_url) as world:
+@pytest.fixture(params=["token", "proxy"])
+async def peopled(request: pytest.FixtureRequest, store_url: str) -> AsyncIterator[World]:
+    """For each role a request and a thread of its own; the others', and another tenant's; people come by either way."""
+    async with open_world(store_url, proxy=PROXY if request.param == "proxy" else None) as world:
         for tenant in ("default", "elsewhere"):
             for name in (*ROLES, "stranger"):
                 by = "agent:agent" if name == "agent" else name
@@ -141,7 +147,8 @@ async def assert_hidden(world: World, method: str, path: str, role: str, id: str
 async def call(
     world: World, method: str, path: str, row: Row, role: str, id: str, name: str | None = None
 ) -> httpx.Response:
-    client = world.client(role, name or role)
+    is_proxied = world.settings.proxy is not None and role != "agent"
+    client = world.proxied(role, name or role) if is_proxied else world.client(role, name or role)
     body = dict(row.body) if row.body is not None else None
     if body and "digest" in body:
         known = await world.client("admin", "root", id.partition("-")[0]).get(f"/v1/requests/{id}")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-import uvicorn
 
 from ringi.ask import Ask
 from ringi.connect import Backend, inbox_on, open_backend
@@ -19,7 +18,7 @@ from ringi.examples import agents
 from ringi.inbox import Inbox
 from ringi.request import Request
 from ringi.server import App, Keys, Platform, ServerSettings, create_app
-from ringi.server.running import Server
+from ringi.server.running import Server, configured
 from ringi.threads.agent import by_name
 from ringi.threads.runner import Runner
 
@@ -38,6 +37,7 @@ class World:
     app: App
     url: str = "http://localhost"
     clients: list[httpx.AsyncClient] = field(default_factory=list)
+    settings: ServerSettings = field(default_factory=ServerSettings)
 
     def token(self, role: str, name: str, tenant: str = "default", groups: tuple[str, ...] = ()) -> str:
         return self.keys.mint(role=role, name=name, tenant=tenant, groups=groups)
@@ -46,6 +46,11 @@ class World:
         self, role: str = "person", name: str = "ann", tenant: str = "default", groups: tuple[str, ...] = ()
     ) -> httpx.AsyncClient:
         return self.stranger(authorization=f"Bearer {self.token(role, name, tenant, groups)}")
+
+    def proxied(self, role: str, name: str, groups: tuple[str, ...] = ()) -> httpx.AsyncClient:
+        """Return a person for whom a trusted proxy vouches."""
+        told = {"x-forwarded-user": name, "x-forwarded-groups": ",".join((*groups, role)), "origin": self.url}
+        return self.stranger(**told)
 
     def stranger(self, **headers: str) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app) if self.url == "http://localhost" else None
@@ -65,8 +70,9 @@ async def open_world(url: str, *, serves: bool = False, **settings: Any) -> Asyn
     """Open a world; with `serves`, on a real port."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         runner, keys = Runner(backend, inbox, by_name(agents())), Keys(SECRET)
-        app = create_app(Platform(backend, inbox, runner, keys, ServerSettings(**settings)))
-        world, stop = World(backend, inbox, runner, keys, app), asyncio.Event()
+        allowed = ServerSettings(**settings)
+        app = create_app(Platform(backend, inbox, runner, keys, allowed))
+        world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         try:
             async with served(world) if serves else contextlib.nullcontext():
@@ -83,7 +89,7 @@ async def open_world(url: str, *, serves: bool = False, **settings: Any) -> Asyn
 async def served(world: World) -> AsyncIterator[Server]:
     """Serve a world on a free port."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        config = uvicorn.Config(world.app, log_level="error", lifespan="off", timeout_graceful_shutdown=5)
+        config = configured(world.app, world.settings, log_level="error", timeout_graceful_shutdown=5)
         server = Server(config, world.app)
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -37,7 +37,7 @@ export function createClient(): QueryClient {
 
 // The default colours miss the contrast of 4.5:1 as text.
 const lightColours = {
-  colorPrimary: "#0958d9", colorPrimaryHover: "#003eb3", colorLink: "#0958d9", colorInfo: "#0958d9", colorInfoBg: "#e6f4ff", colorInfoBorder: "#91caff",
+  colorPrimary: "#0958d9", colorLink: "#0958d9", colorInfo: "#0958d9", colorInfoBg: "#e6f4ff", colorInfoBorder: "#91caff",
   colorError: "#cf1322", colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
   colorWarning: "#945800", colorWarningBg: "#fffbe6", colorWarningBorder: "#ffe58f",
   colorTextTertiary: "rgba(0, 0, 0, 0.6)", colorTextPlaceholder: "rgba(0, 0, 0, 0.56)",

@@ -57,9 +57,12 @@ def serve(
     json_: Json = False,
 ) -> None:
     """Serve the API and the page, with --agents also the worker of your agents."""
+    from ringi.server.identity import Oidc, TrustedProxy
     from ringi.server.platform import ServerSettings
 
-    settings = ServerSettings(no_auth=no_auth, hosts=(host, *(allow_host or ())))
+    settings = ServerSettings(
+        no_auth=no_auth, hosts=(host, *(allow_host or ())), oidc=Oidc.load(), proxy=TrustedProxy.load()
+    )
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     if agents:
         need_langgraph("serve")

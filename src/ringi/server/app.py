@@ -25,6 +25,7 @@ from ringi.server.pages import PageRoutes
 from ringi.server.platform import Platform
 from ringi.server.requests import RequestRoutes
 from ringi.server.session import SessionRoutes
+from ringi.server.sign_in import SignInRoutes
 from ringi.server.sse import Streams
 from ringi.server.thread_hub import ThreadHub
 from ringi.server.threads import ThreadRoutes
@@ -50,17 +51,20 @@ class App:
         limits = AskLimits(settings)
         threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
         requests = RequestRoutes(platform, door, self._streams, limits)
-        session, health = SessionRoutes(door, settings), HealthRoutes(platform, self._streams)
+        session, sign_in = SessionRoutes(door, settings), SignInRoutes(door, settings)
+        health = HealthRoutes(platform, self._streams)
         self.api = bare_api()
         operations = OperationRoutes(platform, door)
-        groups: tuple[Group, ...] = (requests, events, threads, operations, session, health)
+        groups: tuple[Group, ...] = (requests, events, threads, operations, session, sign_in, health)
         for group in groups:
             group.add_to(self.api)
         self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]
-        self._guard = Guard(self.api, settings)
+        self._guard, self._proxy = Guard(self.api, settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
+        if self._proxy and scope["type"] == "http":
+            scope = self._proxy.seen_through(scope)
         await self._guard(scope, receive, send)
 
     @property

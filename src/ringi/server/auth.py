@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import time
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import jwt
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import Scope
 
 from ringi.errors import SettingError
 from ringi.record import DEFAULT_TENANT, SYSTEM, Viewer
+from ringi.server.identity import Role, is_name
 from ringi.server.platform import ServerSettings
 from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
 
-Role = Literal["agent", "person", "admin"]
 COOKIE = "ringi_session"
 ALGORITHM = "HS256"
+PROXIED = "ringi.proxied"
+"""In the scope of a call for whose person the proxy vouches."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 SHORTEST_SECRET = 32
 REMEMBERED = 4_096
@@ -91,6 +95,10 @@ class Keys:
             claims["exp"] = int(now + expires_in)
         return jwt.encode(claims, self._secret, ALGORITHM)
 
+    def derived(self, purpose: str) -> str:
+        """Return another secret for another purpose: what is signed for one proves nothing for the other."""
+        return hmac.new(self._secret.encode(), purpose.encode(), "sha256").hexdigest()
+
     def read(self, token: str) -> Principal:
         """Return whose token this is, or raise `UnauthenticatedError`."""
         return self.known(token).principal
@@ -122,11 +130,6 @@ class Keys:
         return Known(Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups), expires_at)
 
 
-def is_name(name: str) -> bool:
-    """Whether somebody may be called so, and cannot be taken for an agent or for nobody."""
-    return 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
-
-
 def kept_secret(path: Path) -> str:
     """Return the secret in a file; several processes that make it at once get the same."""
     if not path.exists():
@@ -147,7 +150,7 @@ class Door:
     """Tells who calls, or refuses."""
 
     def __init__(self, keys: Keys, settings: ServerSettings) -> None:
-        self.keys, self._is_open = keys, settings.no_auth
+        self.keys, self._is_open, self._proxy = keys, settings.no_auth, settings.proxy
 
     def caller(self, scope: Scope) -> Principal:
         """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
@@ -161,6 +164,10 @@ class Door:
             return Known(LOCAL, None)
         if token := bearer_token(headers):
             return self.keys.known(token)
+        if self._proxy and (person := self._proxy.person(scope, headers)):
+            self.refuse_foreign(scope, headers, is_origin_needed=True)
+            scope[PROXIED] = True
+            return Known(Principal(*person), None)
         if not (token := cookie_token(headers)):
             raise UnauthenticatedError
         known = self.keys.known(token)
@@ -196,7 +203,12 @@ def cookie_token(headers: Headers) -> str | None:
     return found[0] if found else None
 
 
+def set_session(response: Response, token: str, seconds: float, *, is_https: bool) -> None:
+    """Give the page its cookie, which no script can read and no other site can send."""
+    response.set_cookie(COOKIE, token, int(seconds), path="/", secure=is_https, httponly=True, samesite="strict")
+
+
 def channel_of(scope: Scope) -> str:
     """Return by which way a caller came: `page` or `http`."""
     headers = Headers(scope=scope)
-    return "page" if "authorization" not in headers and cookie_token(headers) else "http"
+    return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"

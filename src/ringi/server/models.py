@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
 from ringi.record import Frozen
-from ringi.server.auth import Role
+from ringi.server.identity import Role
 from ringi.server.shapes import PRIVATE
 from ringi.thread import ThreadStatus
 from ringi.threads.operations import Trouble
@@ -246,6 +246,13 @@ class Session(BaseModel):
     groups: list[str]
 
 
+class Ways(BaseModel):
+    """How people can sign in besides by a token."""
+
+    oidc: bool
+    """Whether `GET /v1/session/oidc` leads to a provider."""
+
+
 class Info(BaseModel):
     """What runs here."""
 
@@ -266,5 +273,5 @@ class Health(BaseModel):
 INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
-    AuditPage, FeedEvent, Session, Info, Health,
+    AuditPage, FeedEvent, Session, Ways, Info, Health,
 )  # fmt: skip

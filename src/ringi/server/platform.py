@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ringi.connect import Backend
     from ringi.inbox import Inbox
     from ringi.server.auth import Keys
+    from ringi.server.identity import Oidc, TrustedProxy
     from ringi.threads.runner import Runner
 
 STATIC = Path(__file__).parent / "static"
@@ -23,6 +24,10 @@ class ServerSettings:
     """Names under which it may be called, besides those of the loopback."""
     no_auth: bool = False
     """Every caller is the admin `local`; for a server that only this machine can reach."""
+    oidc: Oidc | None = None
+    """The provider at which people can sign in."""
+    proxy: TrustedProxy | None = None
+    """The proxy whose headers say who calls."""
     scripted: bool = False
     """Whether the agents' model is a script; the page says so."""
     model: str | None = None

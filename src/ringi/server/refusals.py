@@ -58,6 +58,11 @@ class MalformedError(RefusalError):
         return cls(f"the cookie {name} was sent {count} times: sign in again")
 
     @classmethod
+    def twice_said(cls, header: str, count: int) -> MalformedError:
+        """Return the error of a call that names several persons."""
+        return cls(f"{count} {header} headers: let the proxy replace what a caller sends")
+
+    @classmethod
     def place(cls, error: RingiError) -> MalformedError:
         """Return the error of a stream that shall go on from nowhere."""
         return cls(f"{error}: send the id of an event of this stream, or none")
@@ -90,6 +95,75 @@ class UnauthenticatedError(RefusalError):
     def no_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header of another kind."""
         return cls("the Authorization header holds no bearer token")
+
+
+class SignInError(RefusalError):
+    """A sign-in at the provider does not end well."""
+
+    status, code = 401, "sign_in"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"you are not signed in: {why}; go back to the page and begin again")
+
+    @classmethod
+    def not_taken(cls) -> SignInError:
+        """Return the error of a code that the provider refuses."""
+        return cls("the provider did not take the code")
+
+    @classmethod
+    def algorithm(cls, name: str) -> SignInError:
+        """Return the error of a token whose signature anybody could make."""
+        return cls(f"its token is signed by {name!r}")
+
+    @classmethod
+    def token(cls, error: Exception) -> SignInError:
+        """Return the error of a token that does not hold."""
+        return cls(f"its token is refused: {error}")
+
+    @classmethod
+    def other_attempt(cls) -> SignInError:
+        """Return the error of a token that was made for another sign-in."""
+        return cls("its token belongs to another sign-in")
+
+    @classmethod
+    def other_program(cls) -> SignInError:
+        """Return the error of a token that was made for somebody else."""
+        return cls("its token was made for another program")
+
+    @classmethod
+    def unknown_key(cls) -> SignInError:
+        """Return the error of a token of whoever."""
+        return cls("its token is signed by an unknown key")
+
+    @classmethod
+    def other_provider(cls) -> SignInError:
+        """Return the error of an answer that another provider gave."""
+        return cls("the answer comes from another provider")
+
+    @classmethod
+    def provider_says(cls, what: str) -> SignInError:
+        """Return the error of a provider that refuses."""
+        return cls(f"the provider says {what[:100]!r}")
+
+    @classmethod
+    def not_begun(cls) -> SignInError:
+        """Return the error of a return without a departure."""
+        return cls("this browser has not begun one, or too long ago")
+
+    @classmethod
+    def other_browser(cls) -> SignInError:
+        """Return the error of a return from another departure."""
+        return cls("it is not the one that this browser began")
+
+    @classmethod
+    def used(cls) -> SignInError:
+        """Return the error of a second return."""
+        return cls("it was used already")
+
+    @classmethod
+    def too_many_groups(cls, count: int) -> SignInError:
+        """Return the error of a person whose groups fit no cookie."""
+        return cls(f"{count} groups do not fit a cookie, the provider has to send fewer")
 
 
 class ForeignOriginError(RefusalError):
@@ -140,6 +214,33 @@ class NotReadyError(UnavailableError):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"no reply in {seconds:g} s")
+
+
+class StrangerError(ForbiddenError):
+    """Another system knows this person, and they may not come in."""
+
+    @classmethod
+    def without_group(cls, name: str) -> StrangerError:
+        """Return the error of somebody in none of the groups."""
+        return cls(f"{name!r} is in none of the groups that may come in: ask who runs this server")
+
+    @classmethod
+    def without_tenant(cls, claim: str | None) -> StrangerError:
+        """Return the error of somebody who belongs nowhere."""
+        return cls(f"the provider names no tenant for this person: let it send {claim!r}")
+
+    @classmethod
+    def unverified(cls) -> StrangerError:
+        """Return the error of a name that anybody could have given."""
+        return cls("the provider does not vouch for this person's e-mail address: have it verified there")
+
+
+class ProviderError(UnavailableError):
+    """The provider at which people sign in does not answer as it should."""
+
+    def __init__(self, url: str, why: object) -> None:
+        self.retry_after = 5.0
+        RingiError.__init__(self, f"{url} cannot sign anybody in now ({why}): try again, or use a token")
 
 
 class AgentDecidesError(ForbiddenError):

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import uvicorn
 
 from ringi.server.app import App
+from ringi.server.platform import ServerSettings
+
+
+def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
+    """Return how uvicorn serves the app."""
+    # uvicorn would put in the peer's place whatever address the headers name, and a trusted proxy is known by its own.
+    return uvicorn.Config(app, lifespan="off", proxy_headers=settings.proxy is None, **more)
 
 
 class Server(uvicorn.Server):

@@ -14,8 +14,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
 from ringi.connect import home, inbox_on, open_backend
 from ringi.errors import SettingError
 from ringi.inbox import Limits
@@ -23,7 +21,7 @@ from ringi.record import DEFAULT_TENANT
 from ringi.server.app import create_app
 from ringi.server.auth import Keys
 from ringi.server.platform import Platform, ServerSettings
-from ringi.server.running import Server
+from ringi.server.running import Server, configured
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
@@ -55,7 +53,7 @@ async def serve(
         tokens = write_tokens(address, keys, person)
         async with running(agents, url, limits=limits, poll_interval=poll_interval) as (platform_parts, worker):
             app = create_app(Platform(**platform_parts, keys=keys, settings=settings))
-            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS, lifespan="off")
+            config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             server = Server(config, app)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, tokens["person"])

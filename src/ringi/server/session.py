@@ -11,7 +11,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.ask import parsed
-from ringi.server.auth import COOKIE, Door, Principal
+from ringi.server.auth import COOKIE, Door, Principal, set_session
 from ringi.server.body import json_body
 from ringi.server.models import SignIn
 from ringi.server.openapi import documented
@@ -40,8 +40,7 @@ class SessionRoutes:
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         token = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth)).token
         response = session_reply(self._door.keys.read(token))
-        is_https = http.url.scheme == "https"
-        response.set_cookie(COOKIE, token, LONGEST, path="/", secure=is_https, httponly=True, samesite="strict")
+        set_session(response, token, LONGEST, is_https=http.url.scheme == "https")
         return response
 
     async def show(self, http: HttpRequest) -> HttpResponse:

@@ -537,3 +537,9 @@ export interface TroublePage {
   items: Trouble[];
   next: string | null;
 }
+/**
+ * How people can sign in besides by a token.
+ */
+export interface Ways {
+  oidc: boolean;
+}

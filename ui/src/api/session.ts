@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { call, isStatus } from "./call";
-import type { Info, Session } from "./types";
+import type { Info, Session, Ways } from "./types";
 
 let token: string | undefined;
 
@@ -49,6 +49,17 @@ export async function signOut(client: QueryClient): Promise<void> {
   await call("DELETE", "/v1/session");
   client.setQueryData(["session"], null);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+}
+
+/** Whether people can sign in at a provider; a server that does not say has none. */
+export function useProvider(): boolean {
+  const ways = useQuery({ queryKey: ["ways"], queryFn: () => call<Ways>("GET", "/v1/session/ways"), staleTime: Infinity });
+  return ways.data?.oidc ?? false;
+}
+
+/** Where a person goes to sign in, to come back to the page that they are on. */
+export function providerAddress(): string {
+  return `/v1/session/oidc?next=${encodeURIComponent(window.location.pathname + window.location.search)}`;
 }
 
 export function useInfo() {

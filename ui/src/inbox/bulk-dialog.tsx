@@ -97,7 +97,7 @@ function Reason({ reason, onReason }: { reason: string; onReason: (reason: strin
 
 /** The last look before many are decided at once, and then what became of each. */
 export default function BulkDialog(props: BulkDialogProps) {
-  const { bulk: words, requests } = useStrings();
+  const { bulk: words } = useStrings();
   const [reason, setReason] = useState("");
   const { step, lines, ready, decided, left, send, close } = useBulkDecision(props);
   const isApproval = props.verdict === "approve";
@@ -125,8 +125,7 @@ export default function BulkDialog(props: BulkDialogProps) {
       </div>
       {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
       {step === "asking" && <p className="quiet">{isApproval ? words.approveHint : words.rejectHint}</p>}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, also by the keys */}
-      <ol className="bulk-lines" tabIndex={0} aria-label={requests}>
+      <ol className="bulk-lines">
         {lines.map((line) => <Line key={line.request.id} request={line.latest} fate={line.fate} refusal={line.refusal} />)}
       </ol>
     </Modal>

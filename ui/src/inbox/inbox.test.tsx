@@ -78,12 +78,3 @@ test("while the server refuses, what is shown stays, and it is said above it", a
   await user.keyboard("j");
   expect(document.activeElement).toBe(within(await row("r3")).getByRole("link"));
 });
-
-test("who types and then goes to another list searches there", async () => {
-  const { user } = visit("/", () => [500, {}]);
-  await row("r3");
-  await user.type(screen.getByTestId("search"), "返金");
-  await user.click(screen.getByTestId("tab-done"));
-  await waitFor(() => expect(window.location.search).toContain("q="));
-  expect(new URLSearchParams(window.location.search).get("tab")).toBe("done");
-});

@@ -4,17 +4,12 @@ import Input from "antd/es/input/Input";
 import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
 import type { Filters } from "../api/lists";
 import { useStrings } from "../strings";
-import { filter, filtersIn } from "./address";
+import { filter } from "./address";
 
 const pause = 250;
 
-/** Search among what is filtered by then: whoever types may be in another list before the hands rest. */
-function search(q: string): void {
-  filter({ ...filtersIn(window.location.search), q }, { replace: true });
-}
-
 /** Put what was typed into the address once the hands rest; a word that an input method still composes is none. */
-function useTyped({ q = "" }: Filters): [string, (text: string, composing: boolean) => void] {
+function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
   const [typed, setTyped] = useState(q);
   const [seen, setSeen] = useState(q);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -28,7 +23,8 @@ function useTyped({ q = "" }: Filters): [string, (text: string, composing: boole
     setTyped(text);
     clearTimeout(timer.current);
     if (composing) return;
-    timer.current = setTimeout(() => search(text.trim()), text ? pause : 0);
+    const wanted = text.trim();
+    timer.current = setTimeout(() => filter({ ...rest, ...(wanted && { q: wanted }) }, { replace: true }), text ? pause : 0);
   };
   return [typed, type];
 }

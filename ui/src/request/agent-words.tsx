@@ -9,11 +9,6 @@ function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObje
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
 }
 
-/** What is longer than its box can be scrolled by the keys too. */
-function reach(box: HTMLElement | null): void {
-  if (box && box.scrollHeight > box.clientHeight) box.tabIndex = 0;
-}
-
 /** Prose and context from the agent, set apart from the facts because nobody has checked them. */
 export function AgentWords({ request }: { request: Request }) {
   const strings = useWords();
@@ -21,19 +16,19 @@ export function AgentWords({ request }: { request: Request }) {
   return (
     <>
       {summary && (
-        <aside ref={reach} className="agent-words" data-testid="summary" aria-label={strings.summary}>
+        <aside className="agent-words" data-testid="summary" aria-label={strings.summary}>
           <div className="quiet">{strings.summary}</div>
           <AgentText text={summary} />
         </aside>
       )}
       {request.description && (
-        <aside ref={reach} className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
+        <aside className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
           <div className="quiet">{strings.agentSays}</div>
           <AgentText text={request.description} />
         </aside>
       )}
       {Object.keys(rest).length > 0 && (
-        <aside ref={reach} className="agent-words" data-testid="context" aria-label={strings.context}>
+        <aside className="agent-words" data-testid="context" aria-label={strings.context}>
           <div className="quiet">{strings.context}</div>
           <JsonValue value={rest} />
         </aside>

@@ -100,26 +100,6 @@ test("edit waits for a changed value and then sends the same answer as an edit",
   expect(sent[0]?.body).toEqual({ decision: "edit", digest: "sha256:abc", data: { note: "older" } });
 });
 
-test("what the server refuses is said in the page's own words where the field has the rule", async () => {
-  const rules: FormField[] = [
-    { name: "text", type: "text", label: "Text", min_length: 4 }, { name: "number", type: "number", label: "Number", max: 10, step: 2 },
-    { name: "day", type: "text", label: "Day" },
-  ];
-  const request = aRequest({ kind: "form", form: { fields: rules } });
-  const errors = rules.map(({ name }) => ({ field: name, message: `${name} is refused` }));
-  serve((_path, { method }) => (method === "GET" ? [200, request] : [422, { title: "invalid", errors }]));
-  show(<RequestDetail id="r1" />);
-  const user = userEvent.setup();
-  await user.type(await screen.findByLabelText("Text"), "one");
-  await user.type(screen.getByLabelText("Number"), "12");
-  await user.type(screen.getByLabelText("Day"), "today");
-  await user.click(screen.getByTestId("decide-approve"));
-  const said = await screen.findAllByTestId("field-error");
-  expect(said.map(({ textContent }) => textContent)).toEqual([
-    "Please give at least 4 characters.", "Please give at most 10.", "day is refused",
-  ]);
-});
-
 test("a number out of range is sent as typed, for the server to judge", async () => {
   const { sent, user } = open([{ name: "n", type: "number", label: "N", max: 10 }]);
   await user.type(await screen.findByLabelText("N"), "4000");

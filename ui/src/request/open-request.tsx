@@ -1,4 +1,4 @@
-import { useEffect, useRef, type RefObject, type SyntheticEvent } from "react";
+import { useEffect, useRef, type RefObject } from "react";
 import type { Request } from "../api/types";
 import { AgentWords } from "./agent-words";
 import { AnswerArea } from "./answer-area";
@@ -51,17 +51,6 @@ function useStepFocus(area: Area, mode: Mode): void {
     focusOn(area, firstOf[mode] || `[data-testid="${openerOf[before.current] ?? ""}"]`);
     before.current = mode;
   }, [area, mode]);
-}
-
-/** A browser scrolls until the caret of a text is in view, and knows nothing of the buttons that lie over it. */
-function showAboveButtons({ target, currentTarget }: SyntheticEvent<HTMLElement>): void {
-  const bar = currentTarget.querySelector<HTMLElement>(".decide");
-  // What is pressed must not move away.
-  if (!(target instanceof HTMLTextAreaElement) || !bar || bar.contains(target) || currentTarget.matches(":active")) return;
-  requestAnimationFrame(() => {
-    target.style.scrollMarginBottom = `${bar.offsetHeight + 12}px`;
-    target.scrollIntoView({ block: "nearest" });
-  });
 }
 
 interface StepProps {
@@ -119,10 +108,7 @@ export function OpenRequest({ request, onDecided, onGone, active, beginsInFields
   });
 
   return (
-    <div
-      ref={area} className="open" data-mode={draft.mode} aria-busy={decision.sending !== null}
-      onFocus={showAboveButtons} onInput={showAboveButtons}
-    >
+    <div ref={area} className="open" data-mode={draft.mode} aria-busy={decision.sending !== null}>
       <Facts request={request} editing={editingOf(desk)} />
       <AgentWords request={request} />
       <AnswerArea desk={desk} />

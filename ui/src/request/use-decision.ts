@@ -3,7 +3,6 @@ import { isStatus, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
 import { answerFor, localProblems, type Draft } from "./draft";
-import { inOurWords } from "./misfit";
 import { drawnFields } from "./schema-field";
 import { useWords } from "./words";
 
@@ -57,7 +56,7 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
       onSuccess: onDecided,
       onError: (error) => {
         setFailedVersion(request.version);
-        if (isStatus(error, 422)) refuse(inOurWords(request, draft, placed(request, error.errors), strings));
+        if (isStatus(error, 422)) refuse(placed(request, error.errors));
       },
     });
   };

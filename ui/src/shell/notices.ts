@@ -19,19 +19,9 @@ export function useWantsNotices(): [boolean, (wanted: boolean) => Promise<"done"
   return [chosen === "on" && canNotify() && Notification.permission === "granted", want];
 }
 
-function made(request: Request, says: string): Notification | undefined {
-  try {
-    // The tag keeps two tabs from saying the same twice.
-    return new Notification(says, { body: visible(request.title), tag: request.id, icon: "/stamp.svg" });
-  } catch {
-    // Chrome on Android asks for permission, and then takes notices from service workers only.
-    return undefined;
-  }
-}
-
-function show(request: Request, says: string): Notification | undefined {
-  const notice = made(request, says);
-  if (!notice) return undefined;
+function show(request: Request, says: string): Notification {
+  // The tag keeps two tabs from saying the same twice.
+  const notice = new Notification(says, { body: visible(request.title), tag: request.id, icon: "/stamp.svg" });
   notice.addEventListener("click", () => {
     window.focus();
     go(requestPath(request.id));
@@ -59,7 +49,6 @@ export function useNotices(): (told: FeedEvent) => void {
     shown.current.get(request.id)?.close();
     shown.current.delete(request.id);
     if (!wanted || !document.hidden || type !== "request.created" || request.status !== "pending") return;
-    const notice = show(request, newRequest);
-    if (notice) shown.current.set(request.id, notice);
+    shown.current.set(request.id, show(request, newRequest));
   }, [wanted, newRequest]);
 }

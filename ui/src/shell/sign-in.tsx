@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Button, Card, Input } from "antd";
 import { useId, useState } from "react";
 import { isStatus } from "../api/call";
-import { signIn } from "../api/session";
+import { providerAddress, signIn, useProvider } from "../api/session";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 
@@ -11,6 +11,7 @@ export function SignIn({ error }: { error: Error | null }) {
   const strings = useStrings();
   const client = useQueryClient();
   const id = useId();
+  const hasProvider = useProvider();
   const [token, setToken] = useState("");
   const enter = () => void signIn(client, token.trim());
   const refused = isStatus(error, 401) || isStatus(error, 403) || isStatus(error, 422);
@@ -19,12 +20,13 @@ export function SignIn({ error }: { error: Error | null }) {
       <Card title={strings.signInTitle} data-testid="sign-in">
         <p>{strings.signInHow}</p>
         {error && <Problem error={error} {...(refused && { title: strings.signInRefused })} />}
+        {hasProvider && <Button type="primary" block href={providerAddress()} data-testid="provider">{strings.signInAt}</Button>}
         <label htmlFor={id}>{strings.token}</label>
         <Input.Password
           id={id} value={token} autoComplete="off" data-testid="token"
           onChange={(event) => setToken(event.target.value)} onPressEnter={enter}
         />
-        <Button type="primary" disabled={!token.trim()} onClick={enter} data-testid="enter">{strings.signIn}</Button>
+        <Button type={hasProvider ? "default" : "primary"} disabled={!token.trim()} onClick={enter} data-testid="enter">{strings.signIn}</Button>
       </Card>
     </main>
   );

@@ -28,13 +28,12 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-function remaining(seconds: number, language: string): string {
+function remaining(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours}:${two(minutes % 60)}:${two(seconds % 60)}`;
-  return new Intl.NumberFormat(language, { style: "unit", unit: "day", unitDisplay: "narrow" }).format(Math.floor(hours / 24));
+  return hours < 48 ? `${hours}:${two(minutes % 60)}:${two(seconds % 60)}` : `${Math.floor(hours / 24)} d`;
 }
 
 export function clock(at: string, language: string): string {
@@ -58,10 +57,9 @@ export function Countdown({ until, kind }: CountdownProps) {
   const strings = useStrings();
   const seconds = Math.floor((new Date(until).getTime() - useNow()) / 1_000);
   if (seconds < 0) return <Tag color="warning">{kind === "due" ? strings.overdue : strings.deadlinePassed}</Tag>;
-  const left = remaining(seconds, strings.language);
   return (
     <time className="countdown" dateTime={until} title={until}>
-      {kind === "due" ? strings.dueIn(left) : strings.expiresIn(left)}
+      {kind === "due" ? strings.dueIn(remaining(seconds)) : strings.expiresIn(remaining(seconds))}
     </time>
   );
 }

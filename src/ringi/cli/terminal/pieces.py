@@ -76,7 +76,9 @@ def ended(request: Request) -> str:
 def facts(request: Request) -> Static | None:
     """Return what will happen, from the real call and from nothing that anybody wrote about it."""
     if request.kind == "finish":
-        return _box(Content(visible_lines(str(request.context.get("task") or ""))), WORDS.finish, "facts")
+        named = {WORDS.task: request.context.get("task"), WORDS.summary: request.context.get("summary")}
+        lines = [f"{name}  {visible_lines(str(value))}" for name, value in named.items() if value]
+        return _box(Content("\n".join(lines)), WORDS.finish, "facts")
     if not request.action:
         return None
     name = Content.styled(visible(request.action.name), "bold")
@@ -86,15 +88,11 @@ def facts(request: Request) -> Static | None:
 
 def words(request: Request) -> list[Static]:
     """Return the agent's prose and context, set apart because nobody has checked them."""
-    boxes, context = [], dict(request.context)
-    if request.kind == "finish":
-        context.pop("task", None)  # A fact: it stands above.
-        if isinstance(context.get("summary"), str):
-            boxes.append(_quiet(Content(visible_lines(context.pop("summary"))), WORDS.summary))
+    boxes = []
     if request.description:
         boxes.append(_quiet(Content(visible_lines(request.description)), WORDS.agent_words))
-    if context:
-        boxes.append(_quiet(table(context), WORDS.context))
+    if request.context and request.kind != "finish":
+        boxes.append(_quiet(table(request.context), WORDS.context))
     return boxes
 
 

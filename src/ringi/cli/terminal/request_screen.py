@@ -23,7 +23,7 @@ from ringi.errors import FinalError, InvalidError, RingiError
 from ringi.request import Request
 
 LETTERS = ("approve", "edit", "reject", "respond", "claim", "release", "neighbour")
-"""What single letters do, where they are not typed and nothing else is begun."""
+"""What single letters do, as long as they are not typed into a field."""
 SENT_BY: dict[Mode, Decision] = {"editing": "edit", "rejecting": "reject", "answering": "respond"}
 AGAIN = 1.0
 """Seconds after which a store that could not be read is asked again."""
@@ -121,9 +121,8 @@ class RequestScreen(Screen[None]):
         self._tell_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave letters to the field in which they are typed, and to nothing while a decision is half made."""
-        is_half_made = self.draft.mode != "deciding" and not self.request.is_final
-        return not (action in LETTERS and (self.box_in_use or is_half_made))
+        """Leave letters to the field in which they are typed."""
+        return not (action in LETTERS and self.box_in_use)
 
     @property
     def box_in_use(self) -> FieldBox | None:

@@ -29,5 +29,6 @@ export const shell = {
   signInHow: "Open the link that `ringi` printed in the terminal, or paste its token here.",
   signInRefused: "This link or token is not valid (any more). Take the newest one that `ringi` printed.",
   token: "Token",
+  signInAt: "Sign in with your organisation",
   signIn: "Sign in",
 };

@@ -31,5 +31,6 @@ export const shell: typeof en = {
   signInHow: "端末で `ringi` が表示したリンクを開くか、そのトークンをここに貼り付けてください。",
   signInRefused: "このリンクまたはトークンは無効です。`ringi` が最後に表示したものを使ってください。",
   token: "トークン",
+  signInAt: "組織のアカウントでサインイン",
   signIn: "サインイン",
 };

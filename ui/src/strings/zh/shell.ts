@@ -31,5 +31,6 @@ export const shell: typeof en = {
   signInHow: "打开 `ringi` 在终端中显示的链接，或将其中的令牌粘贴到这里。",
   signInRefused: "此链接或令牌无效或已失效。请使用 `ringi` 最新显示的链接。",
   token: "令牌",
+  signInAt: "使用组织账号登录",
   signIn: "登录",
 };

@@ -1,0 +1,164 @@
+"""Who people are besides tokens: what is configured of a provider, of a proxy, and of roles."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from ringi.errors import SettingError
+from ringi.record import DEFAULT_TENANT, SYSTEM
+from ringi.server.refusals import MalformedError, StrangerError, UnauthenticatedError
+
+Role = Literal["agent", "person", "admin"]
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def is_name(name: object) -> bool:
+    """Whether somebody may be called so, and cannot be taken for an agent or for nobody."""
+    return isinstance(name, str) and 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
+
+
+class Person(NamedTuple):
+    """Somebody for whom another system vouches."""
+
+    tenant: str
+    role: Role
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Which groups may come in, and as what."""
+
+    admins: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
+    """Empty: everybody for whom the other system vouches."""
+
+    @classmethod
+    def load(cls) -> Roster:
+        """Return what the variables say."""
+        return cls(frozenset(listed("RINGI_ADMIN_GROUPS")), frozenset(listed("RINGI_PEOPLE_GROUPS")))
+
+    def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
+        """Return who this is, or raise `StrangerError` or `UnauthenticatedError`."""
+        if not isinstance(name, str) or not is_name(name):
+            raise UnauthenticatedError.misnamed(str(name))
+        if self.admins.intersection(groups):
+            return Person(tenant, "admin", name, tuple(groups))
+        if self.people and not self.people.intersection(groups):
+            raise StrangerError.without_group(name)
+        return Person(tenant, "person", name, tuple(groups))
+
+
+@dataclass(frozen=True)
+class Oidc:
+    """A provider of OpenID Connect, and what its claims mean here."""
+
+    issuer: str
+    client_id: str
+    client_secret: str | None = None
+    public_url: str | None = None
+    """The address under which people call this server; by default that of each call."""
+    scopes: str = "openid profile email"
+    name_claim: str = "email"
+    groups_claim: str = "groups"
+    tenant_claim: str | None = None
+    session_seconds: float = 12 * 3600.0
+    roster: Roster = field(default_factory=Roster)
+
+    @classmethod
+    def load(cls) -> Oidc | None:
+        """Return what the variables say; None when they name no provider."""
+        issuer = os.environ.get("RINGI_OIDC_ISSUER")
+        if not issuer:
+            return None
+        given = {name: os.environ.get(f"RINGI_OIDC_{name.upper()}") for name in TEXTS}
+        if not given["client_id"]:
+            raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the id under which the provider knows Ringi")
+        told: dict[str, Any] = {name: text for name, text in given.items() if text}
+        return cls(safe_address("RINGI_OIDC_ISSUER", issuer), **told, public_url=public_url(), roster=Roster.load())
+
+
+TEXTS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim")
+
+
+@dataclass(frozen=True)
+class TrustedProxy:
+    """A proxy that has asked people who they are, and says so in headers."""
+
+    networks: tuple[IPv4Network | IPv6Network, ...]
+    """From where it calls; what others say in these headers is ignored."""
+    name_header: str = "x-forwarded-user"
+    groups_header: str = "x-forwarded-groups"
+    roster: Roster = field(default_factory=Roster)
+
+    @classmethod
+    def load(cls) -> TrustedProxy | None:
+        """Return what the variables say; None when they name no address."""
+        addresses = listed("RINGI_PROXY_ADDRESSES")
+        if not addresses:
+            return None
+        headers = {name: os.environ.get(f"RINGI_PROXY_{name.upper()}") for name in ("name_header", "groups_header")}
+        told = {name: text.lower() for name, text in headers.items() if text}
+        return cls(tuple(network(address) for address in addresses), **told, roster=Roster.load())
+
+    def is_calling(self, scope: Scope) -> bool:
+        """Whether this call comes from the proxy itself."""
+        try:
+            peer = ip_address(scope["client"][0])
+        except (TypeError, ValueError):
+            return False
+        return any(peer in network for network in self.networks)
+
+    def person(self, scope: Scope, headers: Headers) -> Person | None:
+        """Return for whom the proxy vouches; None when it is not the proxy, or vouches for nobody."""
+        names = headers.getlist(self.name_header)
+        if not names or not self.is_calling(scope):
+            return None
+        if len(names) > 1:
+            raise MalformedError.twice_said(self.name_header, len(names))
+        groups = [group.strip() for line in headers.getlist(self.groups_header) for group in line.split(",")]
+        return self.roster.person(names[0], [group for group in groups if group])
+
+    def seen_through(self, scope: Scope) -> Scope:
+        """Return a call of the proxy with the scheme under which the person called it."""
+        scheme = Headers(scope=scope).get("x-forwarded-proto")
+        if scheme in ("http", "https") and self.is_calling(scope):
+            return {**scope, "scheme": scheme}
+        return scope
+
+
+def network(address: str) -> IPv4Network | IPv6Network:
+    """Return an address, or a range of them, or raise `SettingError`."""
+    try:
+        return ip_network(address)
+    except ValueError as error:
+        raise SettingError("RINGI_PROXY_ADDRESSES", address, f"{error}: give 10.0.0.5 or 10.0.0.0/24") from error
+
+
+def listed(variable: str) -> tuple[str, ...]:
+    """Return the words of a variable, divided by commas."""
+    words = (word.strip() for word in os.environ.get(variable, "").split(","))
+    return tuple(word for word in words if word)
+
+
+def public_url() -> str | None:
+    """Return the address under which people call this server, if it was given."""
+    given = os.environ.get("RINGI_PUBLIC_URL")
+    return safe_address("RINGI_PUBLIC_URL", given).rstrip("/") if given else None
+
+
+def safe_address(name: str, url: str) -> str:
+    """Return an address over which secrets may travel, or raise `SettingError`."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        return url
+    raise SettingError(name, url, "give an https:// address; http:// is for this machine only")

@@ -1,0 +1,171 @@
+"""Signing in at a provider: there with a secret of one use, back with a code, and a cookie as any other."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections import OrderedDict
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import jwt
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse
+from starlette.responses import Response as HttpResponse
+
+from ringi.errors import NotFoundError
+from ringi.record import DEFAULT_TENANT
+from ringi.server.auth import ALGORITHM, Door, set_session
+from ringi.server.identity import Oidc, Person
+from ringi.server.openapi import documented
+from ringi.server.platform import ServerSettings
+from ringi.server.provider import Provider
+from ringi.server.refusals import SignInError, StrangerError
+from ringi.server.shapes import dumped, reply
+
+PATH = "/v1/session/oidc"
+COOKIE = "ringi_sign_in"
+ATTEMPT_SECONDS = 600
+REMEMBERED = 10_000
+LONGEST_COOKIE = 3_900
+"""Browsers drop longer ones without a word."""
+LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+
+
+class Attempt(NamedTuple):
+    """A sign-in that has begun; the browser keeps it, signed, until it comes back."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    exp: int
+
+    @classmethod
+    def begun(cls, next: str | None) -> Attempt:
+        """Return a new one that leads to a path of this server."""
+        fresh = [secrets.token_urlsafe(32) for _ in range(3)]
+        return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
+
+    @property
+    def challenge(self) -> str:
+        """What the provider is told of the verifier."""
+        hashed = hashlib.sha256(self.verifier.encode()).digest()
+        return base64.urlsafe_b64encode(hashed).rstrip(b"=").decode()
+
+
+def local_path(path: str | None) -> str:
+    """Return a path that stays on this server, else `/`: a sign-in must not lead to another site."""
+    return path if path and LOCAL_PATH.fullmatch(path) else "/"
+
+
+class SignInRoutes:
+    """The ways to sign in."""
+
+    def __init__(self, door: Door, settings: ServerSettings) -> None:
+        self._door, self._oidc = door, settings.oidc
+        self._provider = Provider(settings.oidc) if settings.oidc else None
+        self._secret = door.keys.derived("sign in")
+        self._used: OrderedDict[str, None] = OrderedDict()
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, methods=["GET"], tags=["session"])
+        add("/v1/session/ways", self.ways, **documented("Ways"))
+        add(PATH, self.begin, **documented(None, 302))
+        add(f"{PATH}/callback", self.finish, **documented(None, 302))
+
+    async def ways(self) -> HttpResponse:
+        """Say whether people can sign in at a provider, besides by a token."""
+        return reply(dumped({"oidc": self._oidc is not None}))
+
+    async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
+        """Send a person to the provider; `next` is the path of this server to which they come back."""
+        oidc, provider = self._parts()
+        attempt = Attempt.begun(next)
+        asked = {
+            "response_type": "code",
+            "client_id": oidc.client_id,
+            "redirect_uri": self._own_address(http),
+            "scope": oidc.scopes,
+            "state": attempt.state,
+            "nonce": attempt.nonce,
+            "code_challenge": attempt.challenge,
+            "code_challenge_method": "S256",
+        }
+        place = (await provider.places()).authorization
+        response = RedirectResponse(f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}", 302)
+        kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
+        # Lax: the way back begins on the provider's site, from where no strict cookie is sent.
+        response.set_cookie(
+            COOKIE, kept, ATTEMPT_SECONDS, path=PATH, secure=self._is_https(http), httponly=True, samesite="lax"
+        )
+        return response
+
+    async def finish(
+        self, http: HttpRequest, state: str = "", code: str = "", error: str = "", iss: str | None = None
+    ) -> HttpResponse:
+        """Take a person back from the provider, and give them the page's cookie."""
+        oidc, provider = self._parts()
+        attempt = self._taken(http, state)
+        if iss is not None and iss != oidc.issuer:
+            raise SignInError.other_provider()
+        if error or not code:
+            raise SignInError.provider_says(error)
+        id_token = await provider.exchange(code, attempt.verifier, self._own_address(http))
+        person = person_of(oidc, await provider.claims(id_token, attempt.nonce))
+        response = RedirectResponse(attempt.next, 302)
+        set_session(response, self._minted(oidc, person), oidc.session_seconds, is_https=self._is_https(http))
+        response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
+        return response
+
+    def _parts(self) -> tuple[Oidc, Provider]:
+        if not self._oidc or not self._provider:
+            raise NotFoundError("sign-in", "oidc")
+        return self._oidc, self._provider
+
+    def _taken(self, http: HttpRequest, state: str) -> Attempt:
+        kept = http.cookies.get(COOKIE, "")
+        try:
+            attempt = Attempt(**jwt.decode(kept, self._secret, [ALGORITHM], options={"require": ["exp"]}))
+        except (jwt.PyJWTError, TypeError) as error:
+            raise SignInError.not_begun() from error
+        if not hmac.compare_digest(attempt.state.encode(), state.encode()):
+            raise SignInError.other_browser()
+        if attempt.state in self._used:
+            raise SignInError.used()
+        self._used[attempt.state] = None
+        if len(self._used) > REMEMBERED:
+            self._used.popitem(last=False)
+        return attempt
+
+    def _minted(self, oidc: Oidc, person: Person) -> str:
+        token = self._door.keys.mint(**person._asdict(), expires_in=oidc.session_seconds)
+        if len(token) > LONGEST_COOKIE:
+            raise SignInError.too_many_groups(len(person.groups))
+        return token
+
+    def _own_address(self, http: HttpRequest) -> str:
+        base = self._oidc and self._oidc.public_url
+        return f"{base or f'{http.url.scheme}://{http.url.netloc}'}{PATH}/callback"
+
+    def _is_https(self, http: HttpRequest) -> bool:
+        return self._own_address(http).startswith("https:")
+
+
+def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
+    """Return who the claims speak of, or raise what keeps them out."""
+    if oidc.name_claim == "email" and claims.get("email_verified") is not True:
+        raise StrangerError.unverified()
+    tenant = DEFAULT_TENANT if oidc.tenant_claim is None else claims.get(oidc.tenant_claim)
+    if not isinstance(tenant, str) or not tenant:
+        raise StrangerError.without_tenant(oidc.tenant_claim)
+    given = claims.get(oidc.groups_claim) or []
+    groups = [given] if isinstance(given, str) else [group for group in given if isinstance(group, str)]
+    return oidc.roster.person(claims.get(oidc.name_claim), groups, tenant)
