@@ -299,3 +299,12 @@ async def test_servers_that_start_at_once_make_the_tables_once(schema_url: str) 
             await PostgresStore(database).tail()
 
     await asyncio.gather(*(start() for _ in range(8)))
+
+
+async def test_a_user_who_may_make_no_tables_is_told_so(postgres_url: str) -> None:
+    admin = await asyncpg.connect(postgres_url)
+    await admin.execute("DROP ROLE IF EXISTS humble; CREATE ROLE humble LOGIN")
+    await admin.close()
+    with pytest.raises(SettingError, match="permission denied"):
+        async with Database(f"{postgres_url.replace('postgres@', 'humble@')}?schema=of_others"):
+            pass

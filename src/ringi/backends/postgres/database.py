@@ -35,6 +35,14 @@ DOWN = (
     TimeoutError,
 )
 """What means that the database cannot serve now, and that trying again is sensible."""
+WRONG = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
+"""What no waiting mends."""
+OLDEST = 14
+"""The first PostgreSQL that ends a session which says nothing."""
 
 
 class Database:
@@ -47,18 +55,22 @@ class Database:
             raise SettingError("url", url, "give schema= a name of small letters, digits and _")
         self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
+        self._late = set[asyncio.Task[list[asyncpg.Record]]]()
 
     async def __aenter__(self) -> Self:
         with refusing():
             first = await self.connect()
-        try:
-            await migrate(first, self.schema)
-        finally:
-            await first.close()
-        self.pool = await asyncpg.create_pool(self.url, min_size=1, max_size=self.size, reset=leave, **self._settings)
+            try:
+                await migrate(first, self.schema)
+            finally:
+                await first.close()
+            # With a floor it would tell of every failure to keep it while the database is away.
+            size: dict[str, Any] = {"min_size": 0, "max_size": self.size}
+            self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, **self._settings)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*self._late, return_exceptions=True)
         try:
             await asyncio.wait_for(self.pool.close(), WAIT_SECONDS)
         except TimeoutError:
@@ -89,14 +101,21 @@ class Database:
         """Return the rows of the statement that is at its end first; the others, which say the same, are cancelled."""
         if len(statements) == 1:
             return await self.fetch(statements[0][0], *statements[0][1])
-        running = [asyncio.create_task(self.fetch(sql, *values)) for sql, values in statements]
+        running = {asyncio.create_task(self.fetch(sql, *values)) for sql, values in statements}
         try:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
         finally:
+            # Nobody waits for the end of a cancelled one: PostgreSQL is asked for it on a connection of its own.
             for task in running:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+                self._late.add(task)
+                task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[list[asyncpg.Record]]) -> None:
+        self._late.discard(task)
+        if not task.cancelled():
+            task.exception()  # It was told to whoever asked, or is that of the slower one.
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         with refusing():
@@ -123,12 +142,14 @@ def refusing() -> Iterator[None]:
         yield
     except DOWN as error:
         raise UnavailableError(str(error) or type(error).__name__) from error
-    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
+    except WRONG as error:
         raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
 
 
 async def migrate(connection: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
     """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it."""
+    if connection.get_server_version().major < OLDEST:
+        raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('ringi migrate'), hashtext($1))", schema)
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')

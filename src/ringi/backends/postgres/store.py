@@ -81,14 +81,14 @@ class PostgresStore(Store):
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
         number = parsed_number(after)
-        await self._database.write("SELECT seal()")
+        await self._database.fetch("SELECT seal()")
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT number, {EVENT_COLUMNS} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
         return [event_of(tuple(row)) for row in await self._database.fetch(sql, number, limit, *chosen.values())]
 
     async def tail(self) -> Position:
-        ((last,),) = await self._database.write("SELECT seal()")
+        ((last,),) = await self._database.fetch("SELECT seal()")
         return START if last is None else str(last)
 
     async def cursor(self, name: str) -> Position:
