@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 ENTRY = "ringi"
 HEARTBEAT = timedelta(seconds=6)
 """How long a dead worker's job stays with it."""
-LATER = (0.1, 1.0, 3.0, 10.0, 30.0)
+LATER = (0.1, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 LOOK = timedelta(seconds=0.5)
 """How long a job that is to be tried again may go unnoticed: PGQueuer rings for new ones only."""
