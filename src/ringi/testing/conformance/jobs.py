@@ -184,11 +184,15 @@ class JobsConformance:
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
         running, most, doing = 0, 0, Doing(expected=6)
+        two = asyncio.Event()
 
         async def handle(job: Job) -> None:
             nonlocal running, most
             running += 1
             most = max(most, running)
+            if running == 2:
+                two.set()
+            await two.wait()
             await asyncio.sleep(0.01)
             running -= 1
             await doing(job)
