@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from tests.server.world import until
 
@@ -68,6 +68,7 @@ class Provider:
         self.app = Starlette(
             routes=[
                 Route("/.well-known/openid-configuration", self._discovery),
+                Route("/authorize", self._authorize),
                 Route("/keys", self._keys),
                 Route("/token", self._token, methods=["POST"]),
             ]
@@ -86,6 +87,9 @@ class Provider:
         code = secrets.token_urlsafe(16)
         self._codes[code] = asked
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state'], 'iss': self.issuer})}"
+
+    async def _authorize(self, http: Request) -> Response:
+        return RedirectResponse(self.agree(str(http.url)), 302)
 
     async def _discovery(self, _: Request) -> Response:
         self.called.append("discovery")
@@ -116,10 +120,10 @@ def proven(asked: dict[str, str], sent: dict[str, str]) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def serving(provider: Provider) -> AsyncIterator[Provider]:
-    """Serve a provider on a free port."""
+async def serving(provider: Provider, host: str = "127.0.0.1") -> AsyncIterator[Provider]:
+    """Serve a provider on a free port, under a name of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        provider.issuer = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        provider.issuer = f"http://{host}:{listener.getsockname()[1]}"
         server = uvicorn.Server(uvicorn.Config(provider.app, log_level="error", lifespan="off"))
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(server._serve([listener]))

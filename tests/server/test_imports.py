@@ -21,3 +21,24 @@ def test_the_server_needs_no_agent_framework(name: str) -> None:
         [sys.executable, "-c", WITHOUT, name], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+WITHOUT_CRYPTOGRAPHY = """
+import sys
+sys.modules["cryptography"] = None
+from ringi.errors import MissingExtraError
+from ringi.server.identity import Oidc
+from ringi.server.provider import Provider
+try:
+    Provider(Oidc("https://id.example.com", "ringi"))
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+def test_a_provider_without_its_extra_is_told_which_it_is() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_CRYPTOGRAPHY], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert "pip install 'ringi[oidc]'" in done.stdout, done.stderr
