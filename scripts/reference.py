@@ -16,6 +16,8 @@ from pydantic import BaseModel
 import ringi
 from ringi import errors
 from ringi.connect import inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.endpoints import DeliverySettings
 from ringi.server import problems, refusals
 from ringi.server.app import create_app
 from ringi.server.auth import SHORTEST_SECRET, Keys
@@ -27,6 +29,7 @@ GROUPS = {
     "threads": "Threads",
     "operations": "Operations",
     "events": "Events",
+    "deliveries": "Deliveries",
     "session": "The page's session",
     "health": "For those who run the server",
 }
@@ -65,7 +68,8 @@ def http_api() -> str:
 async def _description() -> Json:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * SHORTEST_SECRET)
-        return create_app(Platform(backend, inbox, None, keys, ServerSettings())).api.openapi()
+        deliveries = Deliveries(backend, inbox, DeliverySettings())
+        return create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries)).api.openapi()
 
 
 def _group(call: Json) -> str:

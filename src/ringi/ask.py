@@ -13,6 +13,7 @@ from ringi.canonical import digest
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
 from ringi.record import Frozen
+from ringi.webhook import MOST, Webhook
 
 Decision = Literal["approve", "edit", "reject", "respond"]
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
@@ -99,6 +100,7 @@ class Ask(Frozen):
     expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
     expires_at: Time | None = None
     fallback: dict[str, Any] | None = None
+    webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()
 
     @classmethod
     def parse(cls, body: object) -> Self:

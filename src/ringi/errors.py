@@ -21,6 +21,8 @@ RingiError
 ├── NotAuthorisedError      what is about to run is not what a person authorised
 ├── AskedAgainError         an agent took an answer and asks the very same again
 ├── UnsupportedError        this store does not do that                              501
+├── LaterError              the time of a job has not come; it is called again then
+├── SignatureError          a delivery is not from who it says, or too old
 ├── MissingExtraError       an optional dependency is not installed
 └── SettingError            a setting or URL has no meaning here
 """
@@ -228,6 +230,21 @@ class AskedAgainError(RingiError):
         super().__init__(f"answered interrupts {', '.join(interrupts)} are asked again: ask once per node")
 
 
+class LaterError(RingiError):
+    """The time of a job has not come: its handler is called again after `seconds`; nothing failed."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"not before {seconds:g} s have passed")
+
+
+class SignatureError(RingiError):
+    """A delivery that none of the secrets signed, or not within the last minutes: it may be anybody's."""
+
+    def __init__(self, why: Exception | None) -> None:
+        super().__init__(f"not a delivery that was signed here and now ({why or 'no secret'}): refuse it with 401")
+
+
 class MissingExtraError(RingiError):
     """An optional part of Ringi is not installed."""
 
@@ -243,6 +260,11 @@ class UnsupportedError(RingiError):
     def of_agents(cls, store: str) -> UnsupportedError:
         """Return the error of a store that keeps requests and no runs."""
         return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
+
+    @classmethod
+    def of_deliveries(cls) -> UnsupportedError:
+        """Return the error of a store that keeps requests and no jobs."""
+        return cls("webhooks need SQLite or PostgreSQL: set RINGI_URL to one of them, or name no receivers")
 
 
 class SettingError(RingiError):

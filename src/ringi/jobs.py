@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from ringi.record import Frozen
@@ -34,9 +34,9 @@ class Jobs(ABC):
         """Keep the job durably; does nothing when one with its key is unfinished."""
 
     @abstractmethod
-    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
-        """Do jobs until `stop` is set, then wait for those begun.
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        """Do jobs of these kinds until `stop` is set, then wait for those begun.
 
-        A handler that raises is called again later, each time later than before; a worker that
-        dies loses its jobs to the others.
+        A handler that raises is called again later, each time later than before, or at the time that its
+        `LaterError` says; a worker that dies loses its jobs to the others. A job that waits holds up no lane.
         """

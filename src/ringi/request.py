@@ -17,9 +17,12 @@ from ringi.canonical import digest, jsonable
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
 from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record, Viewer, searchable
+from ringi.webhook import Webhook
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
+PRIVATE = {"head", "continuation", "webhooks"}
+"""What nobody outside is shown of a request."""
 SEARCHED = 32_000
 """How many characters of a request a search looks through."""
 
@@ -50,6 +53,8 @@ class Request(Record):
     """One question and where it stands."""
 
     record: ClassVar[str] = "request"
+    # The headers of a webhook hold secrets, and what is in the chain can never be taken out again.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
 
     kind: Kind
     title: str
@@ -78,6 +83,7 @@ class Request(Record):
     ended_at: datetime | None = None
     asked_by: str | None = None
     continuation: Continuation | None = None
+    webhooks: tuple[Webhook, ...] = ()
     digest: str
 
     @classmethod

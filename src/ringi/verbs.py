@@ -12,6 +12,7 @@ from ringi.errors import FinalError, WaitTimeoutError
 from ringi.form import Form
 from ringi.record import START, Event, Position, Query
 from ringi.request import Request, Response
+from ringi.webhook import Webhook
 
 
 class Verbs(ABC):
@@ -37,6 +38,7 @@ class Verbs(ABC):
         expires_in: float | None = None,
         expires_at: datetime | None = None,
         fallback: dict[str, Any] | None = None,
+        webhooks: Sequence[Webhook] = (),
     ) -> Request:
         """Put a question to people and return it, durable and pending.
 

@@ -69,7 +69,7 @@ async def work(url: str, seconds: str) -> None:
 
     jobs.CLAIM_SECONDS = float(seconds)
     async with open_backend(url) as backend:
-        await backend.jobs.work(handle, concurrency=1, stop=asyncio.Event())
+        await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=asyncio.Event())
 
 
 VERBS = {f.__name__: f for f in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait)}

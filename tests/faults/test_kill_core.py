@@ -161,7 +161,7 @@ async def test_the_job_of_a_worker_that_was_killed_goes_to_another(url: str, mon
             assert await working.death() == KILLED
         assert working.said == []
         async with asyncio.timeout(jobs.CLAIM_SECONDS):
-            await backend.jobs.work(handle, concurrency=1, stop=stop)
+            await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=stop)
 
     assert [(job.key, job.tries) for job in done] == [("a", 1)]
 

@@ -50,6 +50,9 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
     ("GET", "/v1/requests/{id}/events"): READ,
     ("GET", "/v1/audit?request_id={id}"): READ,
+    ("GET", "/v1/deliveries?request_id={id}"): READ,
+    # The id of a delivery is none of a request: nothing was sent of these.
+    ("POST", "/v1/deliveries/{id}/redeliver"): Row(never(403), never(403), never(404)),
 }
 THREADS = {
     ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
@@ -169,6 +172,7 @@ KNOWN_TO_ALL_PEOPLE = {
     "/v1/threads/{id}/cancel": 403,
     "/v1/threads/{id}/retry": 403,
     "/v1/threads/{id}/abandon": 403,
+    "/v1/deliveries/{id}/redeliver": 403,
 }
 
 

@@ -14,6 +14,8 @@ import httpx
 
 from ringi.ask import Ask
 from ringi.connect import Backend, inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.endpoints import DeliverySettings
 from ringi.examples import agents
 from ringi.inbox import Inbox
 from ringi.request import Request
@@ -66,14 +68,16 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def open_world(url: str, *, serves: bool = False, **settings: Any) -> AsyncIterator[World]:
+async def open_world(
+    url: str, *, serves: bool = False, delivery: DeliverySettings | None = None, **settings: Any
+) -> AsyncIterator[World]:
     """Open a world; with `serves`, on a real port."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         runner, keys = Runner(backend, inbox, by_name(agents())), Keys(SECRET)
-        allowed = ServerSettings(**settings)
-        app = create_app(Platform(backend, inbox, runner, keys, allowed))
+        deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
+        app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries))
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
-        working = asyncio.create_task(runner.work(stop))
+        working = asyncio.gather(runner.work(stop), deliveries.work(stop))
         try:
             async with served(world) if serves else contextlib.nullcontext():
                 yield world

@@ -11,9 +11,10 @@ import typer
 
 from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
+from ringi.cli.delivering import deliveries, redeliver
 from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
-from ringi.cli.upkeep import migrate, token_create, verify
+from ringi.cli.upkeep import migrate, secret_create, token_create, verify
 from ringi.cli.version import options
 from ringi.cli.visible import visible
 from ringi.cli.watching import watch
@@ -23,6 +24,7 @@ from ringi.errors import NotFoundError, RingiError, SettingError
 log = logging.getLogger(__name__)
 WHERE_IT_IS = {
     "request": "`ringi list --status all` has those of this store; another may be at --tenant or --url",
+    "delivery": "`ringi deliveries` has those that were tried; another may be at --tenant or --url",
     "thread": "`ringi runs` has those that need attention; another may be at --tenant or --url",
 }
 """Where to look for what is not there."""
@@ -34,6 +36,7 @@ COMMANDS = (
     *(ask, list_, show, watch),
     *(respond, claim, release, reassign, cancel),
     *(runs, retry, abandon),
+    *(deliveries, redeliver),
     *(migrate, verify),
 )
 for command in COMMANDS:
@@ -42,6 +45,9 @@ app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
 token_app.command("create")(token_create)
 app.add_typer(token_app, name="token")
+secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
+secret_app.command("create")(secret_create)
+app.add_typer(secret_app, name="secret")
 
 
 def main() -> None:

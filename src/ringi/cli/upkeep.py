@@ -12,6 +12,7 @@ from ringi.cli.printing import progress, say
 from ringi.cli.running import run
 from ringi.cli.visible import visible
 from ringi.connect import home, open_backend
+from ringi.delivery import signing
 from ringi.errors import without_password
 from ringi.record import DEFAULT_TENANT
 
@@ -57,6 +58,12 @@ def token_create(
     names = tuple(group.strip() for group in groups.split(",") if group.strip())
     token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
+
+
+def secret_create(json_: Json = False) -> None:
+    """Make a secret that signs deliveries; the receiver needs it too."""
+    secret = signing.new_secret()
+    say({"secret": secret}, secret, json_)
 
 
 async def _verify(url: str | None) -> tuple[int, list[audit.Finding]]:

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.auth import Door
+from ringi.server.deliveries import DeliveryRoutes
 from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
 from ringi.server.guard import Guard
@@ -55,7 +56,8 @@ class App:
         health = HealthRoutes(platform, self._streams)
         self.api = bare_api()
         operations = OperationRoutes(platform, door)
-        groups: tuple[Group, ...] = (requests, events, threads, operations, session, sign_in, health)
+        deliveries = DeliveryRoutes(platform, door)
+        groups: tuple[Group, ...] = (requests, events, threads, operations, deliveries, session, sign_in, health)
         for group in groups:
             group.add_to(self.api)
         self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]

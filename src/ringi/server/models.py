@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
+from ringi.delivery.tries import Delivery
 from ringi.record import Frozen
+from ringi.request import PRIVATE
 from ringi.server.identity import Role
-from ringi.server.shapes import PRIVATE
 from ringi.thread import ThreadStatus
 from ringi.threads.operations import Trouble
 
@@ -225,6 +226,13 @@ class AuditPage(BaseModel):
     next: str | None
 
 
+class DeliveryPage(BaseModel):
+    """The deliveries of a request, oldest first."""
+
+    items: list[Delivery]
+    next: None
+
+
 class FeedEvent(BaseModel):
     """The data of one server-sent event of the feed."""
 
@@ -273,5 +281,5 @@ class Health(BaseModel):
 INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
-    AuditPage, FeedEvent, Session, Ways, Info, Health,
+    AuditPage, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
 )  # fmt: skip

@@ -58,7 +58,7 @@ def refuse_agents(who: Principal) -> None:
 
 
 def refuse_all_but_admins(who: Principal) -> None:
-    """Raise `NotAnOperatorError` unless the caller may retry and abandon others' runs."""
+    """Raise `NotAnOperatorError` unless the caller may do what only an operator may."""
     if who.role != "admin":
         raise NotAnOperatorError
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ringi.connect import Backend
+    from ringi.delivery.deliveries import Deliveries
     from ringi.inbox import Inbox
     from ringi.server.auth import Keys
     from ringi.server.identity import Oidc, TrustedProxy
@@ -59,3 +60,4 @@ class Platform:
     runner: Runner | None
     keys: Keys
     settings: ServerSettings
+    deliveries: Deliveries

@@ -251,10 +251,10 @@ class AgentDecidesError(ForbiddenError):
 
 
 class NotAnOperatorError(ForbiddenError):
-    """Somebody tries to end or repeat the runs of others."""
+    """Somebody tries what is an operator's to do."""
 
     def __init__(self) -> None:
-        super().__init__("only an admin may retry or abandon a run: ask one")
+        super().__init__("only an admin may retry or abandon a run, or deliver again: ask one")
 
 
 class NotTheirsError(ForbiddenError):

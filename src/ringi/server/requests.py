@@ -79,6 +79,7 @@ class RequestRoutes:
         """Ask a person; the same id with the same content again returns the stored request."""
         who = self._door.caller(http.scope)
         ask = Ask.parse(await self._body(http))
+        self._platform.deliveries.check(ask.webhooks, who.tenant)
         inbox = self._platform.inbox.of(who.tenant)
         if who.role != "admin":
             await self._limits.check(inbox, who, ask.id)

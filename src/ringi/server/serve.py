@@ -14,9 +14,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.connect import home, inbox_on, open_backend
+from ringi.connect import Backend, home, inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.endpoints import DeliverySettings
 from ringi.errors import SettingError
-from ringi.inbox import Limits
+from ringi.inbox import Inbox, Limits
 from ringi.record import DEFAULT_TENANT
 from ringi.server.app import create_app
 from ringi.server.auth import Keys
@@ -51,8 +53,11 @@ async def serve(
         address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home())
         tokens = write_tokens(address, keys, person)
-        async with running(agents, url, limits=limits, poll_interval=poll_interval) as (platform_parts, worker):
-            app = create_app(Platform(**platform_parts, keys=keys, settings=settings))
+        async with (
+            running(agents, url, limits=limits, poll_interval=poll_interval) as (parts, worker),
+            delivering(parts["backend"], parts["inbox"]) as deliveries,
+        ):
+            app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries))
             config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             server = Server(config, app)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
@@ -75,6 +80,21 @@ async def running(
         finally:
             stop.set()
             await _end(worker)
+
+
+@asynccontextmanager
+async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
+    """Deliver events as the environment says; at the end what is on its way is left to the next server."""
+    deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
+    if not await deliveries.is_possible():
+        yield deliveries
+        return
+    working = asyncio.create_task(deliveries.work(stop))
+    try:
+        yield deliveries
+    finally:
+        stop.set()
+        await _end(working)
 
 
 async def _end(worker: asyncio.Task[None]) -> None:

@@ -10,14 +10,13 @@ from pydantic_core import PydanticSerializationError
 from starlette.responses import Response as HttpResponse
 
 from ringi.canonical import jsonable
+from ringi.delivery.tries import Delivery
 from ringi.record import Event, Record
-from ringi.request import Request
+from ringi.request import PRIVATE, Request
 from ringi.thread import Thread
 from ringi.threads.operations import Trouble
 
 JSON = "application/json"
-PRIVATE = {"head", "continuation"}
-"""What only this process needs to know of a request."""
 THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at"}
 
 
@@ -63,6 +62,11 @@ def trouble_json(trouble: Trouble) -> bytes:
     return _written(trouble)
 
 
+def delivery_json(delivery: Delivery) -> bytes:
+    """Return the public JSON of a delivery and its tries."""
+    return _written(delivery)
+
+
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return one page of a list."""
     return b'{"items":[' + b",".join(items) + b'],"next":' + dumped(next) + b"}"
@@ -81,7 +85,7 @@ def dumped(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _written(record: Record | Trouble, **fields: Any) -> bytes:
+def _written(record: Record | Trouble | Delivery, **fields: Any) -> bytes:
     try:
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:

@@ -17,6 +17,8 @@ from ringi.thread import Thread
 
 log = logging.getLogger(__name__)
 RUNNER = "langgraph"
+KINDS = ("run", "resume")
+"""The jobs of those who run agents."""
 PAGE = 200
 
 

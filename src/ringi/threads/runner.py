@@ -19,7 +19,7 @@ from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Lease, leased
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
-from ringi.threads.reconciler import Reconciler, start_job
+from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256
@@ -90,7 +90,7 @@ class Runner:
         reconciler = Reconciler(self.backend, self.inbox.clock)
         reconciling = asyncio.create_task(reconciler.run())
         try:
-            await self.backend.jobs.work(self._handle, concurrency=CONCURRENCY, stop=stop)
+            await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
             reconciling.cancel()
             await asyncio.gather(reconciling, return_exceptions=True)

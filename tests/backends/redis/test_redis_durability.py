@@ -12,6 +12,8 @@ from tests.server.world import World
 from ringi.backends.redis.durability import checked_durability
 from ringi.backends.redis.server import Server
 from ringi.connect import inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.endpoints import DeliverySettings
 from ringi.errors import SettingError, UnavailableError, UnsupportedError
 from ringi.jobs import Job
 from ringi.record import Key
@@ -114,7 +116,8 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 async def test_readiness_says_how_durable_the_store_is(mortal: MortalRedis) -> None:
     async with open_backend(mortal.url) as backend, inbox_on(backend) as inbox:
         keys = Keys("a secret of these tests, long enough")
-        app = create_app(Platform(backend, inbox, None, keys, ServerSettings()))
+        deliveries = Deliveries(backend, inbox, DeliverySettings())
+        app = create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries))
         world = World(backend, inbox, None, keys, app)  # type: ignore[arg-type]
         async with world.stranger() as client:
             answer = await client.get("/readyz")

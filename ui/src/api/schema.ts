@@ -63,6 +63,10 @@ export interface Ask {
   expires_in?: number | null;
   expires_at?: string | null;
   fallback?: JsonObject | null;
+  /**
+   * @maxItems 5
+   */
+  webhooks?: Webhook[];
 }
 /**
  * An ordered list of fields.
@@ -234,6 +238,17 @@ export interface Boolean {
   default?: boolean | null;
 }
 /**
+ * A receiver that an ask names, for the events of this one request.
+ */
+export interface Webhook {
+  url: string;
+  headers?: {
+    [k: string]: string;
+  };
+  secret_ref?: string | null;
+  max_tries?: number | null;
+}
+/**
  * One change of one record, chained to the one before.
  */
 export interface AuditEvent {
@@ -395,6 +410,40 @@ export interface Counts {
   pending: Count;
   mine: Count;
   ended?: Count | null;
+}
+/**
+ * One event on its way to one receiver.
+ */
+export interface Delivery {
+  id: string;
+  request_id: string;
+  event: string;
+  type: string;
+  happened_at: string;
+  endpoint: string;
+  host: string;
+  status: "queued" | "waiting" | "delivered" | "failed" | "gone" | "disabled";
+  next_at: string | null;
+  tries: Try[];
+}
+/**
+ * One try of one delivery.
+ */
+export interface Try {
+  at: string;
+  status: "queued" | "waiting" | "delivered" | "failed" | "gone" | "disabled";
+  code?: number | null;
+  error?: string | null;
+  seconds?: number | null;
+  next_at?: string | null;
+  by?: string | null;
+}
+/**
+ * The deliveries of a request, oldest first.
+ */
+export interface DeliveryPage {
+  items: Delivery[];
+  next: null;
 }
 /**
  * The data of one server-sent event of the feed.

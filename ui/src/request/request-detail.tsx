@@ -7,6 +7,7 @@ import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { AgentWords } from "./agent-words";
+import { Deliveries } from "./deliveries";
 import { hasAnswer } from "./draft";
 import { dropDraft } from "./draft-store";
 import { Facts } from "./facts";
@@ -112,6 +113,7 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
         )
         : <Closed request={request} inThread={inThread} />}
       <Kept id={request.id} shown={open ? request : undefined} />
+      {!inThread && <Deliveries request={request} />}
       {!inThread && <History request={request} />}
     </article>
   );

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 
+from ringi.errors import LaterError
 from ringi.jobs import Handler, Job, Jobs
 from ringi.notifier import Wakeup
 
@@ -27,14 +29,14 @@ class MemoryJobs(Jobs):
             self._unfinished[job.key] = job
             self._ring()
 
-    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         bell, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _: bell.ring())
         self._bells.add(bell)
         try:
             while not stop.is_set():
-                while len(tasks) < concurrency and (job := self._claim()):
+                while len(tasks) < concurrency and (job := self._claim(kinds)):
                     task = asyncio.create_task(self._do(job, handle))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
@@ -47,10 +49,11 @@ class MemoryJobs(Jobs):
                 left.cancel()
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
-    def _claim(self) -> Job | None:
+    def _claim(self, kinds: Collection[str]) -> Job | None:
         busy = {self._unfinished[key].lane for key in self._begun}
         held = self._begun | self._resting
-        job = next((job for key, job in self._unfinished.items() if key not in held and job.lane not in busy), None)
+        free = (job for key, job in self._unfinished.items() if key not in held and job.lane not in busy)
+        job = next((job for job in free if job.kind in kinds), None)
         if job:
             self._begun.add(job.key)
         return job
@@ -58,6 +61,8 @@ class MemoryJobs(Jobs):
     async def _do(self, job: Job, handle: Handler) -> None:
         try:
             await handle(job)
+        except LaterError as error:
+            self._put_off(job, error.seconds)
         except Exception:
             log.exception("job %s failed on try %s", job.key, job.tries + 1)
             self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])

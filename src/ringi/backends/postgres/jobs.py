@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Self
+from weakref import WeakValueDictionary
 
 import asyncpg
 from pgqueuer import PgQueuer, Queries
@@ -16,20 +17,19 @@ from pgqueuer.domain.errors import PgqException, RetryRequested
 from pgqueuer.domain.models import Job as Picked
 
 from ringi.backends.postgres.database import DOWN, Database, refusing
-from ringi.errors import RingiError
+from ringi.errors import LaterError, RingiError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
 
 log = logging.getLogger(__name__)
-ENTRY = "ringi"
 HEARTBEAT = timedelta(seconds=6)
 """How long a dead worker's job stays with it."""
 LATER = (0.1, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 LOOK = timedelta(seconds=0.5)
 """How long a job that is to be tried again may go unnoticed: PGQueuer rings for new ones only."""
-LANE_BUSY = timedelta(seconds=0.2)
-"""How long a job waits when another process works on its lane."""
+LANE_BUSY = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+"""Seconds until a job looks again whether its lane is free: waiting in the worker, it would keep out other lanes."""
 AGAIN_SECONDS = 1.0
 """How long a worker whose database went away waits before it takes jobs again."""
 NO_STATISTICS = timedelta(0)
@@ -63,23 +63,23 @@ class PostgresJobs(Jobs):
         payload = job.model_dump_json(exclude={"tries"}).encode()
         with refusing():
             await Queries.from_asyncpg_pool(self._database.pool).enqueue(
-                ENTRY, payload, dedupe_key=job.key, on_conflict="skip"
+                job.kind, payload, dedupe_key=job.key, on_conflict="skip"
             )
 
-    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         trimming = asyncio.create_task(self._keep_trimming())
         try:
             while not stop.is_set():
-                await self._work_until_lost(handle, concurrency, stop)
+                await self._work_until_lost(Worker(handle, kinds, concurrency), stop)
         finally:
             trimming.cancel()
             await asyncio.gather(trimming, return_exceptions=True)
 
-    async def _work_until_lost(self, handle: Handler, concurrency: int, stop: asyncio.Event) -> None:
+    async def _work_until_lost(self, worker: Worker, stop: asyncio.Event) -> None:
         try:
             with refusing():
                 async with Lanes(self._database) as lanes:
-                    await Worker(handle, concurrency, lanes).run(self._database.pool, stop)
+                    await worker.run(lanes, self._database.pool, stop)
         except (RingiError, PgqException) as error:
             log.warning("no jobs are taken, trying again: %s", error)
             with suppress(TimeoutError):
@@ -104,6 +104,15 @@ async def make_tables(connection: asyncpg.Connection[asyncpg.Record]) -> None:
         await queries.install()
 
 
+class BusyLaneError(Exception):
+    """Another job of this lane is at work."""
+
+
+def after(waits: Sequence[float], tries: int) -> timedelta:
+    """Return how long to wait after so many tries."""
+    return timedelta(seconds=waits[min(tries, len(waits) - 1)])
+
+
 class Lanes:
     """One job of a lane at a time: here by a lock in memory, between processes by one in the database.
 
@@ -114,7 +123,8 @@ class Lanes:
     def __init__(self, database: Database) -> None:
         self._database, self._asking = database, asyncio.Lock()
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
-        self._here: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        # An entry lives as long as somebody holds the lock or waits for it.
+        self._here: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
         self._connection = await self._connected()
@@ -129,17 +139,29 @@ class Lanes:
 
     @asynccontextmanager
     async def of(self, lane: str) -> AsyncIterator[None]:
-        """Hold the lane, or raise `RetryRequested` while another process has it."""
-        async with self._here[lane]:
+        """Hold the lane, or raise `BusyLaneError` while another job has it."""
+        async with self._locked_here(lane):
             if not await self._ask(LOCK, lane):
-                raise RetryRequested(LANE_BUSY, "its lane is busy")
+                raise BusyLaneError
             try:
                 yield
             finally:
                 with suppress(*DOWN):
                     await self._ask(UNLOCK, lane)
-        if not self._here[lane].locked():
-            del self._here[lane]
+
+    @asynccontextmanager
+    async def _locked_here(self, lane: str) -> AsyncIterator[None]:
+        lock = self._here.setdefault(lane, asyncio.Lock())
+        try:
+            # What is parked and answered at once comes while the job before it is at its very end.
+            async with asyncio.timeout(LANE_BUSY[0]):
+                await lock.acquire()
+        except TimeoutError:
+            raise BusyLaneError from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     async def _ask(self, sql: str, lane: str) -> bool:
         async with self._asking:
@@ -163,15 +185,16 @@ class Lanes:
 class Worker:
     """Takes jobs until it is stopped; cancelled, it gives back what it has begun."""
 
-    def __init__(self, handle: Handler, concurrency: int, lanes: Lanes) -> None:
-        self._handle, self._lanes, self._concurrency = handle, lanes, concurrency
+    def __init__(self, handle: Handler, kinds: Collection[str], concurrency: int) -> None:
+        self._handle, self._kinds, self._concurrency = handle, kinds, concurrency
         self._room = asyncio.Semaphore(concurrency)
         self._begun = set[asyncio.Task[object]]()
 
-    async def run(self, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
+    async def run(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
         """Take jobs until `stop`, then wait for those begun."""
         queuer = PgQueuer.from_asyncpg_pool(pool)
-        queuer.qm.entrypoint(ENTRY)(self._do)
+        for kind in self._kinds:
+            queuer.qm.entrypoint(kind)(partial(self._do, lanes))
         batch = max(1, self._concurrency // 2)
         most = max(2 * batch, self._concurrency)
         running = asyncio.create_task(
@@ -193,7 +216,7 @@ class Worker:
                 task.cancel()
             await asyncio.gather(stopping, running, return_exceptions=True)
 
-    async def _do(self, picked: Picked) -> None:
+    async def _do(self, lanes: Lanes, picked: Picked) -> None:
         job = Job.model_validate_json(picked.payload or b"{}").model_copy(update={"tries": picked.attempts})
         failpoint("job.after_claim")
         task = asyncio.current_task()
@@ -201,14 +224,16 @@ class Worker:
             self._begun.add(task)
             task.add_done_callback(self._begun.discard)
         try:
-            async with self._room, self._lanes.of(job.lane):
+            async with lanes.of(job.lane), self._room:
                 await self._handle(job)
         except asyncio.CancelledError as error:
             raise RetryRequested(timedelta(0), "its worker ends") from error
-        except RetryRequested:
-            raise
+        except BusyLaneError as error:
+            raise RetryRequested(after(LANE_BUSY, job.tries), "its lane is busy") from error
+        except LaterError as error:
+            raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from error
         except DOWN as error:
-            raise RetryRequested(LANE_BUSY, "the database went away") from error
+            raise RetryRequested(after(LANE_BUSY, 0), "the database went away") from error
         except Exception as error:
             log.exception("job %s failed on try %s", job.key, job.tries + 1)
-            raise RetryRequested(timedelta(seconds=LATER[min(job.tries, len(LATER) - 1)]), str(error)) from error
+            raise RetryRequested(after(LATER, job.tries), str(error)) from error

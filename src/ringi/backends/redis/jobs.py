@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import NoReturn
 
 from ringi.errors import UnsupportedError
@@ -16,7 +17,7 @@ class RedisJobs(Jobs):
     async def submit(self, job: Job) -> None:
         raise UnsupportedError.of_agents("Redis")
 
-    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         raise UnsupportedError.of_agents("Redis")
 
 

@@ -8,11 +8,11 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ringi.backends.sqlite.database import Database
-from ringi.errors import UnavailableError
+from ringi.errors import LaterError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
 from ringi.notifier import Notifier
@@ -25,7 +25,8 @@ LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
 FREE = """
-SELECT key FROM jobs j WHERE run_at <= :now AND (claimed_until IS NULL OR claimed_until <= :now)
+SELECT key FROM jobs j WHERE run_at <= :now AND kind IN (SELECT value FROM json_each(:kinds))
+AND (claimed_until IS NULL OR claimed_until <= :now)
 AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND b.claimed_until > :now)
 ORDER BY run_at, rowid LIMIT 1
 """
@@ -48,14 +49,14 @@ class SqliteJobs(Jobs):
         await self._execute(sql, row)
         self._notifier.ring(TOPIC)
 
-    async def work(self, handle: Handler, *, concurrency: int, stop: asyncio.Event) -> None:
-        begun = set[asyncio.Task[None]]()
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        begun, wanted = set[asyncio.Task[None]](), json.dumps(list(kinds))
         stopping = asyncio.create_task(stop.wait())
         try:
             async with self._notifier.subscribe(TOPIC) as wakeup:
                 stopping.add_done_callback(lambda _: wakeup.ring())
                 while not stop.is_set():
-                    while len(begun) < concurrency and (job := await self._claim()):
+                    while len(begun) < concurrency and (job := await self._claim(wanted)):
                         task = asyncio.create_task(self._do(job, handle))
                         begun.add(task)
                         task.add_done_callback(begun.discard)
@@ -67,9 +68,9 @@ class SqliteJobs(Jobs):
                 left.cancel()
             await asyncio.gather(stopping, *begun, return_exceptions=True)
 
-    async def _claim(self) -> Job | None:
+    async def _claim(self, kinds: str) -> Job | None:
         try:
-            row = await self._claimed_row()
+            row = await self._claimed_row(kinds)
         except UnavailableError as error:  # A worker that ends here would leave its jobs to nobody.
             log.warning("cannot look for jobs, trying again: %s", error)
             return None
@@ -79,17 +80,19 @@ class SqliteJobs(Jobs):
         key, kind, lane, payload, tries = row
         return Job(key=key, kind=kind, lane=lane, payload=json.loads(payload), tries=tries - 1)
 
-    async def _claimed_row(self) -> Any:
+    async def _claimed_row(self, kinds: str) -> Any:
         now = now_us()
-        if not await self._database.read(lambda c: c.execute(FREE, {"now": now}).fetchone()):
+        if not await self._database.read(lambda c: c.execute(FREE, {"now": now, "kinds": kinds}).fetchone()):
             return None
-        values = {"me": self._me, "now": now, "until": now + int(CLAIM_SECONDS * 1e6)}
+        values = {"me": self._me, "kinds": kinds, "now": now, "until": now + int(CLAIM_SECONDS * 1e6)}
         return await self._database.write(lambda c: c.execute(CLAIM, values).fetchone())
 
     async def _do(self, job: Job, handle: Handler) -> None:
         renewing = asyncio.create_task(self._renew(job))
         try:
             await handle(job)
+        except LaterError as error:
+            await self._put_off(job, error.seconds)
         except Exception:
             log.exception("job %s failed on try %s", job.key, job.tries + 1)
             await self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])

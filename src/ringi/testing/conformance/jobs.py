@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from ringi.errors import LaterError
 from ringi.jobs import Handler, Job, Jobs
 
+KINDS = ("test",)
 LIMIT = 20.0
 """Seconds after which a job that nobody did counts as lost."""
 
@@ -46,7 +48,7 @@ class Doing:
 async def working(jobs: Jobs, handle: Handler, concurrency: int = 4) -> AsyncIterator[None]:
     """Keep a worker at work during the block, then let it end in good order."""
     stop = asyncio.Event()
-    worker = asyncio.create_task(jobs.work(handle, concurrency=concurrency, stop=stop))
+    worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, stop=stop))
     try:
         async with asyncio.timeout(LIMIT):
             yield
@@ -267,7 +269,7 @@ class JobsConformance:
             await go_on.wait()
             await doing(given)
 
-        worker = asyncio.create_task(jobs.work(handle, concurrency=1, stop=stop))
+        worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=1, stop=stop))
         await jobs.submit(job("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
@@ -284,7 +286,7 @@ class JobsConformance:
             begun.set()
             await asyncio.Event().wait()
 
-        worker = asyncio.create_task(jobs.work(hang, concurrency=1, stop=asyncio.Event()))
+        worker = asyncio.create_task(jobs.work(hang, kinds=KINDS, concurrency=1, stop=asyncio.Event()))
         await jobs.submit(job("a"))
         async with asyncio.timeout(LIMIT):
             await begun.wait()
@@ -295,3 +297,47 @@ class JobsConformance:
             await doing.done.wait()
 
         assert [(given.key, given.tries) for given in doing.seen] == [("a", 1)]
+
+    async def test_a_job_is_called_again_when_its_time_has_come(self, jobs: Jobs) -> None:
+        called, done = list[float](), asyncio.Event()
+
+        async def handle(_: Job) -> None:
+            called.append(asyncio.get_running_loop().time())
+            if len(called) == 1:
+                raise LaterError(0.3)
+            done.set()
+
+        await jobs.submit(job("a"))
+        async with working(jobs, handle):
+            await done.wait()
+
+        assert called[1] - called[0] >= 0.29
+
+    async def test_a_job_that_waits_for_its_time_holds_up_no_lane(self, jobs: Jobs) -> None:
+        doing = Doing()
+
+        async def handle(given: Job) -> None:
+            if given.key == "later":
+                raise LaterError(3600)
+            await doing(given)
+
+        await jobs.submit(job("later", lane="one"))
+        await jobs.submit(job("now", lane="one"))
+        async with working(jobs, handle):
+            await doing.done.wait()
+
+        assert doing.keys == ["now"]
+
+    async def test_a_worker_takes_only_the_kinds_that_it_is_for(self, jobs: Jobs, other: Jobs) -> None:
+        ours, theirs, stop = Doing(), Doing(), asyncio.Event()
+        await jobs.submit(Job(key="theirs", kind="other", lane="theirs"))
+        await jobs.submit(job("ours"))
+
+        async with working(jobs, ours):
+            await ours.done.wait()
+            worker = asyncio.create_task(other.work(theirs, kinds=["other"], concurrency=1, stop=stop))
+            await theirs.done.wait()
+            stop.set()
+            await worker
+
+        assert (ours.keys, theirs.keys) == (["ours"], ["theirs"])

@@ -106,6 +106,16 @@ export const detail = {
   runTold: "Whoever asked was told that nobody answered. Nothing was decided.",
   takenUp: (when: string) => `The run took it up at ${when}.`,
 
+  deliveries: (count: number, troubled: number) =>
+    troubled > 0 ? `Deliveries (${count}, ${troubled} not delivered)` : `Deliveries (${count})`,
+  deliveryStatuses: {
+    queued: "queued", waiting: "will be tried again", delivered: "delivered", failed: "failed",
+    gone: "endpoint is gone", disabled: "endpoint is switched off",
+  },
+  nextTry: "next try",
+  redeliver: "Deliver again",
+  redeliveredBy: (name: string) => `${name} had it delivered again`,
+
   history: "History",
   happened: {
     created: "asked",

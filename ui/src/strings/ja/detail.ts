@@ -106,6 +106,16 @@ export const detail: Detail = {
   runTold: "回答がなかったことを依頼元に伝えました。何も決まっていません。",
   takenUp: (when: string) => `${when} に処理が再開しました。`,
 
+  deliveries: (count: number, troubled: number) =>
+    troubled > 0 ? `送信（${count} 件、うち未送達 ${troubled} 件）` : `送信（${count} 件）`,
+  deliveryStatuses: {
+    queued: "送信待ち", waiting: "再試行予定", delivered: "送達済み", failed: "失敗",
+    gone: "送信先が廃止", disabled: "送信先は停止中",
+  },
+  nextTry: "次の試行",
+  redeliver: "再送する",
+  redeliveredBy: (name: string) => `${name} さんが再送しました`,
+
   history: "履歴",
   happened: {
     created: "依頼",

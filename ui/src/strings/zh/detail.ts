@@ -106,6 +106,16 @@ export const detail: Detail = {
   runTold: "已告知请求方无人回答。尚未作出决定。",
   takenUp: (when: string) => `流程已于 ${when} 继续。`,
 
+  deliveries: (count: number, troubled: number) =>
+    troubled > 0 ? `投递（${count} 条，其中 ${troubled} 条未送达）` : `投递（${count} 条）`,
+  deliveryStatuses: {
+    queued: "等待投递", waiting: "稍后重试", delivered: "已送达", failed: "失败",
+    gone: "接收端已停用", disabled: "接收端已关闭",
+  },
+  nextTry: "下次尝试",
+  redeliver: "重新投递",
+  redeliveredBy: (name: string) => `${name} 已重新投递`,
+
   history: "历史",
   happened: {
     created: "提出请求",

@@ -1,0 +1,63 @@
+"""Standard Webhooks: how a delivery is signed, and how a receiver makes sure of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ringi.errors import SettingError, SignatureError
+
+PREFIX = "whsec_"
+SIZES = range(24, 65)
+"""How many bytes a secret may have."""
+
+
+def new_secret() -> str:
+    """Return a new secret, for one endpoint."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def checked_secret(secret: str) -> str:
+    """Return the secret, or raise `SettingError` for one that is none; the message does not show it."""
+    try:
+        size = len(base64.b64decode(secret.removeprefix(PREFIX), validate=True)) if secret.startswith(PREFIX) else 0
+    except binascii.Error:
+        size = 0
+    if size not in SIZES:
+        raise SettingError("secret", "…", f"give {PREFIX} and base64 of {SIZES[0]} to {SIZES[-1]} random bytes")
+    return secret
+
+
+def signed(keys: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str, str]:
+    """Return the headers of a delivery. Each secret signs, so that receivers may change theirs one after another."""
+    stamp = at.astimezone(UTC)
+    headers = {"webhook-id": id, "webhook-timestamp": str(int(stamp.timestamp()))}
+    if not keys:
+        return headers
+    return {**headers, "webhook-signature": " ".join(_webhook(key).sign(id, stamp, body.decode()) for key in keys)}
+
+
+def verify(keys: Sequence[str], headers: Mapping[str, str], body: bytes) -> Any:
+    """Return the JSON of a delivery that one of the secrets signed in the last five minutes.
+
+    Raises `SignatureError` for everything else. A receiver may get a delivery twice, so it remembers the
+    `webhook-id` of those that it has taken.
+    """
+    why: Exception | None = None
+    for key in keys:
+        try:
+            return _webhook(key).verify(body, dict(headers))
+        # The library lets out what it stumbles over in a header or a body that is garbled.
+        except Exception as error:
+            why = error
+    raise SignatureError(why)
+
+
+def _webhook(key: str) -> Any:
+    from standardwebhooks import Webhook
+
+    return Webhook(checked_secret(key))

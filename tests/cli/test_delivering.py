@@ -1,0 +1,55 @@
+"""The commands about what was sent to others."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from tests.cli.desk import Desk
+from tests.cli.test_commands import printed, refused, told
+from tests.delivery.office import endpoint, office, settings
+from tests.delivery.receivers import OK, Receiver, answers, receiving
+
+from ringi.delivery.signing import checked_secret
+
+
+def sent(desk: Desk, waiting_for: int) -> Receiver:
+    """Ask something unless somebody did, deliver until the receiver was called so often, and return it."""
+
+    async def deliver() -> Receiver:
+        async with receiving(answers(404), OK) as crm:
+            async with office(desk.url, settings(endpoint(crm.url, max_tries=1))) as here:
+                if waiting_for == 1:
+                    await here.asked(id="q1")
+                await crm.calls(1)
+                await here.settled(await here.inbox.get("q1"), "failed")
+            return crm
+
+    return asyncio.run(deliver())
+
+
+def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
+    assert told(desk, "deliveries") == "nothing was sent\n"
+    sent(desk, 1)
+
+    (item,) = printed(desk, "deliveries", "q1")["items"]
+    assert (item["id"], item["status"], item["tries"][0]["code"]) == ("crm.1.q1", "failed", 404)
+    assert re.search(
+        r"crm\.1\.q1 +request\.created +http://127\.0\.0\.1:\d+ +failed after 1 try: 404", told(desk, "deliveries")
+    )
+
+    assert printed(desk, "redeliver", "crm.1.q1", "--name", "olga")["status"] == "queued"
+    assert "queued after 1 try" in told(desk, "deliveries", "q1")
+    assert len(sent(desk, 2).got) == 1
+    assert [each["by"] for each in printed(desk, "deliveries", "q1")["items"][0]["tries"]] == [None, "olga", None]
+
+
+def test_a_delivery_that_does_not_exist_is_told_by_its_name(desk: Desk) -> None:
+    assert refused(desk, 1, "redeliver", "crm.1.q1").startswith("error: no delivery 'crm.1.q1': `ringi deliveries`")
+    assert refused(desk, 1, "deliveries", "q1").startswith("error: no request 'q1'")
+
+
+def test_a_secret_is_made_that_signs(desk: Desk) -> None:
+    secret = printed(desk, "secret", "create")["secret"]
+
+    assert checked_secret(secret) == secret != told(desk, "secret", "create").strip()

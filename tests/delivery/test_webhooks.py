@@ -1,0 +1,280 @@
+"""Deliveries to real receivers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+from tests.delivery.office import SECRET, endpoint, office, settings
+from tests.delivery.receivers import OK, answers, breaks, drips, floods, hangs, receiving
+from tests.server.world import until
+
+from ringi.backends.redis.jobs import RedisJobs
+from ringi.connect import inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.follower import BATCH
+from ringi.delivery.signing import new_secret
+from ringi.errors import UnsupportedError
+from ringi.inbox import utc_now
+from ringi.record import SYSTEM
+from ringi.webhook import Webhook as Named
+
+
+async def test_a_receiver_is_told_of_each_event_under_the_id_of_the_event(store_url: str) -> None:
+    async with receiving() as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        request = await here.asked()
+        await here.answered(request)
+        await crm.calls(2)
+
+        told = {got.json["type"]: got for got in crm.got}
+        events = await here.inbox.events(request_id=request.id)
+        assert {type: got.id for type, got in told.items()} == {event.type: event.id for event in events}
+        completed = told["request.completed"].json
+        assert completed["data"]["id"] == request.id
+        assert completed["data"]["response"]["message"] == "yes"
+        assert datetime.fromisoformat(completed["timestamp"]) == events[-1].at
+        assert "continuation" not in completed["data"]
+
+
+async def test_the_stock_library_verifies_what_arrives_with_either_secret_of_a_rotation(store_url: str) -> None:
+    old, new = new_secret(), new_secret()
+    async with receiving() as crm, office(store_url, settings(endpoint(crm.url, secrets=(new, old)))) as here:
+        request = await here.asked()
+        (got,) = await crm.calls(1)
+
+        for secret in (old, new):
+            assert Webhook(secret).verify(got.body, got.headers)["data"]["id"] == request.id
+
+
+async def test_a_receiver_that_fails_is_tried_again_with_the_same_id_until_it_takes_it(store_url: str) -> None:
+    async with (
+        receiving(answers(500), breaks, OK) as crm,
+        office(store_url, settings(endpoint(crm.url))) as here,
+    ):
+        request = await here.asked()
+        (delivery,) = await here.settled(request, "delivered")
+
+        assert len({got.id for got in crm.got}) == 1
+        assert [(each.status, each.code) for each in delivery.tries] == [
+            ("waiting", 500), ("waiting", None), ("delivered", 200),
+        ]  # fmt: skip
+        assert all(each.next_at and each.next_at >= each.at + timedelta(seconds=0.05) for each in delivery.tries[:-1])
+
+
+async def test_a_receiver_that_never_takes_it_is_given_up_after_the_last_try(store_url: str) -> None:
+    async with receiving(answers(500)) as crm, office(store_url, settings(endpoint(crm.url, max_tries=2))) as here:
+        request = await here.asked()
+        (delivery,) = await here.settled(request, "failed")
+
+        assert [each.status for each in delivery.tries] == ["waiting", "failed"]
+        assert delivery.next_at is None
+
+
+async def test_a_redirect_is_a_failure_and_nobody_goes_where_it_leads(store_url: str) -> None:
+    async with (
+        receiving() as other,
+        receiving(answers(302, f"location: {other.url}")) as crm,
+        office(store_url, settings(endpoint(crm.url, max_tries=1))) as here,
+    ):
+        request = await here.asked()
+        (delivery,) = await here.settled(request, "failed")
+
+        assert "redirects are not followed" in str(delivery.tries[0].error)
+        assert (delivery.tries[0].code, other.connections) == (302, 0)
+
+
+async def test_a_receiver_that_is_gone_gets_nothing_more_until_a_redelivery_finds_it_again(store_url: str) -> None:
+    async with receiving(answers(410), OK) as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        request = await here.asked()
+        await here.settled(request, "gone")
+        await here.answered(request)
+        _, completed = await here.settled(request, "gone", "disabled")
+        assert len(crm.got) == 1
+
+        await here.deliveries.redeliver("default", completed.id, by="olga")
+        _, completed = await here.settled(request, "gone", "delivered")
+        later = await here.asked()
+        await here.settled(later, "delivered")
+
+        assert [(each.status, each.by) for each in completed.tries] == [
+            ("disabled", None), ("queued", "olga"), ("delivered", None),
+        ]  # fmt: skip
+
+
+async def test_a_receiver_may_say_when_it_wants_the_next_try(store_url: str) -> None:
+    date = (utc_now() + timedelta(hours=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    async with (
+        receiving(answers(503, "retry-after: 3600")) as slow,
+        receiving(answers(429, f"retry-after: {date}")) as dated,
+        office(store_url, settings(endpoint(slow.url, "slow"), endpoint(dated.url, "dated"))) as here,
+    ):
+        request = await here.asked()
+        found = {each.endpoint: each for each in await here.settled(request, "waiting", "waiting")}
+
+        waits = {name: each.next_at - each.tries[0].at for name, each in found.items() if each.next_at}
+        assert timedelta(hours=1) <= waits["slow"] < timedelta(hours=1, minutes=1)
+        assert timedelta(hours=1, minutes=59) < waits["dated"] < timedelta(hours=2, minutes=1)
+
+
+async def test_the_reply_of_a_receiver_is_not_read_on_for_ever(store_url: str) -> None:
+    async with receiving(floods) as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        request = await here.asked()
+        await here.settled(request, "delivered")
+        await until(lambda: not crm.open)
+
+        assert crm.written < 32 * 1024 * 1024
+
+
+async def test_a_receiver_that_never_answers_delays_nobody_else(store_url: str) -> None:
+    async with receiving(hangs) as dead, receiving() as crm:
+        given = settings(endpoint(dead.url, "dead"), endpoint(crm.url), timeout=60.0)
+        async with office(store_url, given) as here:
+            for _ in range(10):
+                await here.asked()
+            await crm.calls(10)
+
+            assert len(dead.got) <= 1
+
+
+@pytest.mark.parametrize("behaviour", [hangs, drips])
+async def test_a_receiver_has_so_much_time_and_no_more(store_url: str, behaviour: Any) -> None:
+    async with (
+        receiving(behaviour) as dead,
+        office(store_url, settings(endpoint(dead.url, max_tries=1), timeout=0.3)) as here,
+    ):
+        request = await here.asked()
+        (delivery,) = await here.settled(request, "failed")
+
+        assert delivery.tries[0].error == "no reply in 0.3 s"
+
+
+async def test_an_address_that_is_not_public_is_not_even_connected_to(store_url: str) -> None:
+    async with receiving() as crm:
+        async with office(store_url, settings(endpoint(crm.url, max_tries=1), allow=())) as here:
+            request = await here.asked()
+            (delivery,) = await here.settled(request, "failed")
+
+        assert "127.0.0.1, which is not public" in str(delivery.tries[0].error)
+        assert crm.connections == 0
+
+
+async def test_a_name_that_means_something_else_a_moment_later_leads_nowhere_else(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve, looked = socket.getaddrinfo, list[str]()
+
+    def rebinding(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        if host != "crm.example":
+            return resolve(host, port, *rest, **more)
+        looked.append(host)
+        return resolve("127.0.0.1" if len(looked) % 2 else "127.0.0.2", port, *rest, **more)
+
+    async with receiving() as crm:
+        monkeypatch.setattr(socket, "getaddrinfo", rebinding)
+        named = settings(endpoint(crm.url.replace("127.0.0.1", "crm.example")))
+        async with office(store_url, named) as here:
+            request = await here.asked()
+            await here.settled(request, "delivered")
+
+        assert looked == ["crm.example"]
+        assert crm.got[0].headers["host"].startswith("crm.example:")
+
+
+async def test_an_endpoint_hears_what_it_asked_for_of_its_own_tenant(store_url: str) -> None:
+    async with receiving() as some, receiving() as others:
+        given = settings(
+            endpoint(some.url, "some", events=("request.completed",)), endpoint(others.url, "others", tenant="other")
+        )
+        async with office(store_url, given) as here:
+            request = await here.asked()
+            await here.answered(request)
+            await here.inbox.of("other").ask("Elsewhere?")
+            await some.calls(1)
+            await others.calls(1)
+
+        assert (some.types, others.types) == (["request.completed"], ["request.created"])
+        assert others.got[0].json["data"]["title"] == "Elsewhere?"
+
+
+async def test_an_ask_may_name_its_own_receivers(store_url: str) -> None:
+    async with receiving() as own, office(store_url, settings(endpoint("https://nowhere.invalid/"))) as here:
+        webhooks: list[Any] = [
+            {"url": own.url, "headers": {"Authorization": "Bearer abc"}, "secret_ref": "crm"},
+            {"url": f"{own.url}/plain"},
+        ]
+        request = await here.asked(webhooks=webhooks)
+        by_path = {got.path: got for got in await own.calls(2)}
+
+        assert Webhook(SECRET).verify(by_path["/hook"].body, by_path["/hook"].headers)["data"]["id"] == request.id
+        assert by_path["/hook"].headers["authorization"] == "Bearer abc"
+        assert "webhook-signature" not in by_path["/hook/plain"].headers
+        assert b"Bearer abc" not in by_path["/hook"].body
+
+
+async def test_an_expiry_is_delivered_like_an_answer(store_url: str) -> None:
+    async with receiving() as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        await here.asked(expires_in=0.1)
+        await until(lambda: "request.expired" in crm.types)
+
+        assert (await here.inbox.events())[-1].actor == SYSTEM
+
+
+async def test_who_switches_webhooks_on_does_not_get_the_past(store_url: str) -> None:
+    now = utc_now()
+    async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
+        async with inbox_on(backend, clock=lambda: now - timedelta(days=2)) as inbox:
+            await asyncio.gather(*(inbox.ask(f"Old {n}?") for n in range(BATCH + 1)))
+        async with office(backend, settings(endpoint(crm.url))) as here:
+            request = await here.asked()
+            await here.settled(request, "delivered")
+
+        # Events are passed by in batches: what stands in one with news is news too.
+        assert len(crm.got) <= 2
+
+
+async def test_a_redelivery_is_sent_though_it_was_delivered_before(store_url: str) -> None:
+    async with receiving() as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        request = await here.asked()
+        (delivery,) = await here.settled(request, "delivered")
+
+        await here.deliveries.redeliver("default", delivery.id, by="olga")
+        await crm.calls(2)
+        (delivery,) = await here.settled(request, "delivered")
+
+        assert crm.got[0].id == crm.got[1].id
+        assert [each.status for each in delivery.tries] == ["delivered", "queued", "delivered"]
+
+
+async def test_a_redelivery_takes_the_place_of_the_tries_that_were_still_to_come(store_url: str) -> None:
+    given = settings(schedule=(0.0, 0.5, 0.5))
+    async with receiving(answers(500), OK) as crm:
+        given = given.model_copy(update={"endpoints": (endpoint(crm.url),)})
+        async with office(store_url, given) as here:
+            request = await here.asked()
+            (delivery,) = await here.settled(request, "waiting")
+            await here.deliveries.redeliver("default", delivery.id, by="olga")
+            await here.settled(request, "delivered")
+            other = await here.asked()
+            await here.settled(other, "delivered")
+            first = delivery.tries[0]
+            await until(lambda: bool(first.next_at and utc_now() > first.next_at + timedelta(seconds=0.3)))
+
+        assert len(crm.got) == 3
+
+
+async def test_a_store_without_jobs_says_so_to_whoever_wants_to_deliver() -> None:
+    async with open_backend("memory://") as opened, inbox_on(opened) as inbox:
+        backend = replace(opened, jobs=RedisJobs())
+        silent = Deliveries(backend, inbox, settings())
+        assert not await silent.is_possible()
+        silent.check((), "default")
+        with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
+            silent.check([Named(url="https://crm.example")], "default")
+
+        with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
+            await Deliveries(backend, inbox, settings(endpoint("https://crm.example"))).is_possible()

@@ -1,0 +1,22 @@
+"""A process that delivers, to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from tests.delivery.office import endpoint, settings
+
+from ringi.backends.sqlite import jobs
+from ringi.connect import inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+
+
+async def main(store: str, receiver: str) -> None:
+    jobs.CLAIM_SECONDS = 1.0
+    async with open_backend(store, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+        await Deliveries(backend, inbox, settings(endpoint(receiver, secrets=()))).work(asyncio.Event())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,65 @@
+import { Button, Flex, Tag } from "antd";
+import { useDeliveries, useRedeliver, type Delivery, type Try } from "../api/deliveries";
+import { useSession } from "../api/session";
+import type { Request } from "../api/types";
+import { explain } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+import { When } from "./when";
+import { useWords } from "./words";
+
+const colours: Record<Delivery["status"], string> = {
+  queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",
+};
+
+function OneTry({ tried }: { tried: Try }) {
+  const strings = useWords();
+  const { at, by, error, code, next_at: next } = tried;
+  const said = tried.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));
+  return (
+    <li data-testid="try" data-status={tried.status}>
+      <When at={at} /> · {said}
+      {next && <> · {strings.nextTry} <When at={next} /></>}
+    </li>
+  );
+}
+
+function OneDelivery({ delivery, request }: { delivery: Delivery; request: Request }) {
+  const strings = useWords();
+  const session = useSession().data;
+  const redeliver = useRedeliver(request);
+  return (
+    <li data-testid="delivery" data-id={delivery.id} data-status={delivery.status}>
+      <Flex gap="small" wrap align="center">
+        <Tag color={colours[delivery.status]}>{strings.deliveryStatuses[delivery.status]}</Tag>
+        <code>{visible(delivery.type)}</code>
+        <span>{visible(delivery.host)}</span>
+        {session?.role === "admin" && (
+          <Button
+            size="small" loading={redeliver.isPending || delivery.status === "queued"} data-testid="redeliver"
+            onClick={() => redeliver.mutate(delivery)}
+          >
+            {strings.redeliver}
+          </Button>
+        )}
+      </Flex>
+      {redeliver.error && <div className="error-text" role="alert">{explain(redeliver.error, strings)}</div>}
+      <ul className="quiet tries">{delivery.tries.map((tried) => <OneTry key={`${tried.at} ${tried.status}`} tried={tried} />)}</ul>
+    </li>
+  );
+}
+
+/** What was sent to other systems of this request, and what became of it; nothing where nothing was sent. */
+export function Deliveries({ request }: { request: Request }) {
+  const strings = useWords();
+  const items = useDeliveries(request).data?.items ?? [];
+  if (items.length === 0) return null;
+  const troubled = items.filter(({ status }) => status !== "delivered").length;
+  return (
+    <details className="history" data-testid="deliveries">
+      <summary className="quiet">{strings.deliveries(items.length, troubled)}</summary>
+      <ul className="deliveries">
+        {items.map((delivery) => <OneDelivery key={delivery.id} delivery={delivery} request={request} />)}
+      </ul>
+    </details>
+  );
+}
