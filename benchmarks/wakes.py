@@ -103,8 +103,11 @@ async def thousand_waits() -> list[Row]:
     ]
 
 
-async def answered(inbox: Inbox, *, callers: int, count: int = WAITS) -> list[float]:
-    """Return the milliseconds from each acknowledgement until its waiter has the response."""
+async def answered(inbox: Inbox, *, callers: int, count: int = WAITS, answering: Inbox | None = None) -> list[float]:
+    """Return the milliseconds from each acknowledgement until its waiter has the response.
+
+    With `answering`, the answers come through another opening of the store, as from another process.
+    """
     requests = await ask_many(inbox, WAITS)
     acknowledged: dict[str, float] = {}
     awake: dict[str, float] = {}
@@ -114,7 +117,7 @@ async def answered(inbox: Inbox, *, callers: int, count: int = WAITS) -> list[fl
         awake[request.id] = time.perf_counter()
 
     async def answer(request: Request) -> None:
-        await approve(inbox, request)
+        await approve(answering or inbox, request)
         acknowledged[request.id] = time.perf_counter()
 
     waits = [asyncio.create_task(wait(request)) for request in requests]

@@ -63,7 +63,7 @@ class MortalPostgres:
         self._account = _unprivileged()
         programs, self._folder, self._port = _readable(postgres_programs(), folder, self._account), folder, free_port()
         _create_cluster(programs / "initdb", folder / "data", self._account)
-        options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=200"]
+        options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
         words = [word for option in options for word in ("-c", option)]
         self._command = [programs / "postgres", "-D", folder / "data", "-p", self._port, *words]
         self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"

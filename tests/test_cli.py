@@ -106,7 +106,7 @@ def test_a_question_is_asked_listed_shown_answered_and_verified(ringi: Ringi, tm
         ((), ("respond", "--message", "yes"), 0, "respond"),
         ((), ("reject",), 1, "reject"),
         (("--action", "deploy", "--args", '{"to": "live"}'), ("approve",), 0, "approve"),
-        (("--action", "deploy", "--args", '{"to": "live"}'), ("edit", "--args", '{"to": "test"}'), 0, "edit"),
+        (("--action", "deploy", "--args", '{"to": "live"}'), ("edit", "--args", '{"to": "test"}'), 1, "edit"),
         (("--action", "deploy"), ("reject", "--message", "not today"), 1, "reject"),
     ],
 )

@@ -50,7 +50,7 @@ def ask(
     }
     asked = Ask.parse({key: value for key, value in body.items() if value is not None})
     request = change(url, tenant, json_, lambda inbox: _ask(inbox, asked, name or person_name(), wait))
-    if wait and not (request.status == "completed" and request.response and request.response.decision != "reject"):
+    if wait and not _is_yes(request):
         raise typer.Exit(1)
 
 
@@ -88,6 +88,13 @@ def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json 
 
     request, events = run(with_inbox(url, tenant, read))
     say(public(request), picture(request, [event for event in events if event.record == "request"]), json_)
+
+
+def _is_yes(request: Request) -> bool:
+    # What runs behind `&&` is the call as it was asked: after an edit it would be one that nobody approved.
+    if request.action:
+        return request.granted == request.action
+    return request.response is not None and request.response.decision != "reject"
 
 
 def _action(name: str | None, args: str | None) -> dict[str, Any] | None:

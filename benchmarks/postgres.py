@@ -1,0 +1,168 @@
+"""The same on PostgreSQL, beside what the driver alone does with as many connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import asyncpg
+from tests.servers import mortal_postgres
+
+from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
+from benchmarks.measure import Row, percentile
+from benchmarks.wakes import BURST, WAITS, answered, listeners, until
+from ringi.connect import inbox_on, open_backend
+from ringi.inbox import Inbox
+from ringi.request import Request
+
+CONNECTIONS = 16
+ROUNDS = 5
+ANSWERS = 1_000
+WAKES = 300
+MANY = 10_000
+WATCHED_SECONDS = 10.0
+
+
+async def on_postgres() -> list[Row]:
+    """Wake-ups between two processes, answers at 16 connections, and what open waits cost the server."""
+    with mortal_postgres() as server:
+        return [*await wakes(server.url), *await answers(server.url), *await waits(server.url), *await many(server.url)]
+
+
+@asynccontextmanager
+async def postgres_inbox(url: str) -> AsyncIterator[Inbox]:
+    async with open_backend(f"{url}?pool={CONNECTIONS}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+        yield inbox
+
+
+async def wakes(url: str) -> list[Row]:
+    floors, ours = list[float](), list[float]()
+    async with postgres_inbox(url) as one, postgres_inbox(url) as other:
+        for _ in range(ROUNDS):
+            floors.append(await bare_notify(url))
+            ours.append(await published(one, other))
+    what = "PostgreSQL: published in one process → awake in another, p50, against a bare NOTIFY"
+    return [Row(what, "µs", ours, floors, at_most=2)]
+
+
+async def bare_notify(url: str) -> float:
+    teller, listener = await asyncpg.connect(url), await asyncpg.connect(url)
+    heard, times = asyncio.Event(), list[float]()
+    await listener.add_listener("bare", lambda *_: heard.set())
+    for _ in range(WAKES):
+        heard.clear()
+        began = time.perf_counter()
+        await teller.execute("SELECT pg_notify('bare', 'request/default/0123456789abcdef0123456789abcdef')")
+        await heard.wait()
+        times.append(time.perf_counter() - began)
+    await asyncio.gather(teller.close(), listener.close())
+    return percentile(times, 50) * 1e6
+
+
+async def published(one: Inbox, other: Inbox) -> float:
+    times = list[float]()
+    topic = "request/default/0123456789abcdef0123456789abcdef"
+    async with other.notifier.subscribe(topic) as wakeup:
+        for _ in range(WAKES):
+            began = time.perf_counter()
+            await one.notifier.publish(topic)
+            await wakeup.wait(30)
+            times.append(time.perf_counter() - began)
+    return percentile(times, 50) * 1e6
+
+
+async def answers(url: str) -> list[Row]:
+    floors, ours = list[float](), list[float]()
+    async with postgres_inbox(url) as inbox:
+        request = await approve(inbox, await ask(inbox))
+        record, event = request.model_dump_json(), (await inbox.events(request_id=request.id))[-1].model_dump_json()
+        for _ in range(ROUNDS):
+            floors.append(await two_statements(url, record, event))
+            ours.append(await answers_a_second(inbox))
+    what = f"PostgreSQL: respond, {CONNECTIONS} callers, against a transaction of one UPDATE and one INSERT"
+    return [Row(what, "1/s", ours, floors, at_least=0.6)]
+
+
+async def two_statements(url: str, record: str, event: str) -> float:
+    """Change a row and add one, with as many bytes as an answer stores, on a connection for each caller."""
+    async with asyncpg.create_pool(url, min_size=CONNECTIONS, max_size=CONNECTIONS) as pool:
+        await pool.execute("DROP TABLE IF EXISTS bare_records, bare_events")
+        await pool.execute("CREATE TABLE bare_records (id int PRIMARY KEY, version int, body text)")
+        await pool.execute("CREATE TABLE bare_events (id bigserial PRIMARY KEY, body text)")
+        rows = [(n, record) for n in range(ANSWERS)]
+        await pool.executemany("INSERT INTO bare_records VALUES ($1, 1, $2)", rows)
+
+        async def one(n: int) -> None:
+            async with pool.acquire() as connection, connection.transaction():
+                changed = "UPDATE bare_records SET version = 2, body = $2 WHERE id = $1 AND version = 1"
+                await connection.execute(changed, n, record)
+                await connection.execute("INSERT INTO bare_events (body) VALUES ($1)", event)
+
+        began = time.perf_counter()
+        await spread(range(ANSWERS), one, callers=CONNECTIONS)
+        return ANSWERS / (time.perf_counter() - began)
+
+
+async def answers_a_second(inbox: Inbox) -> float:
+    async def answer(request: Request) -> None:
+        await approve(inbox, request)
+
+    requests = await ask_many(inbox, ANSWERS)
+    began = time.perf_counter()
+    await spread(requests, answer, callers=CONNECTIONS)
+    return ANSWERS / (time.perf_counter() - began)
+
+
+async def waits(url: str) -> list[Row]:
+    some, burst = list[float](), list[float]()
+    async with postgres_inbox(url) as inbox, postgres_inbox(url) as other:
+        for _ in range(3):
+            some.append(percentile(await answered(inbox, callers=CONNECTIONS, count=BURST, answering=other), 99))
+            burst.append(percentile(await answered(inbox, callers=CONNECTIONS, answering=other), 99))
+    what = f"PostgreSQL: {WAITS:,} waits in one process, {{}} answered in another: acknowledged → awake, p99"
+    return [
+        Row(what.format(BURST), "ms", some, at_most=50),
+        Row(what.format("all"), "ms", burst, at_most=50),
+    ]
+
+
+async def many(url: str) -> list[Row]:
+    async with AsyncExitStack() as stack:
+        inbox = await stack.enter_async_context(postgres_inbox(url))
+        watcher = await asyncpg.connect(url)
+        stack.push_async_callback(watcher.close)
+        requests = await ask_many(inbox, MANY)
+        waits = [asyncio.create_task(inbox.wait(requests[0].id))]
+        await until(lambda: listeners(inbox) >= 1)
+        few = await transactions_a_second(watcher)
+        waits += [asyncio.create_task(inbox.wait(request.id)) for request in requests[1:]]
+        await until(lambda: listeners(inbox) >= MANY)
+        await all_have_read(watcher)
+        all_of_them = await transactions_a_second(watcher)
+        for waiting in waits:
+            waiting.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+    what = f"PostgreSQL: transactions a second while 1 → {MANY:,} waits are open"
+    return [Row(what, "1/s", [all_of_them], [few], at_most=1.1)]
+
+
+async def all_have_read(watcher: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Return when no wait has read its request for two seconds: ten thousand first reads take a while."""
+    recent = "query LIKE '%tenant = $1 AND id = $2%' AND query_start > now() - interval '2 seconds'"
+    while await watcher.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {recent}"):
+        await asyncio.sleep(0.2)
+
+
+async def transactions_a_second(watcher: asyncpg.Connection[asyncpg.Record]) -> float:
+    before, began = await transactions(watcher), time.monotonic()
+    await asyncio.sleep(WATCHED_SECONDS)
+    return (await transactions(watcher) - before) / (time.monotonic() - began)
+
+
+async def transactions(watcher: asyncpg.Connection[asyncpg.Record]) -> int:
+    # A session that does nothing tells its figures up to ten seconds late.
+    await asyncio.sleep(11)
+    sql = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+    return int(await watcher.fetchval(sql))
