@@ -19,7 +19,8 @@ class MortalRedis:
     def __init__(self, program: Path, folder: Path, options: tuple[str, ...]) -> None:
         self._program, self._folder, self._options = program, folder, options
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = servers.free_port()
+        # A node of a cluster listens at its port + 10,000 too.
+        self.port = next(port for port in iter(servers.free_port, 0) if port < 55_000)
 
     @property
     def url(self) -> str:

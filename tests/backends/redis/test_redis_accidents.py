@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,8 +22,8 @@ from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisStream
-from ringi.connect import inbox_on, open_backend
-from ringi.errors import RingiError, UnavailableError
+from ringi.connect import Notify, inbox_on, open_backend
+from ringi.errors import RingiError, SettingError, UnavailableError
 from ringi.inbox import Inbox
 from ringi.notifier import Wakeup
 from ringi.record import START, Key, Query
@@ -305,19 +306,58 @@ async def test_a_store_opens_without_the_redis_that_wakes_it(
             pass
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def other_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ringi.db"
+    return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
+
+
 async def test_a_redis_wakes_who_waits_on_another_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server_url: str
+    other_store_url: str, monkeypatch: pytest.MonkeyPatch, server_url: str
 ) -> None:
     monkeypatch.setenv("RINGI_REDIS_URL", server_url)
-    url = f"sqlite:///{tmp_path}/ringi.db"
     opened: dict[str, Any] = {"notify": "pubsub", "poll_interval": NEVER}
-    async with ringi.open(url, **opened) as inbox, ringi.open(url, **opened) as other:
+    async with ringi.open(other_store_url, **opened) as inbox, ringi.open(other_store_url, **opened) as other:
         asked = await inbox.ask("Go on?")
         waiting = asyncio.create_task(inbox.wait_final(asked.id, LIMIT))
         await until(lambda: is_waited_for(inbox, asked))
+        assert type(inbox.notifier) is RedisNotifier
         await other.cancel(asked.id, "ann")
 
         assert await waiting
+
+
+async def test_a_store_without_messages_is_no_pubsub(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="RINGI_REDIS_URL"):
+        async with ringi.open(f"sqlite:///{tmp_path}/ringi.db", notify="pubsub"):
+            pass
+
+
+@pytest.mark.parametrize("notify", ["polling", "webhook"])
+async def test_polling_tells_nobody(server_url: str, monkeypatch: pytest.MonkeyPatch, notify: Notify) -> None:
+    monkeypatch.setenv("RINGI_REDIS_URL", server_url)
+    async with open_backend("memory://", notify=notify) as backend, backend.notifier.subscribe("topic") as wakeup:
+        await backend.notifier.publish("topic")
+
+        assert not await wakeup.wait(0.05)
+
+
+async def test_no_wake_up_is_lost_while_listeners_are_cut_off_again_and_again(server: Server, second: Server) -> None:
+    async with RedisNotifier(server, 0.5) as notifier, RedisNotifier(second, 0.5) as elsewhere:
+        inbox, other = Inbox(RedisStore(server), notifier), Inbox(RedisStore(second), elsewhere)
+        async with inbox.feed:
+            asked = [await inbox.ask(f"Question {n}") for n in range(300)]
+            waits = [asyncio.create_task(inbox.wait_final(request.id, LIMIT)) for request in asked]
+            await until(lambda: is_waited_for(inbox, *asked))
+            for n, request in enumerate(asked):
+                if n % 10 == 0:
+                    await server.redis.client_kill_filter(_type="pubsub")
+                await other.cancel(request.id, "ann")
+            ended = await asyncio.gather(*waits)
+        await until(listeners_are(server, 2))
+
+    assert [request.status for request in ended if request] == ["cancelled"] * 300
 
 
 async def test_all_that_it_does_stays_in_one_slot_of_a_cluster() -> None:

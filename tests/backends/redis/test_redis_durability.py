@@ -7,17 +7,13 @@ from collections.abc import Iterator
 import pytest
 from tests import servers
 from tests.mortal_redis import MortalRedis, mortal_redis
-from tests.server.world import World
 
 from ringi.backends.redis.durability import checked_durability
 from ringi.backends.redis.server import Server
-from ringi.connect import inbox_on, open_backend
-from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.connect import open_backend
 from ringi.errors import SettingError, UnavailableError, UnsupportedError
 from ringi.jobs import Job
 from ringi.record import Key
-from ringi.server import Keys, Platform, ServerSettings, create_app
 
 
 @pytest.fixture(scope="module", params=[servers.redis_program, servers.valkey_program], ids=["redis", "valkey"])
@@ -111,19 +107,6 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(UnavailableError):
         async with open_backend(f"redis://127.0.0.1:{servers.free_port()}/0"):
             pass
-
-
-async def test_readiness_says_how_durable_the_store_is(mortal: MortalRedis) -> None:
-    async with open_backend(mortal.url) as backend, inbox_on(backend) as inbox:
-        keys = Keys("a secret of these tests, long enough")
-        deliveries = Deliveries(backend, inbox, DeliverySettings())
-        app = create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries))
-        world = World(backend, inbox, None, keys, app)  # type: ignore[arg-type]
-        async with world.stranger() as client:
-            answer = await client.get("/readyz")
-        await app.close()
-
-    assert answer.json() == {"status": "ready", "store": "redis", "durability": "always"}
 
 
 async def test_agents_are_told_which_stores_they_need(mortal: MortalRedis) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, shelves
 from ringi.backends.redis.server import named
 from ringi.record import Query, Record, microseconds, parsed_cursor, pieces
-from ringi.request import Request
+from ringi.request import Request, Status
 from ringi.store import R
 from ringi.thread import Thread, ThreadStatus
 
@@ -163,10 +163,20 @@ def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
     if query.attention:
         return [named("attention")]
     if query.tenant is None:
-        return _lists_of(None, [(shelf,) for shelf in shelves(query)])
+        return _lists_of(None, [(shelf,) for shelf in shelves(_narrowed(query))])
     if query.thread_id is not None:
         return [named("thread", query.tenant, query.thread_id)]
-    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in shelves(query)])
+    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in shelves(_narrowed(query))])
+
+
+def _narrowed(query: Query) -> Query:
+    """Return the query with the statuses that its times leave: a sweep does not pass by all that it has ended."""
+    statuses = set(query.statuses or get_args(Status))
+    if query.expired_at:
+        statuses &= {"pending"}
+    if query.ended_since:
+        statuses -= {"pending"}
+    return query.model_copy(update={"statuses": tuple(statuses)})
 
 
 def _lists_of(tenant: str | None, parts: Sequence[tuple[str, ...]]) -> list[str]:
