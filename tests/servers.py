@@ -271,7 +271,8 @@ def _answers(port: int) -> bool:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGINT)
+    # At once, without writing to the disk what is deleted next.
+    process.send_signal(getattr(signal, "SIGQUIT", signal.SIGTERM))
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:
