@@ -37,6 +37,7 @@ class BroadcastNotifier(Notifier):
         self._me = uuid.uuid4().hex[:12]
         self._topics: dict[str, None] = {}
         self._more = asyncio.Event()
+        self._is_telling = True
 
     @abstractmethod
     async def _send(self, messages: Sequence[str]) -> None:
@@ -84,9 +85,13 @@ class BroadcastNotifier(Notifier):
                 del self._topics[topic]
             try:
                 await self._send([f"{self._me} {wire(topic)}" for topic in batch])
+                self._is_telling = True
             except RingiError as error:
                 self.lost += len(batch)
-                log.warning("%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
+                # Said once: a broker that is away for an hour would write a line for each request.
+                level = logging.WARNING if self._is_telling else logging.DEBUG
+                log.log(level, "%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
+                self._is_telling = False
 
     def _heard(self, message: str) -> None:
         sender, _, name = message.partition(" ")

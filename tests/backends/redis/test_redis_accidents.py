@@ -306,6 +306,24 @@ async def test_a_store_opens_without_the_redis_that_wakes_it(
             pass
 
 
+async def test_a_redis_that_is_away_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with Server(f"redis://127.0.0.1:{servers.free_port()}/0") as server:
+        with caplog.at_level(logging.WARNING):
+            async with RedisNotifier(server, NEVER, must_listen=False) as notifier:
+                for n in range(1, 4):
+                    await notifier.publish(f"topic-{n}")
+                    await until(has_lost(notifier, n))
+
+    assert caplog.text.count("wake-ups are lost") == 1
+
+
+def has_lost(notifier: RedisNotifier, number: int) -> Callable[[], Awaitable[bool]]:
+    async def is_so() -> bool:
+        return notifier.lost == number
+
+    return is_so
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def other_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
