@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ringi.connect import Backend
+from ringi.delivery.email import Mailer
 from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.mailing import MAIL
 from ringi.delivery.tries import Entry, Status, Switches, Target, TryLog
-from ringi.delivery.webhooks import ASKED, CONFIGURED, GONE, Caller, Outcome, Receiver, Receivers, body_of, is_asked
+from ringi.delivery.webhooks import ASKED, CONFIGURED, GONE, Caller, Outcome, Receivers, body_of, is_asked
 from ringi.errors import LaterError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.inbox import Clock
@@ -68,6 +70,7 @@ class Courier:
     def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, caller: Caller) -> None:
         self._store, self._clock, self._settings, self._caller = backend.store, clock, settings, caller
         self._receivers = Receivers(settings)
+        self._mailer = Mailer(settings.mail, settings.timeout) if settings.mail else None
         self._log, self._switches = TryLog(backend.stream), Switches(backend.stream)
 
     async def deliver(self, job: Job) -> None:
@@ -82,24 +85,38 @@ class Courier:
             request = await self._store.get(Request, task.tenant, task.request_id)
         except NotFoundError:
             return
+        deliver = self._mail if task.endpoint.startswith(MAIL) else self._post
+        await deliver(task, request, len(mine) + 1)
+
+    async def _post(self, task: Task, request: Request, number: int) -> None:
         receiver = self._receivers.named(request, task.endpoint)
         if not receiver:
             return await self._give_up(task, "", "failed", "this endpoint is not configured any more")
         if not task.series and await self._switches.is_off(receiver.switch, receiver.address):
             why = "the endpoint has said that it is gone (410): deliver again to try it"
             return await self._give_up(task, receiver.host, "disabled", why)
-        await self._try(task, request, receiver, len(mine))
-
-    async def _try(self, task: Task, request: Request, receiver: Receiver, before: int) -> None:
         at = self._clock()
         outcome = await self._caller.call(receiver, task.event, body_of(task.type, task.happened_at, request))
+        if outcome.is_delivered or outcome.code == GONE:
+            await self._switches.turn(receiver.switch, receiver.address, off=outcome.code == GONE)
+        await self._keep(task, receiver.host, at, outcome, self._planned(number, receiver.max_tries, outcome))
+
+    async def _mail(self, task: Task, request: Request, number: int) -> None:
+        box = self._settings.mail.box(task.endpoint) if self._settings.mail else None
+        if not box or not self._mailer:
+            return await self._give_up(task, "", "failed", "this person is not configured any more")
+        host = f"mail to {box.name}"
+        if request.is_final and request.status != "expired":
+            return await self._give_up(task, host, "failed", "it had ended before the mail could be sent")
+        at = self._clock()
+        outcome = await self._mailer.send(box, task.event, task.type, request)
+        await self._keep(task, host, at, outcome, self._planned(number, None, outcome))
+
+    async def _keep(self, task: Task, host: str, at: datetime, outcome: Outcome, plan: Plan) -> None:
         failpoint("deliver.after_call")
-        plan = self._planned(before + 1, receiver.max_tries, outcome)
         next_at = self._clock() + timedelta(seconds=plan.wait) if plan.wait is not None else None
-        if outcome.is_delivered or plan.status == "gone":
-            await self._switches.turn(receiver.switch, receiver.address, off=plan.status == "gone")
         told = {"code": outcome.code, "error": outcome.error, "seconds": outcome.seconds, "next_at": next_at}
-        await self._log.add(task.tenant, task.request_id, task.tried(receiver.host, at, plan.status, **told))
+        await self._log.add(task.tenant, task.request_id, task.tried(host, at, plan.status, **told))
         if plan.wait is not None:
             raise LaterError(plan.wait)
 

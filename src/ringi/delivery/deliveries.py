@@ -45,7 +45,7 @@ class Deliveries:
             await self._backend.jobs.work(nothing, kinds=(), concurrency=1, stop=ended)
         except UnsupportedError:
             self._has_jobs = False
-        if self.settings.endpoints and not self._has_jobs:
+        if (self.settings.endpoints or self.settings.mail) and not self._has_jobs:
             raise UnsupportedError.of_deliveries()
         return self._has_jobs
 
@@ -90,7 +90,9 @@ class Deliveries:
         return Delivery.of([*tries, again])
 
     def _jobs_of(self, event: Event, request: Request) -> Iterator[Job]:
-        for receiver in self._receivers.of(event.type, request):
+        names = [receiver.name for receiver in self._receivers.of(event.type, request)]
+        boxes = self.settings.mail.told(event.type, request) if self.settings.mail else ()
+        for name in (*names, *(box.id for box in boxes)):
             task = Task(
                 tenant=event.tenant,
                 request_id=event.record_id,
@@ -98,6 +100,6 @@ class Deliveries:
                 event=event.id,
                 type=event.type,
                 happened_at=event.at,
-                endpoint=receiver.name,
+                endpoint=name,
             )
-            yield task.job(lane_of(request, receiver.name))
+            yield task.job(lane_of(request, name))

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ringi.ask import parsed
 from ringi.delivery.addresses import Network
+from ringi.delivery.mailing import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.record import Frozen
@@ -53,6 +54,7 @@ class DeliverySettings(Frozen):
     """By which part of it, at most, each wait is longer: so that those who failed together do not come together."""
     timeout: float = 15.0
     """Seconds that a receiver has to answer."""
+    mail: MailSettings | None = None
     allow: tuple[Network, ...] = ()
     """Networks that are not public and may be reached all the same, also without TLS."""
 
@@ -66,6 +68,7 @@ class DeliverySettings(Frozen):
         for name, field in (("RINGI_WEBHOOK_JITTER", "jitter"), ("RINGI_WEBHOOK_TIMEOUT", "timeout")):
             if text := given.get(name):
                 read[field] = _seconds(name, text, text)
+        read["mail"] = MailSettings.of(variables)
         read["allow"] = tuple(_networks(given.get("RINGI_WEBHOOK_ALLOW", "")))
         return cls(**read)
 

@@ -18,6 +18,7 @@ import httpx
 from ringi.canonical import jsonable
 from ringi.delivery.addresses import Address, Addresses, RefusedAddressError
 from ringi.delivery.endpoints import TOLD, DeliverySettings
+from ringi.delivery.mailing import MAIL
 from ringi.delivery.signing import signed
 from ringi.record import Key
 from ringi.request import PRIVATE, Request
@@ -99,6 +100,8 @@ def asked(request: Request, name: str) -> Webhook | None:
 
 def lane_of(request: Request, name: str) -> str:
     """Return the lane of a receiver: who is slow or dead holds up only what goes there too."""
+    if name.startswith(MAIL):
+        return "mail"
     webhook = asked(request, name)
     return f"webhook/{request.tenant}/{webhook.url}" if webhook else f"webhook/{name}"
 

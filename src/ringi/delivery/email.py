@@ -1,0 +1,137 @@
+"""One mail about one request: in it nothing can be decided, a link shows the question to who is signed in."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import smtplib
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from email.message import EmailMessage
+from email.utils import formatdate
+from urllib.parse import quote
+
+from ringi.delivery.mailing import Language, Mailbox, MailSettings
+from ringi.delivery.webhooks import Outcome
+from ringi.request import Request
+
+WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "request.created": "A question waits for you",
+        "request.reassigned": "A question was passed on to you",
+        "request.expired": "A question has expired unanswered",
+        "asked": "Asked by",
+        "action": "What it would let happen",
+        "until": "Answers count until",
+        "open": "See the question",
+        "safe": "Opening the link decides nothing. You decide on the page, signed in.",
+    },
+    "ja": {
+        "request.created": "回答待ちの依頼があります",
+        "request.reassigned": "依頼が引き継がれました",
+        "request.expired": "依頼は回答のないまま期限切れになりました",
+        "asked": "依頼者",
+        "action": "実行される操作",
+        "until": "回答期限",
+        "open": "依頼を見る",
+        "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
+    },
+    "zh": {
+        "request.created": "有一项请求等待您的答复",
+        "request.reassigned": "有一项请求转交给您",
+        "request.expired": "请求已过期，无人答复",
+        "asked": "提出者",
+        "action": "将要执行的操作",
+        "until": "答复截止时间",
+        "open": "查看请求",
+        "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
+    },
+}
+
+
+class NoTlsError(OSError):
+    """A mail server that wants a password in clear."""
+
+    def __init__(self) -> None:
+        super().__init__("the server offers no TLS, and a password is not sent in clear")
+
+
+class Mailer:
+    """Sends mails."""
+
+    def __init__(self, settings: MailSettings, timeout: float) -> None:
+        self._settings, self._timeout = settings, timeout
+
+    async def send(self, box: Mailbox, id: str, type: str, request: Request) -> Outcome:
+        """Send one mail, and return what became of it; raises nothing."""
+        began = time.monotonic()
+        code, error = 250, None
+        try:
+            await asyncio.to_thread(self._send, letter(self._settings, box, id, type, request))
+        except smtplib.SMTPResponseException as refused:
+            code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server refused it"
+        except smtplib.SMTPRecipientsRefused as refused:
+            ((code, _),) = refused.recipients.values()
+            error = f"{code}: the mail server does not take mail for this address"
+        except (smtplib.SMTPException, OSError, ValueError) as failure:
+            return Outcome(round(time.monotonic() - began, 3), None, f"{type_of(failure)}: {failure}")
+        return Outcome(round(time.monotonic() - began, 3), code, error)
+
+    def _send(self, message: EmailMessage) -> None:
+        scheme, host, port, user, password = self._settings.parts
+        connect: Callable[..., smtplib.SMTP] = smtplib.SMTP_SSL if scheme == "smtps" else smtplib.SMTP
+        server = connect(host, port, timeout=self._timeout)
+        try:
+            server.ehlo()
+            is_safe = scheme == "smtps"
+            if not is_safe and server.has_extn("starttls"):
+                server.starttls(context=ssl.create_default_context())
+                is_safe = True
+            if user and not is_safe:
+                raise NoTlsError
+            if user:
+                server.login(user, password or "")
+            server.send_message(message)
+            # What goes wrong from here on is no reason to send it again.
+            with suppress(smtplib.SMTPException, OSError):
+                server.quit()
+        finally:
+            server.close()
+
+
+def type_of(error: Exception) -> str:
+    """Return the name of an error."""
+    return type(error).__name__
+
+
+def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
+    """Return the mail. It holds no arguments: a mailbox is no place for them, and they may change until it is read."""
+    words, link = WORDS[box.language], f"{settings.page}/r/{quote(request.id, safe='')}"
+    title = one_line(request.title)
+    facts = [(words["asked"], one_line(request.asked_by or ""))]
+    facts.append((words["action"], one_line(request.action.name) if request.action else ""))
+    facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
+    lines = [f"{name}: {value}" for name, value in facts if value]
+    message = EmailMessage()
+    message["Subject"] = f"{words[type]}: {title}"[:200]
+    message["From"], message["To"], message["Date"] = settings.sender, box.address, formatdate()
+    message["Message-ID"] = f"<{id}.{box.id}@ringi>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(
+        "\n".join([words[type], "", title, *lines, "", f"{words['open']}: {link}", "", words["safe"], ""])
+    )
+    rows = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    message.add_alternative(
+        f'<!doctype html><html lang="{box.language}"><body><p>{words[type]}</p><h1>{html.escape(title)}</h1>{rows}'
+        f'<p><a href="{html.escape(link)}">{words["open"]}</a></p><p>{words["safe"]}</p></body></html>',
+        subtype="html",
+    )
+    return message
+
+
+def one_line(text: str) -> str:
+    """Return a text that an agent wrote as one line, without what would hide it, turn it around, or make it a link."""
+    plain = "".join(each if each.isprintable() else " " for each in text).replace("://", ": //")
+    return " ".join(plain.split())

@@ -1,0 +1,99 @@
+"""Who is told by e-mail, and by which server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field
+
+from ringi.ask import Name, parsed
+from ringi.errors import InvalidError, SettingError
+from ringi.record import DEFAULT_TENANT, Frozen, Viewer
+from ringi.request import Request
+
+Language = Literal["en", "ja", "zh"]
+MAILED = ("request.created", "request.reassigned", "request.expired")
+MAIL = "mail-"
+"""How the names of these receivers begin."""
+PORTS = {"smtp": 587, "smtps": 465}
+
+
+class Mailbox(Frozen):
+    """A person who is told of the requests that they may answer."""
+
+    address: Annotated[str, Field(pattern=r"^[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+    name: Name
+    """The name of the person's token."""
+    groups: tuple[Name, ...] = ()
+    language: Language = "en"
+    tenant: str = DEFAULT_TENANT
+
+    @property
+    def id(self) -> str:
+        """The name of this receiver; the address is nobody else's business."""
+        return f"{MAIL}{sha256(f'{self.tenant}/{self.name}'.encode()).hexdigest()[:12]}"
+
+    def is_told_of(self, request: Request) -> bool:
+        """Whether the person may answer this request."""
+        return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
+
+
+class MailSettings(Frozen):
+    """How mail is sent."""
+
+    server: str
+    sender: str
+    page: str
+    """Where people open the page."""
+    boxes: tuple[Mailbox, ...]
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
+        """Return what the variables of the environment say, None without `RINGI_SMTP_URL`; or raise `SettingError`."""
+        server = variables.get("RINGI_SMTP_URL")
+        if not server:
+            return None
+        if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
+            raise SettingError("RINGI_SMTP_URL", "…", "write smtp://user:password@host:587, or smtps://")
+        page = _needed(variables, "RINGI_PAGE_URL", "say where people open the page: https://inbox.example.com")
+        sender = _needed(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
+        boxes = _boxes(
+            _needed(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
+        )
+        return cls(server=server, sender=sender, page=page.rstrip("/"), boxes=boxes)
+
+    @property
+    def parts(self) -> tuple[str, str, int, str | None, str | None]:
+        """The scheme, the host and the port of the server, the user and the password."""
+        url = urlsplit(self.server)
+        user = unquote(url.username) if url.username else None
+        return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
+
+    def told(self, type: str, request: Request) -> Iterator[Mailbox]:
+        """Return who is told of this event."""
+        if type in MAILED and (type == "request.expired" or not request.is_final):
+            yield from (box for box in self.boxes if box.is_told_of(request))
+
+    def box(self, id: str) -> Mailbox | None:
+        """Return who has this name as a receiver."""
+        return next((box for box in self.boxes if box.id == id), None)
+
+
+def _needed(variables: Mapping[str, str], name: str, remedy: str) -> str:
+    value = variables.get(name)
+    if not value:
+        raise SettingError(name, value, remedy)
+    return value
+
+
+def _boxes(text: str) -> tuple[Mailbox, ...]:
+    try:
+        rows: Any = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
+        return tuple(parsed(Mailbox, row) for row in rows)
+    except (ValueError, TypeError, OSError, InvalidError) as error:
+        raise SettingError("RINGI_MAIL_TO", "…", f"{error}; give a JSON list of people, or the path of one") from None
