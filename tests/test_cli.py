@@ -272,6 +272,17 @@ def test_verify_fails_when_somebody_edited_the_file(ringi: Ringi, tmp_path: Path
     ]
 
 
+def test_verify_holds_the_trail_against_seals(ringi: Ringi, tmp_path: Path) -> None:
+    data(ringi("ask", "Pay 40?", "--json"))
+    seals = tmp_path / "seals.jsonl"
+    seals.write_text('{"count":1,"head":"0","position":"1","at":"2026-11-22T00:00:00Z","signature":"forged"}\n')
+    done = ringi("verify", "--expect", str(seals), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["seals"] == {
+        "findings": ["the seal of 2026-11-22 00:00:00 over 1 events is not by this key"], "sealed": 0, "later": 1,
+    }  # fmt: skip
+
+
 def test_a_token_says_what_it_was_made_for(ringi: Ringi) -> None:
     made = data(ringi("token", "create", "--role", "person", "--name", "ann", "--groups", "a, b", "--json"))
     assert (made["role"], made["name"], made["groups"]) == ("person", "ann", ["a", "b"])

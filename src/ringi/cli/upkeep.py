@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from ringi import audit
+from ringi import audit, seal
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.printing import progress, say
 from ringi.cli.running import run
@@ -15,6 +16,11 @@ from ringi.connect import home, open_backend
 from ringi.delivery import signing
 from ringi.errors import without_password
 from ringi.record import DEFAULT_TENANT
+
+Expect = Annotated[
+    Path | None,
+    typer.Option(help="A file of seals, such as a copy of .ringi/seals.jsonl.", exists=True, dir_okay=False),
+]
 
 
 def migrate(url: Url = None, json_: Json = False) -> None:
@@ -29,19 +35,26 @@ def migrate(url: Url = None, json_: Json = False) -> None:
     say({"url": done}, f"{done} is up to date", json_)
 
 
-def verify(url: Url = None, json_: Json = False) -> None:
+def verify(url: Url = None, expect: Expect = None, json_: Json = False) -> None:
     """Prove that nobody touched the records.
 
-    Exits with 1 when an event or a record was changed behind Ringi's back.
+    Exits with 1 when an event or a record was changed behind Ringi's back. With --expect it also finds
+    what was cut off, moved or rewritten as a whole before the last seal.
     """
-    count, findings = run(_verify(url))
+    count, findings, verdict = run(_verify(url, expect))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     lines = [
         visible(f"{f.record} {f.key.tenant}/{f.key.id}: {f.what}" + (f" (event {f.position})" if f.position else ""))
         for f in findings
     ]
-    say({"events": count, "findings": found}, "\n".join([*lines, f"{count} events, {len(findings)} findings"]), json_)
-    if findings:
+    wrong = len(findings) + len(verdict.findings)
+    data: dict[str, Any] = {"events": count, "findings": found}
+    text = [*lines, *verdict.findings, f"{count} events, {wrong} findings"]
+    if expect:
+        data |= {"seals": verdict._asdict()}
+        text.append(f"{verdict.sealed} events are as they were sealed; {verdict.later} came after the last seal")
+    say(data, "\n".join(text), json_)
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -66,7 +79,12 @@ def secret_create(json_: Json = False) -> None:
     say({"secret": secret}, secret, json_)
 
 
-async def _verify(url: str | None) -> tuple[int, list[audit.Finding]]:
+async def _verify(url: str | None, expect: Path | None) -> tuple[int, list[audit.Finding], seal.Verdict]:
+    from ringi.server.auth import seal_key
+
+    seals = seal.read_seals(expect) if expect else []
+    key = seal_key(home()) if expect else ""
     with progress("reading the audit trail") as tell:
         async with open_backend(url) as backend:
-            return await audit.verify(backend.store, progress=lambda count: tell(f"{count:,} events read"))
+            told = await audit.verify(backend.store, progress=lambda count: tell(f"{count:,} events read"))
+            return *told, await seal.compare(backend.store, seals, key)

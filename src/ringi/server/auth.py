@@ -146,6 +146,11 @@ def kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
+def seal_key(home: Path) -> str:
+    """Return the key of the seals: `RINGI_SEAL_KEY`, else that of the file `seal.key` in the folder, made once."""
+    return os.environ.get("RINGI_SEAL_KEY") or kept_secret(home / "seal.key")
+
+
 class Door:
     """Tells who calls, or refuses."""
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from typing import Any
 
 import uvicorn
 
+from ringi.errors import RingiError
+from ringi.seal import Sealer
 from ringi.server.app import App
 from ringi.server.platform import ServerSettings
+
+log = logging.getLogger(__name__)
 
 
 def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
@@ -18,13 +23,19 @@ def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Confi
 
 
 class Server(uvicorn.Server):
-    """Ends the app's streams first, then waits for what still runs."""
+    """Ends the app's streams first, then waits for what still runs, and seals what has happened."""
 
-    def __init__(self, config: uvicorn.Config, app: App) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, sealer: Sealer | None = None) -> None:
         super().__init__(config)
-        self._app = app
+        self._app, self._sealer = app, sealer
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop."""
         await self._app.close()
         await super().shutdown(sockets)
+        if not self._sealer:
+            return
+        try:
+            await self._sealer.seal()
+        except RingiError as error:
+            log.warning("what happened last has no seal: %s", error)

@@ -14,14 +14,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.connect import Backend, home, inbox_on, open_backend
+from ringi.connect import Backend, home, inbox_on, open_backend, repeat
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.errors import SettingError
-from ringi.inbox import Inbox, Limits
+from ringi.inbox import Inbox, Limits, utc_now
 from ringi.record import DEFAULT_TENANT
+from ringi.seal import Sealer
 from ringi.server.app import create_app
-from ringi.server.auth import Keys
+from ringi.server.auth import Keys, seal_key
 from ringi.server.platform import Platform, ServerSettings
 from ringi.server.running import Server, configured
 from ringi.threads.agent import Agent, by_name
@@ -30,6 +31,7 @@ from ringi.threads.runner import Runner
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """How long requests and runs may go on after the signal to stop."""
+SEAL_SECONDS = 5.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -59,11 +61,18 @@ async def serve(
         ):
             app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries))
             config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
-            server = Server(config, app)
+            store = parts["backend"].store
+            sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), utc_now)
+            server = Server(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, tokens["person"])
             gc.freeze()  # What was imported stays: a full collection that looks at it stops everything for 0.2 s.
-            await server.serve(sockets=[listener])
+            sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
+            try:
+                await server.serve(sockets=[listener])
+            finally:
+                sealing.cancel()
+                await asyncio.gather(sealing, return_exceptions=True)
 
 
 @asynccontextmanager
