@@ -1,5 +1,6 @@
 import type { JsonObject, Request } from "../api/types";
-import { AgentText, JsonValue } from "../widgets/agent-text";
+import { Prose } from "../thread/prose";
+import { JsonValue } from "../widgets/agent-text";
 import { useWords } from "./words";
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
@@ -18,13 +19,13 @@ export function AgentWords({ request }: { request: Request }) {
       {summary && (
         <aside className="agent-words" data-testid="summary" aria-label={strings.summary}>
           <div className="quiet">{strings.summary}</div>
-          <AgentText text={summary} />
+          <Prose text={summary} />
         </aside>
       )}
       {request.description && (
         <aside className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
           <div className="quiet">{strings.agentSays}</div>
-          <AgentText text={request.description} />
+          <Prose text={request.description} />
         </aside>
       )}
       {Object.keys(rest).length > 0 && (

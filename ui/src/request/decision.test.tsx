@@ -26,11 +26,12 @@ test("the real arguments are shown with their types, one row each", async () => 
   expect(screen.getByTestId("fact-lines").textContent).toContain('"sku": "A"');
 });
 
-test("an agent's description is text: no HTML, no link, no image", async () => {
+test("an agent's description is Markdown: no HTML, no image, and a link says where it leads", async () => {
   open(aRequest({ description: "<img src=x onerror=alert(1)> ![x](http://evil/x.png) [a](http://evil)" }));
   const words = await screen.findByTestId("agent-words");
-  expect(words.querySelectorAll("img, a")).toHaveLength(0);
+  expect(words.querySelectorAll("img")).toHaveLength(0);
   expect(words.textContent).toContain("<img src=x onerror=alert(1)>");
+  expect(words.textContent).toMatch(/a \(http:\/\/evil\/?\)/);
 });
 
 test("the server's field errors stand at their fields and the typed text stays", async () => {

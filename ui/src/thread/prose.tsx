@@ -4,6 +4,7 @@ import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 import type { Inline } from "./inlines";
 import { blocks, type Block } from "./markdown";
+import "./prose.css";
 
 /** A text of a million characters would freeze the page on which it is one message among many. */
 const firstPart = 12_000;
