@@ -58,6 +58,13 @@ def demo(arguments: list[str]) -> None:
     replace([str(BIN / "ringi"), "demo", *arguments])
 
 
+def cluster(_: list[str]) -> None:
+    """Open the demo as many machines would: PostgreSQL, Redis, two servers, three workers."""
+    setup([])
+    page("--build")
+    replace([PYTHON, "-m", "scripts.cluster"])
+
+
 def test(arguments: list[str]) -> None:
     """Run the page's tests, then all others with real servers and a real browser."""
     setup([])
@@ -113,6 +120,7 @@ def lock(arguments: list[str]) -> None:
 COMMANDS = {
     "setup": setup,
     "demo": demo,
+    "cluster": cluster,
     "test": test,
     "check": check,
     "docs": docs,

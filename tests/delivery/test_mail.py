@@ -192,7 +192,7 @@ PEOPLE = json.dumps([{"name": "ann", "address": "ann@example.com"}])
 WHOLE = {
     "RINGI_SMTP_URL": "smtp://a:b@127.0.0.1:2525",
     "RINGI_MAIL_FROM": "ringi@example.com",
-    "RINGI_PAGE_URL": "https://inbox.example.com/",
+    "RINGI_PUBLIC_URL": "https://inbox.example.com/",
     "RINGI_MAIL_TO": PEOPLE,
 }
 
@@ -210,7 +210,7 @@ def test_the_environment_says_who_gets_mail() -> None:
     [
         ("RINGI_SMTP_URL", "mail.example.com"),
         ("RINGI_MAIL_FROM", ""),
-        ("RINGI_PAGE_URL", ""),
+        ("RINGI_PUBLIC_URL", ""),
         ("RINGI_MAIL_TO", "nowhere.json"),
         ("RINGI_MAIL_TO", '[{"name": "ann", "address": "ann@example.com\\nBcc: b@example.com"}]'),
     ],

@@ -17,7 +17,7 @@ from ringi.record import DEFAULT_TENANT, Frozen, Viewer
 from ringi.request import Request
 
 Language = Literal["en", "ja", "zh"]
-MAILED = ("request.created", "request.reassigned", "request.reminded", "request.expired")
+MAILED = ("request.created", "request.reassigned", "request.expired")
 MAIL = "mail-"
 """How the names of these receivers begin."""
 PORTS = {"smtp": 587, "smtps": 465}
@@ -60,7 +60,7 @@ class MailSettings(Frozen):
             return None
         if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
             raise SettingError("RINGI_SMTP_URL", "…", "write smtp://user:password@host:587, or smtps://")
-        page = _needed(variables, "RINGI_PAGE_URL", "say where people open the page: https://inbox.example.com")
+        page = _needed(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
         sender = _needed(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
         boxes = _boxes(
             _needed(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")

@@ -18,7 +18,7 @@ from tests.faults.chaos.checker import End, broken_rules, hand_overs
 from tests.faults.chaos.fleet import Fleet, fleet
 from tests.faults.chaos.history import History
 from tests.faults.chaos.load import Load
-from tests.servers import MortalPostgres, mortal_postgres
+from tests.servers import MortalPostgres, mortal_postgres, redis
 
 from ringi import audit
 from ringi.connect import open_backend
@@ -150,14 +150,16 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=3, help="seconds from one harm to the next")
     parser.add_argument("--pause", type=float, default=0.2, help="seconds from one question to the next")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--redis", action="store_true", help="wake up by way of a Redis")
     parser.add_argument("--folder", type=Path, help="where history and log are kept")
     given = parser.parse_args()
     plan = Plan(given.minutes * 60, given.every, given.pause, given.seed)
     with ExitStack() as stack:
         folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings = {"RINGI_REDIS_URL": stack.enter_context(redis())} if given.redis else {}
         store = None if given.url else stack.enter_context(mortal_postgres())
         url = store.url if store else given.url
-        figures = asyncio.run(chaos(folder, url, plan._replace(store=store)))
+        figures = asyncio.run(chaos(folder, url, plan._replace(store=store, settings=settings)))
     print(json.dumps(figures, indent=2))
     return int(any(figures["broken"].values()))
 

@@ -45,6 +45,11 @@ class Member:
         """Send it a signal."""
         self._process.send_signal(number)
 
+    def revive(self) -> None:
+        """Start it again if it has ended by itself, as a supervisor does."""
+        if not self.is_hurt and self._process.poll() is not None:
+            self.start()
+
     def end(self, number: int = signal.SIGKILL) -> int:
         """Send it a signal that ends it, and wait."""
         self._process.send_signal(number)
@@ -78,12 +83,19 @@ class Fleet:
             for url in self.urls:
                 while not await is_ready(client, url):
                     await asyncio.sleep(0.1)
+                    self.revive()
+
+    def revive(self) -> None:
+        """Start again who has ended: without a store, a process says so and ends."""
+        for member in self.members:
+            member.revive()
 
     async def suffer(self, dice: random.Random, every: float) -> None:
         """Kill or stop one after the other until cancelled; one member of each sort is always left alone."""
         async with asyncio.TaskGroup() as harm:
             while True:
                 await asyncio.sleep(dice.uniform(0.5, 1.5) * every)
+                self.revive()
                 well = [member for member in self.members if self._may_be_hurt(member)]
                 if well:
                     harm.create_task(self._hurt(dice.choice(well), dice))
@@ -110,13 +122,12 @@ class Fleet:
         finally:
             member.start()
 
-    async def _terminate(self, member: Member, dice: random.Random) -> None:
-        try:
-            await asyncio.to_thread(member.end, signal.SIGTERM)
-        finally:
-            member.start()
+    async def _terminate(self, member: Member, _: random.Random) -> None:
+        # In this thread: cancelled, it would be started while its port is still held.
+        member.end(signal.SIGTERM)
+        member.start()
 
-    async def _stop(self, member: Member, dice: random.Random) -> None:
+    async def _stop(self, member: Member, _: random.Random) -> None:
         member.send(signal.SIGSTOP)
         try:
             await asyncio.sleep(STOPPED)

@@ -1,0 +1,70 @@
+"""Two servers and three workers on a PostgreSQL and a Redis of their own: `make cluster`. Kill what you like."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.servers import free_port, mortal_postgres, redis
+
+from ringi.examples import agents as demo_agents
+
+SERVERS, WORKERS = 2, 3
+agents = demo_agents()
+"""What `ringi serve --agents scripts.cluster` runs."""
+
+
+@contextmanager
+def running(arguments: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of Ringi during the block."""
+    command = [sys.executable, "-c", "from ringi.cli import main; main()", *arguments, "--agents", "scripts.cluster"]
+    process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def link_of(server: subprocess.Popen[bytes]) -> str:
+    """Return the link that a server prints for the local person once it serves."""
+    assert server.stdout
+    line = server.stdout.readline()
+    if not line:
+        raise SystemExit("a server did not start")
+    return str(json.loads(line)["link"])
+
+
+def main() -> None:
+    """Start all, say where they are, and end them with Ctrl-C."""
+    with ExitStack() as stack:
+        print("starting PostgreSQL, Redis, two servers and three workers …", flush=True)
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ringi-cluster-"))
+        own = {"RINGI_HOME": home, "RINGI_URL": stack.enter_context(mortal_postgres()).url}
+        own |= {"RINGI_REDIS_URL": stack.enter_context(redis()), "PYTHONPATH": str(Path.cwd())}
+        environment = {**os.environ, **own}
+        for _ in range(SERVERS):
+            server = stack.enter_context(running(["serve", "--port", str(free_port()), "--json"], environment))
+            print(f"server  {server.pid:8}  {link_of(server)}", flush=True)
+        for _ in range(WORKERS):
+            worker = stack.enter_context(running(["worker"], environment))
+            print(f"worker  {worker.pid:8}", flush=True)
+        print(
+            "\nStart a run on one page, answer it on the other, and kill -9 what you like. Stop with Ctrl-C.",
+            flush=True,
+        )
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            print("stopping …", flush=True)
+
+
+if __name__ == "__main__":
+    main()
