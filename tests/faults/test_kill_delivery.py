@@ -24,7 +24,8 @@ SCRIPT = Path(__file__).with_name("delivery_process.py")
 @asynccontextmanager
 async def delivering(store: str, receiver: str, failpoint: str = "") -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a process that delivers, armed with a fail-point."""
-    armed = {**os.environ, "RINGI_FAILPOINT": f"{failpoint}:kill9" if failpoint else ""}
+    armed = {"RINGI_FAILPOINT": f"{failpoint}:kill9" if failpoint else "", "PYTHONPATH": str(SCRIPT.parents[2])}
+    armed = os.environ | armed
     process = await asyncio.create_subprocess_exec(sys.executable, str(SCRIPT), store, receiver, env=armed)
     try:
         yield process

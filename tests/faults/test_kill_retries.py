@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.faults.test_kill_threads import FORKS, LATER_POINTS, Shop, finished, is_asking, killed
 from tests.faults.test_kill_threads import shop as shop
+from tests.faults.test_kill_threads import url as url
 from tests.threads.world import of_type, until
 
 from ringi import failpoint

@@ -333,9 +333,9 @@ async def test_a_steps_last_words_are_stored_before_its_results(monkeypatch: pyt
     async with at_work("memory://") as world:
         write = FencedMemorySaver._write
 
-        async def watched(saver: FencedMemorySaver, work: Any) -> Any:
+        async def watched(saver: FencedMemorySaver, *work: Any) -> Any:
             seen.append("".join(event["delta"] for event in of_type(await world.items(), "TEXT_MESSAGE_CONTENT")))
-            return await write(saver, work)
+            return await write(saver, *work)
 
         monkeypatch.setattr(FencedMemorySaver, "_write", watched)
         await world.run("refund", {"order": 1, "amount": 2})
