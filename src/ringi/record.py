@@ -156,7 +156,8 @@ class Query(Frozen):
     ended_since: datetime | None = None
     """Requests that ended at this time or later."""
     expired_at: datetime | None = None
-    """Pending requests whose `expires_at` is not after this."""
+    """Pending requests whose `expires_at` is not after this: the longest overdue first, and where there are more
+    than the limit, each tenant has a share of it."""
     unacknowledged: bool = False
     """Ended requests with a continuation that no run has taken up and that need no attention."""
     attention: bool = False

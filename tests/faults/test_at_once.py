@@ -17,9 +17,10 @@ import pytest
 import ringi
 from ringi.audit import verify
 from ringi.errors import FinalError, RingiError
-from ringi.inbox import Inbox, utc_now
+from ringi.inbox import SWEEP, Inbox, utc_now
 from ringi.record import Query
 from ringi.request import Request
+from ringi.testing.clock import Clock
 
 ENDS = {"request.completed", "request.cancelled", "request.expired"}
 
@@ -145,6 +146,21 @@ async def test_two_thousand_deadlines_at_once_do_not_keep_others_waiting(inboxes
         answered += 1
     assert await inboxes[1].count(Query(statuses=("expired",), limit=5_000)) == 2_000
     assert answered > 1
+
+
+async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(url: str) -> None:
+    """One that is due last of all ends among the first."""
+    clock = Clock()
+    async with ringi.open(url, clock=clock) as one, ringi.open(url, clock=clock) as other:
+        due = clock() + timedelta(seconds=5)
+        await ask(one.of("small"), "late", expires_at=due + timedelta(seconds=1))
+        await asyncio.gather(*(ask(one, f"r{number}", expires_at=due) for number in range(1_000)))
+        clock.advance(10)
+        await asyncio.gather(one.expire_due(), other.expire_due())
+        events = await one.store.events(limit=5_000)
+    ends = [event.tenant for event in events if event.type == "request.expired"]
+    assert len(ends) == 1_001
+    assert ends.index("small") < 2 * SWEEP
 
 
 async def test_an_error_is_never_taken_for_a_decision(inboxes: list[Inbox]) -> None:

@@ -9,6 +9,8 @@ import httpx
 import pytest
 from tests.server.world import World, open_world, until
 
+from ringi.server.problems import SPREAD_SECONDS
+
 ASK = '{"title": "Go?"}'
 
 
@@ -209,6 +211,14 @@ async def test_a_store_that_cannot_answer_is_said_so_with_a_time_to_retry(tmp_pa
         reply = await world.client().get("/v1/requests")
     assert (reply.status_code, reply.json()["code"]) == (503, "unavailable")
     assert int(reply.headers["retry-after"]) >= 1
+
+
+async def test_those_who_are_refused_together_are_told_different_times_to_retry(store_url: str) -> None:
+    async with open_world(store_url, streams_per_caller=0) as world:
+        replies = [await world.client().get("/v1/events") for _ in range(40)]
+    told = {int(reply.headers["retry-after"]) for reply in replies}
+    assert len(told) > 1
+    assert 5 <= min(told) <= max(told) <= 5 + SPREAD_SECONDS
 
 
 async def test_the_server_says_how_it_is(world: World) -> None:

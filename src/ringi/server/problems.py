@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +18,8 @@ from ringi.errors import ClaimedError, FieldError, FinalError, InvalidError, Lim
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
+SPREAD_SECONDS = 2
+"""How much later some are told to come again: all who were refused together would come together."""
 
 
 KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
@@ -78,7 +81,7 @@ def response_of(error: Exception) -> HttpResponse:
     """Return the response that an error deserves."""
     headers = {}
     if isinstance(error, LimitError | UnavailableError):
-        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
+        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"
     return _response(document_of(error), headers)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
@@ -28,7 +29,8 @@ HEADERS = [
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),
 ]
-RETRY = b"retry: 1000\n\n"
+RETRY_MILLISECONDS = (500, 3_000)
+"""When a reader comes again that lost its server: told the same, all would come in the same moment."""
 BEAT = b":\n\n"
 CLOSING = b"event: closing\ndata: {}\n\n"
 GOODBYE_SECONDS = 1.0
@@ -39,6 +41,11 @@ def encoded(data: bytes, *, id: str, name: str | None = None) -> bytes:
     """Return one event; the data must hold no line break, as JSON does not."""
     head = f"event: {name}\nid: {id}\n" if name else f"id: {id}\n"
     return head.encode() + b"data: " + data + b"\n\n"
+
+
+def retry_hint() -> bytes:
+    """Return when to come again, another time for each reader."""
+    return f"retry: {random.randint(*RETRY_MILLISECONDS)}\n\n".encode()
 
 
 def last_event_id(scope: Scope) -> str | None:
@@ -288,7 +295,7 @@ class EventStream:
 async def fed(connection: Connection, feed: Feeder) -> None:
     """Feed a connection; where that fails the client is sent away, and resumes."""
     try:
-        await connection.write(RETRY)
+        await connection.write(retry_hint())
         await feed(connection)
     except RingiError as error:
         log.warning("a stream of %s ends: %s", connection.who.name, error)

@@ -41,7 +41,8 @@ export function listen(listener: Listener): () => void {
       // The browser tries again by itself after a lost connection, but never after a refusal (a proxy's 502, a 401).
       if (!refused || source !== current) return;
       pause = Math.min(pause * 2, slowest);
-      timer = setTimeout(connect, pause);
+      // Pages that were refused together would come again together.
+      timer = setTimeout(connect, pause * (0.5 + Math.random() / 2));
     });
     for (const name of listener.names) current.addEventListener(name, listener.received);
   };

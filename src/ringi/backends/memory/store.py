@@ -8,6 +8,7 @@ from typing import Any
 
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
+    EPOCH,
     START,
     Event,
     Key,
@@ -51,16 +52,20 @@ class MemoryStore(Store):
         return [record for record in found if isinstance(record, kind)]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
+        matching = self._matching(kind, query)
+        return shared(matching, query) if query.expired_at else matching[: query.limit]
+
+    async def count(self, kind: type[R], query: Query) -> int:
+        return len(self._matching(kind, query)[: query.limit])
+
+    def _matching(self, kind: type[R], query: Query) -> list[R]:
         cursor = parsed_cursor(query.before) if query.before else None
         sought = pieces(query.text or "")
         records = [r for r in self._records.values() if isinstance(r, kind)]
         matching = [r for r in records if matches(r, query) and mentions(r, sought)]
         if cursor:
             matching = [r for r in matching if place_of(r) < cursor]
-        return sorted(matching, key=place_of, reverse=True)[: query.limit]
-
-    async def count(self, kind: type[R], query: Query) -> int:
-        return len(await self.find(kind, query))
+        return sorted(matching, key=place_of, reverse=True)
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
@@ -83,6 +88,18 @@ class MemoryStore(Store):
 def place_of(record: Record) -> tuple[int, str, str]:
     """Return what records are sorted by."""
     return microseconds(record.created_at), record.id, record.tenant
+
+
+def shared(overdue: Sequence[R], query: Query) -> list[R]:
+    """Return what is overdue for longest; of more than a page, a share for each tenant."""
+    longest = sorted(overdue, key=lambda record: getattr(record, "expires_at", None) or EPOCH)
+    if query.tenant is not None or len(longest) < query.limit:
+        return longest[: query.limit]
+    of_each: dict[str, list[R]] = {}
+    for record in longest:
+        of_each.setdefault(record.tenant, []).append(record)
+    share = max(1, query.limit // len(of_each))
+    return [record for mine in list(of_each.values())[: query.limit] for record in mine[:share]]
 
 
 def matches(record: Record, query: Query) -> bool:

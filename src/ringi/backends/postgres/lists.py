@@ -17,6 +17,24 @@ from ringi.record import Query, filed_under, looked_up, microseconds, parsed_cur
 from ringi.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
+EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
+SHARES = f"""
+WITH RECURSIVE each (tenant) AS (
+  (SELECT tenant FROM requests WHERE {EXPIRING} ORDER BY tenant LIMIT 1)
+  UNION ALL
+  SELECT (SELECT tenant FROM requests WHERE {EXPIRING} AND tenant > each.tenant ORDER BY tenant LIMIT 1)
+  FROM each WHERE each.tenant IS NOT NULL
+), sharers AS MATERIALIZED (
+  SELECT each.tenant FROM each, LATERAL (
+    SELECT expires_at FROM requests WHERE {EXPIRING} AND tenant = each.tenant ORDER BY expires_at LIMIT 1
+  ) AS first WHERE expires_at <= {{due}} ORDER BY expires_at, each.tenant LIMIT {{limit}}
+)
+SELECT body FROM sharers, LATERAL (
+  SELECT body FROM requests WHERE {{where}} AND tenant = sharers.tenant ORDER BY expires_at
+  LIMIT greatest(1, {{limit}} / (SELECT count(*) FROM sharers))
+) AS mine
+"""
+"""Finds the tenants that have something overdue by as many steps as there are tenants, however much they have."""
 
 
 class Statement(NamedTuple):
@@ -66,6 +84,8 @@ def _key_of(tenant: str) -> bytes:
 
 def find(table: str, query: Query) -> list[Statement]:
     """Return statements that each find the bodies of at most `query.limit` matching records, newest first."""
+    if table == "requests" and query.expired_at:
+        return [overdue(query)]
     key = "tenant, created_at, id"
     return [
         Statement(f"SELECT body FROM ({sql}) AS page JOIN {table} USING ({key}) ORDER BY {NEWEST_FIRST}", values)
@@ -78,6 +98,22 @@ def count(table: str, query: Query) -> list[Statement]:
     is_ended = table == "requests" and given(query) <= ENDED and query.ended_since and query.tenant is not None
     found = [ended(query)] if is_ended and len(audiences_wanted(query)) < 2 else pages(table, query)
     return [Statement(f"SELECT count(*) FROM ({sql}) AS found", values) for sql, values in found]
+
+
+def overdue(query: Query) -> Statement:
+    """Return the way to what is overdue for longest."""
+    where, tables = conditions(query), "requests"
+    tables += mentioning(where, pieces(query.text or ""), "requests")
+    limit = where.mark(query.limit)
+    return Statement(f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {limit}", where.values)
+
+
+def shares(query: Query) -> Statement:
+    """Return the way to a page of what is overdue on which each tenant has a share."""
+    assert query.expired_at
+    where = conditions(query)
+    due, limit = where.mark(microseconds(query.expired_at)), where.mark(query.limit)
+    return Statement(SHARES.format(where=where, due=due, limit=limit), where.values)
 
 
 def pages(table: str, query: Query) -> list[Statement]:
@@ -167,7 +203,7 @@ def conditions(query: Query) -> Where:
     if query.ended_since:
         where.add("ended_at >= ?", microseconds(query.ended_since))
     if query.expired_at:
-        where.add("status = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?", microseconds(query.expired_at))
+        where.add(f"{EXPIRING} AND expires_at <= ?", microseconds(query.expired_at))
     where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
     if query.before:
         at, id, tenant = parsed_cursor(query.before)

@@ -71,6 +71,9 @@ class PostgresStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         rows = await self._database.soonest(lists.find(TABLES[kind.record], query))
+        if query.expired_at and query.tenant is None and len(rows) >= query.limit:
+            sql, values = lists.shares(query)
+            rows = await self._database.fetch(sql, *values) or rows
         return [kind.model_validate_json(body) for (body,) in rows]
 
     async def count(self, kind: type[R], query: Query) -> int:

@@ -25,6 +25,8 @@ OLDEST = 10**17
 FIRST, LAST = "0" * DIGITS, "9" * DIGITS
 NEWEST = b":"
 """Stands after all digits."""
+EXPIRING = named("expires", "")[:-2]
+"""What the names of the tenants' lists by deadline begin with."""
 Marks = dict[str, str]
 
 
@@ -123,8 +125,13 @@ def _times(request: Request) -> list[tuple[str, str, str]]:
     if request.ended_at:
         found.append((named("ended", request.tenant), named("ended"), digits(request.ended_at)))
     if request.expires_at and not request.is_final:
-        found.append((named("expires"), named("expires"), digits(request.expires_at)))
+        found += [(name, named("expires"), digits(request.expires_at)) for name in expiring(request.tenant)]
     return found
+
+
+def expiring(tenant: str) -> tuple[str, str]:
+    """Return the lists by deadline, of all tenants and of one."""
+    return named("expires"), named("expires", tenant)
 
 
 def way_of(kind: type[R], query: Query) -> Way:

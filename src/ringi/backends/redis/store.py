@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from ringi.backends.redis.lists import (
     DIGITS,
+    EXPIRING,
     Way,
+    digits,
     field_of,
     filed,
     place_before,
@@ -34,7 +37,7 @@ class RedisStore(Store):
         self._server = server
         self._put, self._move = server.script("put"), server.script("move")
         self._peek, self._pick, self._count = server.script("peek"), server.script("pick"), server.script("count")
-        self._listed_events = server.script("events")
+        self._listed_events, self._turns = server.script("events"), server.script("turns")
         self._events, self._event_lists = server.key("events"), server.key("event-lists")
         self._cursors = server.key("cursors")
 
@@ -66,6 +69,9 @@ class RedisStore(Store):
             found += await self._pick(*self._choice(kind, way, query.limit - len(found), places))
             if len(found) >= query.limit:
                 break
+        if query.expired_at and query.tenant is None and len(found) >= query.limit:
+            turns = await self._turns(self._keys(kind.record)[3:], [EXPIRING, digits(query.expired_at), query.limit])
+            found = await self._pick(*self._choice(kind, way, query.limit, turns)) or found
         return [record_of(kind, stored) for stored in found]
 
     async def count(self, kind: type[R], query: Query) -> int:
@@ -114,8 +120,12 @@ class RedisStore(Store):
         return self._keys(kind.record)[:3], [asked, limit, int(only_count), *fields]
 
     async def _places(self, kind: type[Record], query: Query, way: Way) -> AsyncIterator[Sequence[bytes]]:
-        """Yield the places of what may match, newest first, some at a time."""
+        """Yield the places of what may match, newest first (or overdue for longest), some at a time."""
         below = place_before(query)
+        if query.expired_at:
+            async for due in self._overdue(kind, way):
+                yield [place for place in due if place < below]
+            return
         places = await self._by_time(kind, way)
         if places is not None:
             for some in portions(sorted((place for place in places if place < below), reverse=True)):
@@ -135,15 +145,26 @@ class RedisStore(Store):
         floor = max((places[-1] for places in read if len(places) == size), default=b"")
         return sorted({place for places in read for place in places if place >= floor}, reverse=True), floor
 
+    async def _overdue(self, kind: type[Record], way: Way) -> AsyncIterator[list[bytes]]:
+        """Yield the places on the list of deadlines, the longest overdue first."""
+        for start in count(0, AT_ONCE):
+            places = await self._timed(kind, way, start, AT_ONCE)
+            yield places
+            if len(places) < AT_ONCE:
+                return
+
     async def _by_time(self, kind: type[Record], way: Way) -> list[bytes] | None:
         """Return the places on a list by time, unless they are many."""
-        if not way.by_time:
-            return None
+        places = await self._timed(kind, way, 0, LITTLE + 1) if way.by_time else None
+        return None if places is None or len(places) > LITTLE else places
+
+    async def _timed(self, kind: type[Record], way: Way, start: int, size: int) -> list[bytes]:
+        assert way.by_time
         name, span = way.by_time
         first, last = f"[{name}\0{span.first}", f"({name}\0{span.last}:"
         async with answering():
-            found = await self._server.redis.zrangebylex(self._keys(kind.record)[3], first, last, 0, LITTLE + 1)
-        return [member[len(name) + 1 + DIGITS :] for member in found] if len(found) <= LITTLE else None
+            found = await self._server.redis.zrangebylex(self._keys(kind.record)[3], first, last, start, size)
+        return [member[len(name) + 1 + DIGITS :] for member in found]
 
 
 def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -29,6 +29,17 @@ SLOTS = 32
 """How many places a microsecond has: 2**63 of them end in the year 11104."""
 LAST = 2**63 - 1
 CHUNK = 64
+EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
+FIRST_OF = f"SELECT {{}} FROM requests WHERE {EXPIRING} AND tenant {{}} ORDER BY {{}} LIMIT 1"
+SHARERS = f"""
+WITH RECURSIVE each (tenant) AS (
+  SELECT ({FIRST_OF.format("tenant", ">= ''", "tenant")})
+  UNION ALL SELECT ({FIRST_OF.format("tenant", "> each.tenant", "tenant")}) FROM each WHERE each.tenant IS NOT NULL
+)
+SELECT tenant FROM (SELECT tenant, ({FIRST_OF.format("expires_at", "= each.tenant", "expires_at")}) AS due FROM each)
+WHERE due <= ? ORDER BY due, tenant LIMIT ?
+"""
+"""The tenants that have something overdue, found by as many steps as there are tenants, however much they have."""
 
 
 def free_place(connection: sqlite3.Connection, created_at: int) -> int:
@@ -57,10 +68,30 @@ def mark_of(tenant: str) -> str:
 
 def find(connection: sqlite3.Connection, table: str, query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching records, newest first."""
+    if table == "requests" and query.expired_at:
+        return overdue(connection, query)
     if table == "requests" and not has_index(query):
         return [body for *_, body in newest(connection, query)]
     where, values = conditions(query)
     sql = f"SELECT body FROM {table} WHERE {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
+    return [body for (body,) in connection.execute(sql, [*values, query.limit])]
+
+
+def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
+    """Return the bodies of what is overdue for longest; of more than a page, a share for each tenant."""
+    found = longest_overdue(connection, query)
+    if query.tenant is not None or len(found) < query.limit:
+        return found
+    tenants = connection.execute(SHARERS, [*_us(query.expired_at), query.limit]).fetchall()
+    share = max(1, query.limit // max(1, len(tenants)))
+    of_each = (query.model_copy(update={"tenant": tenant, "limit": share}) for (tenant,) in tenants)
+    return [body for mine in of_each for body in longest_overdue(connection, mine)] or found
+
+
+def longest_overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
+    """Return the bodies of what is overdue for longest."""
+    where, values = conditions(query)
+    sql = f"SELECT body FROM requests WHERE {where} ORDER BY expires_at LIMIT ?"
     return [body for (body,) in connection.execute(sql, [*values, query.limit])]
 
 
@@ -192,7 +223,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
         *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),
         (f"status IN ({marks(query.statuses)})", list(query.statuses)),
         *(("instr(search, ?) > 0", [piece]) for piece in pieces(query.text or "")),
-        ("status = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?", expired),
+        (f"{EXPIRING} AND expires_at <= ?", expired),
         ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
         ("ended_at >= ?", ended),
         ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),

@@ -272,6 +272,23 @@ class ListsConformance:
 
         assert await ids(store, expired_at=NOON + 10 * SECOND) == ["now"]
 
+    async def test_what_is_overdue_for_longest_comes_first(self, store: Store) -> None:
+        for seconds in (3, 1, 4, 2):
+            await stored(store, f"after-{seconds}", expires_in=seconds)
+
+        assert await ids(store, expired_at=NOON + 3 * SECOND) == ["after-1", "after-2", "after-3"]
+        assert await ids(store, expired_at=NOON + 3 * SECOND, limit=2) == ["after-1", "after-2"]
+        assert await ids(store, expired_at=NOON + 3 * SECOND, tenant="tenant-1", limit=1) == ["after-1"]
+
+    async def test_of_more_that_is_overdue_than_a_page_holds_each_tenant_has_a_share(self, store: Store) -> None:
+        await stored(store, "b", tenant="tenant-b", expires_in=9)
+        await stored(store, "later", tenant="tenant-c", expires_in=11)
+        for n in range(30):
+            await stored(store, f"a{n:02}", tenant="tenant-a", expires_in=5, at=NOON + n * MICROSECOND)
+
+        found = await store.find(Request, Query(expired_at=NOON + 10 * SECOND, limit=10))
+        assert [request.id for request in found] == ["a00", "a01", "a02", "a03", "a04", "b"]
+
     async def test_unacknowledged_is_what_ended_and_was_not_taken_up(self, store: Store) -> None:
         await stored(store, "pending", parked=True)
         for name, parked in (("ended", True), ("taken-up", True), ("stuck", True), ("no-run", False)):
