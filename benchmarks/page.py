@@ -8,15 +8,15 @@ import random
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from benchmarks.client import Caller
@@ -32,6 +32,8 @@ from ringi.server.auth import Keys
 FEW, MANY = 1_000, 1_000_000
 BATCH, COMMITTED, AHEAD = 1_000, 50, 6
 ROUNDS, LOADS = 7, 15
+RESTING, REST_SECONDS = 0.1, 3.0
+"""How much of a processor an idle server uses at most."""
 WHOLE, CPU = "first load, p50", "first load, server CPU"
 MIDNIGHT = quote(datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
 PENDING = "/v1/requests?status=pending"
@@ -45,6 +47,7 @@ PARTS: dict[str, list[tuple[str, str]]] = {
     "a person who sees 1 %": [("eve", f"{PENDING}&limit=10"), ("eve", f"/v1/requests/counts?since={MIDNIGHT}")],
 }
 WORDS = ["".join(random.Random(n).choices("abcdefghijklmnopqrstuvwxyz", k=2 + n % 8)) for n in range(3_000)]
+T = TypeVar("T")
 PEOPLE = {"ann": ("most", "few"), "eve": ("few",)}
 
 
@@ -55,21 +58,44 @@ class Side(NamedTuple):
     callers: dict[str, Caller]
 
 
+class Home(NamedTuple):
+    """A server's folder, and where its store is."""
+
+    path: Path
+    url: str = ""
+
+
 async def first_load() -> list[Row]:
-    """Loads of the whole page, and of its parts, in turns on both files."""
+    """Loads from two SQLite files."""
+    with ExitStack() as stack:
+        homes = [Home(stack.enter_context(folder())) for _ in (FEW, MANY)]
+        for home, count in zip(homes, (FEW, MANY), strict=True):
+            await fill(home.path / "ringi.db", count)
+        return await loads("inbox page over HTTP", homes)
+
+
+async def loads(what: str, homes: list[Home]) -> list[Row]:
+    """Load the whole page, and its parts, in turns from the server with few requests and from that with many."""
     async with AsyncExitStack() as stack:
         sides = []
-        for count in (FEW, MANY):
-            path = stack.enter_context(folder())
-            await fill(path / "ringi.db", count)
-            server = with_people(stack.enter_context(served("ringi", path)), path)
+        for home in homes:
+            server = with_people(stack.enter_context(served("ringi", *home)), home.path)
             callers = {name: await stack.enter_async_context(Caller(server, name)) for name in PEOPLE}
             sides.append(Side(server, callers))
+        await at_rest([side.server for side in sides])
         rounds = [await one_round(sides) for _ in range(ROUNDS)]
-    what = f"inbox page over HTTP, {MANY:,} pending requests against {FEW:,}"
+    what = f"{what}, {MANY:,} pending requests against {FEW:,}"
     whole, cpu = [row(f"{what}: {part}", rounds, part) for part in (WHOLE, CPU)]
     parts = [row(f"{what}: {part}, p50", rounds, part) for part in PARTS]
     return [replace(whole, at_most=1.5), cpu, *parts]
+
+
+async def at_rest(servers: list[Served]) -> None:
+    """Return when the servers have read the million events that were there before they began."""
+    used = [0.0]
+    while sum(server.processor_seconds() for server in servers) - used[-1] > RESTING * REST_SECONDS:
+        used.append(sum(server.processor_seconds() for server in servers))
+        await asyncio.sleep(REST_SECONDS)
 
 
 def row(what: str, rounds: list[list[dict[str, float]]], part: str) -> Row:
@@ -121,7 +147,7 @@ async def fill(path: Path, count: int) -> None:
 def fill_on(connection: sqlite3.Connection, count: int) -> None:
     began, written = time.monotonic(), 0
     connection.execute("PRAGMA synchronous = OFF")
-    for changes in made(count):
+    for changes in made(count, some_changes):
         connection.execute("BEGIN IMMEDIATE")
         for n, change in enumerate(changes, 1):
             save(connection, change)
@@ -135,22 +161,26 @@ def fill_on(connection: sqlite3.Connection, count: int) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def made(count: int) -> Iterator[list[Change]]:
+def made(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
     """Yield so many requests in batches, made by processes that are no more than a few batches ahead."""
     left = iter(range(0, count, BATCH))
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        ahead = deque(pool.submit(some_changes, start, count) for start in islice(left, AHEAD))
+        ahead = deque(pool.submit(some, start, count) for start in islice(left, AHEAD))
         while ahead:
             yield ahead.popleft().result()
-            ahead += [pool.submit(some_changes, start, count) for start in islice(left, 1)]
+            ahead += [pool.submit(some, start, count) for start in islice(left, 1)]
 
 
 def some_changes(start: int, count: int) -> list[Change]:
-    """Return the next requests, a millisecond apart, the last of all as of now."""
+    """Return a batch as the changes of a SQLite file."""
+    return [change_of(*each) for each in some_requests(start, count)]
+
+
+def some_requests(start: int, count: int) -> Iterator[tuple[Request, Event]]:
+    """Yield the next requests, a millisecond apart, the last of all as of now."""
     now = datetime.now(UTC)
-    return [
-        change_of(*a_request(n, count, now + timedelta(milliseconds=n - count))) for n in range(start, start + BATCH)
-    ]
+    for n in range(start, min(start + BATCH, count)):
+        yield a_request(n, count, now + timedelta(milliseconds=n - count))
 
 
 def a_request(n: int, count: int, at: datetime) -> tuple[Request, Event]:

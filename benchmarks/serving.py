@@ -43,9 +43,9 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(kind: str, path: Path) -> Iterator[Served]:
-    """Run a server on a folder for the block."""
-    env = {**os.environ, "RINGI_HOME": str(path)}
+def served(kind: str, path: Path, url: str = "") -> Iterator[Served]:
+    """Run a server for the block, on a folder, and on a store of its own in it unless a URL names another."""
+    env = {**os.environ, "RINGI_HOME": str(path), "RINGI_URL": url or f"sqlite:///{path / 'ringi.db'}"}
     command = [sys.executable, "-m", "benchmarks.serving", kind, str(path)]
     with Popen(command, env=env, stdin=DEVNULL, stdout=PIPE, text=True) as process:
         try:
@@ -132,8 +132,7 @@ async def serve_ringi(path: Path) -> None:
     def ready(address: str, _: str) -> None:
         announce(int(address.rpartition(":")[2]), json.loads((path / "tokens.json").read_text()))
 
-    url = f"sqlite:///{path / 'ringi.db'}"
-    await serve(agents(), url=url, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
+    await serve(agents(), url=None, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
 
 
 def announce(port: int, tokens: dict[str, str]) -> None:

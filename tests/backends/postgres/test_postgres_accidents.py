@@ -211,7 +211,7 @@ async def test_an_event_that_commits_late_comes_after_those_that_were_read(
     _, event = a_request("slow")
     columns = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
     values = (event.tenant, "request", "slow", 1, event.type, 0, "{}", event.payload_digest, "", event.hash)
-    await slow.execute(f"INSERT INTO events ({columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", *values)
+    await slow.execute(f"INSERT INTO unsealed ({columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", *values)
     await stored(store, "quick")
     first = await store.events()
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
+from ringi.backends.postgres.sessions import Connection, Sessions
 from ringi.errors import SettingError, UnavailableError
 
 POOL = 10
-"""Connections of one process; `?pool=` in the URL changes it."""
+"""Connections of one process for its statements; `?pool=` in the URL changes it."""
+JOBS = 4
+"""Connections of one process for its jobs; one of them listens."""
 SCHEMA = "ringi"
 """Where the tables are; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
-"""How long a statement, or the way to a connection, may take before it is refused."""
+"""How long a statement may take, together with the way to a connection, before it is refused."""
+QUICK = {"jit": "off"}
+"""Every statement is short, however long its guess says; compiling one would take longer than running it."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """A process that stands still inside a transaction would hold up the others for ever; in milliseconds."""
 DOWN = (
@@ -41,12 +47,13 @@ WRONG = (
     asyncpg.InsufficientPrivilegeError,
 )
 """What no waiting mends."""
+T = TypeVar("T")
 OLDEST = 14
 """The first PostgreSQL that ends a session which says nothing."""
 
 
 class Database:
-    """A pool; every statement of Ringi goes through it."""
+    """The connections of a process; every statement of Ringi goes through them. `pool` is for PGQueuer."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -55,7 +62,7 @@ class Database:
             raise SettingError("url", url, "give schema= a name of small letters, digits and _")
         self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
-        self._late = set[asyncio.Task[list[asyncpg.Record]]]()
+        self._late = set[asyncio.Task[Any]]()
 
     async def __aenter__(self) -> Self:
         with refusing():
@@ -65,12 +72,15 @@ class Database:
             finally:
                 await first.close()
             # With a floor it would tell of every failure to keep it while the database is away.
-            size: dict[str, Any] = {"min_size": 0, "max_size": self.size}
+            size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
             self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, **self._settings)
+            # One clock for a statement and the way to it is enough.
+            self._sessions = Sessions(partial(self.connect, limit=None), self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*self._late, return_exceptions=True)
+        await self._sessions.close(WAIT_SECONDS)
         try:
             await asyncio.wait_for(self.pool.close(), WAIT_SECONDS)
         except TimeoutError:
@@ -78,13 +88,14 @@ class Database:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        settings = {"search_path": self.schema, "application_name": "ringi", **NOT_IDLE}
+        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE}
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
 
-    async def connect(self, **settings: str) -> asyncpg.Connection[asyncpg.Record]:
-        """Return a connection outside the pool, for who keeps it, with settings of the server for it alone."""
+    async def connect(self, limit: float | None = WAIT_SECONDS, **settings: str) -> Connection:
+        """Return a connection for who keeps it, with a limit of its statements and settings for it alone."""
         server_settings = {**self._settings["server_settings"], **settings}
-        return await asyncpg.connect(self.url, **{**self._settings, "server_settings": server_settings})
+        own = {"server_settings": server_settings, "command_timeout": limit}
+        return await asyncpg.connect(self.url, **{**self._settings, **own})
 
     async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
         """Return the rows of a statement; a connection that was lost in between is replaced and asked once more."""
@@ -97,11 +108,9 @@ class Database:
         """Run a changing statement once, in a transaction of its own, and return its rows."""
         return await self._fetch(sql, values)
 
-    async def soonest(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[asyncpg.Record]:
-        """Return the rows of the statement that is at its end first; the others, which say the same, are cancelled."""
-        if len(statements) == 1:
-            return await self.fetch(statements[0][0], *statements[0][1])
-        running = {asyncio.create_task(self.fetch(sql, *values)) for sql, values in statements}
+    async def soonest(self, *ways: Coroutine[Any, Any, T]) -> T:
+        """Return what the way returns that is at its end first; the others, which find the same, are cancelled."""
+        running = {asyncio.create_task(way) for way in ways}
         try:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
@@ -112,16 +121,15 @@ class Database:
                 self._late.add(task)
                 task.add_done_callback(self._forget)
 
-    def _forget(self, task: asyncio.Task[list[asyncpg.Record]]) -> None:
+    def _forget(self, task: asyncio.Task[Any]) -> None:
         self._late.discard(task)
         if not task.cancelled():
             task.exception()  # It was told to whoever asked, or is that of the slower one.
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         with refusing():
-            async with self.pool.acquire(timeout=WAIT_SECONDS) as connection:
-                rows: list[asyncpg.Record] = await connection.fetch(sql, *map(storable, values))
-                return rows
+            async with asyncio.timeout(WAIT_SECONDS), self._sessions.one() as connection:
+                return await connection.fetch(sql, *map(storable, values))
 
 
 async def leave(connection: object) -> None:
@@ -146,7 +154,7 @@ def refusing() -> Iterator[None]:
         raise SettingError("url", "postgresql://…", f"correct it: {error}") from error
 
 
-async def migrate(connection: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
+async def migrate(connection: Connection, schema: str) -> None:
     """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it."""
     if connection.get_server_version().major < OLDEST:
         raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")

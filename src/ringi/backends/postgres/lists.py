@@ -1,23 +1,25 @@
 """Lists, newest first: of requests in a time that does not grow with how many there are.
 
 The table `shown` has a row for each audience of a request, in the order of lists; a page is the newest of the few
-lists that a query looks at. A text is looked for in two ways at once: down those lists, where much has it, and in the
-index of terms, where little has it. The one that ends first is enough.
+lists that a query looks at. What is looked up row by row is written as a subquery of its own: joined, the planner would
+read a whole table for it as soon as its guesses are wrong. Limits stand in the text, for the same reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from hashlib import blake2b
 from typing import Any, NamedTuple
+from zlib import crc32
 
-from ringi.backends.audiences import ENDED, EVERYTHING, audiences_wanted, given, has_index, shelves
-from ringi.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
+from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.record import Query, filed_under, microseconds, parsed_cursor, pieces
 from ringi.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
-EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
+SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
+Place = tuple[int, str, str]
+"""created_at, id and tenant of a request: where it stands in a list."""
+EXPIRING = "expires_at IS NOT NULL"
 SHARES = f"""
 WITH RECURSIVE each (tenant) AS (
   (SELECT tenant FROM requests WHERE {EXPIRING} ORDER BY tenant LIMIT 1)
@@ -73,107 +75,134 @@ def terms_of(request: Request) -> list[int]:
 
 def number_of(tenant: str, term: str) -> int:
     """Return the number that stands for a tenant's term; two may share one, and then a search looks at both."""
-    hashed = blake2b(term.encode("utf-8", "replace"), digest_size=4, key=_key_of(tenant))
-    return int.from_bytes(hashed.digest(), signed=True)
+    number = crc32(term.encode("utf-8", "replace"), crc32(tenant.encode("utf-8", "replace")))
+    return number - 2**31
 
 
-@cache
-def _key_of(tenant: str) -> bytes:
-    return blake2b(tenant.encode()).digest()
-
-
-def find(table: str, query: Query) -> list[Statement]:
-    """Return statements that each find the bodies of at most `query.limit` matching records, newest first."""
+def find(table: str, query: Query) -> Statement:
+    """Return the statement that finds the bodies of at most `query.limit` matching records, newest first."""
     if table == "requests" and query.expired_at:
-        return [overdue(query)]
-    key = "tenant, created_at, id"
-    return [
-        Statement(f"SELECT body FROM ({sql}) AS page JOIN {table} USING ({key}) ORDER BY {NEWEST_FIRST}", values)
-        for sql, values in pages(table, query)
-    ]
+        return overdue(query)
+    return bodies(table, page(table, query))
 
 
-def count(table: str, query: Query) -> list[Statement]:
-    """Return statements that each count how many records match, no further than `query.limit`."""
-    is_ended = table == "requests" and given(query) <= ENDED and query.ended_since and query.tenant is not None
-    found = [ended(query)] if is_ended and len(audiences_wanted(query)) < 2 else pages(table, query)
-    return [Statement(f"SELECT count(*) FROM ({sql}) AS found", values) for sql, values in found]
+def bodies(table: str, page: Statement) -> Statement:
+    """Return the statement that finds the bodies of a page."""
+    body = f"SELECT body FROM {table} WHERE {SAME.format(table)}"
+    return Statement(f"SELECT ({body}) FROM ({page.sql}) AS shown ORDER BY {NEWEST_FIRST}", page.values)
+
+
+def count(table: str, query: Query) -> Statement:
+    """Return the statement that counts how many records match, no further than `query.limit`."""
+    is_on_lists = table == "requests" and query.tenant is not None and len(audiences_wanted(query)) < 2
+    way = page(table, query)
+    if is_on_lists and given(query) <= LISTED:
+        way = numbers(query)
+    elif is_on_lists and given(query) <= ENDED:
+        way = ends(query)
+    return Statement(f"SELECT count(*) FROM ({way.sql}) AS found", way.values)
 
 
 def overdue(query: Query) -> Statement:
     """Return the way to what is overdue for longest."""
-    where, tables = conditions(query), "requests"
-    tables += mentioning(where, pieces(query.text or ""), "requests")
-    limit = where.mark(query.limit)
-    return Statement(f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {limit}", where.values)
+    where, tables = searched(query)
+    sql = f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
+    return Statement(sql, where.values)
 
 
 def shares(query: Query) -> Statement:
     """Return the way to a page of what is overdue on which each tenant has a share."""
     assert query.expired_at
     where = conditions(query)
-    due, limit = where.mark(microseconds(query.expired_at)), where.mark(query.limit)
-    return Statement(SHARES.format(where=where, due=due, limit=limit), where.values)
+    due = where.mark(microseconds(query.expired_at))
+    return Statement(SHARES.format(where=where, due=due, limit=f"{query.limit:d}"), where.values)
 
 
-def pages(table: str, query: Query) -> list[Statement]:
-    """Return statements that each find tenant, time of creation and id of the records on a page."""
+def page(table: str, query: Query) -> Statement:
+    """Return the statement that finds tenant, time of creation and id of the records on a page."""
     if table == "threads":
-        return [threads(query)]
-    sought = pieces(query.text or "")
+        return threads(query)
     if has_index(query) or query.tenant is None:
-        return [chosen(query, sought)]
-    terms = [number_of(query.tenant, term) for term in looked_up(sought)]
-    return [listed(query, sought)] + ([chosen(query, sought, terms)] if terms else [])
+        return chosen(query)
+    where = Where()
+    return Statement(listed(where, query, parsed_cursor(query.before) if query.before else None), where.values)
 
 
-def listed(query: Query, sought: Sequence[str]) -> Statement:
-    """Return the way down the lists of an audience, each no further than the page needs."""
+def listed(where: Where, query: Query, below: Place | None) -> str:
+    """Return the way down the lists of an audience from a place, each no further than the page needs."""
     audience, *more = audiences_wanted(query) or [[EVERYTHING]]
-    where, tables = Where(), "shown"
     where.add("shown.tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
-    if more:
-        tables += " JOIN requests USING (tenant, id)"
-        for names in more:
-            where.add("requests.audiences && ?::text[]", names)
+    for names in more:
+        where.add(f"(SELECT audiences FROM requests WHERE {SAME.format('requests')}) && ?::text[]", names)
     if query.ended_since:
         where.add("shown.ended_at >= ?", microseconds(query.ended_since))
-    if query.before:
-        at, id, tenant = parsed_cursor(query.before)
-        where.add("(shown.created_at, shown.id) <= (?, ?)", at, id)
-        where.add("(shown.created_at, shown.id, shown.tenant) < (?, ?, ?)", at, id, tenant)
-    tables += mentioning(where, sought)
-    limit = where.mark(query.limit)
-    newest = "ORDER BY shown.created_at DESC, shown.id DESC"
+    if below:
+        at, id, tenant = below
+        is_before = "<=" if str(query.tenant) < tenant else "<"
+        where.add(f"(shown.created_at, shown.id) {is_before} (?, ?)", at, id)
+    newest = f"ORDER BY shown.created_at DESC, shown.id DESC LIMIT {query.limit:d}"
+    each = f"SELECT shown.tenant, shown.created_at, shown.id FROM shown WHERE {where} {newest}"
     lists = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
     lists += f", unnest({where.mark(shelves(query))}::text[]) AS s (shelf)"
-    each = f"SELECT shown.tenant, shown.created_at, shown.id FROM {tables} WHERE {where} {newest} LIMIT {limit}"
-    sql = f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each ORDER BY {NEWEST_FIRST} LIMIT {limit}"
-    return Statement(sql, where.values)
+    most = f"ORDER BY {NEWEST_FIRST} LIMIT {query.limit:d}"
+    return f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each {most}"
 
 
-def ended(query: Query) -> Statement:
+def looked_through(query: Query, sought: Sequence[str], below: Place | None, size: int) -> Statement:
+    """Return the way through so many of the lists' requests for those with a text: place, and body of what has it.
+
+    The last that was looked at comes too, without its body, unless the page is full before or the lists end.
+    """
+    where, texts = Where(), Where()
+    some = listed(where, query.model_copy(update={"limit": size}), below)
+    texts.values = where.values
+    mention(texts, sought)
+    numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
+    has = f"SELECT {texts} AS has FROM texts WHERE {SAME.format('texts')} OFFSET 0"
+    body = f"CASE WHEN has THEN (SELECT body FROM requests WHERE {SAME.format('requests')}) END"
+    return Statement(
+        f"SELECT {body}, n, created_at, id, tenant FROM ({numbered}) AS shown, LATERAL ({has}) AS texts"
+        f" WHERE has OR n = {size:d} ORDER BY created_at DESC, id DESC LIMIT {query.limit:d}",
+        where.values,
+    )
+
+
+def numbers(query: Query) -> Statement:
+    """Return the way along an audience's lists, no further than is counted: a request is on one shelf at a time."""
+    where, limit = Where(), f"LIMIT {query.limit:d}"
+    (audience,) = audiences_wanted(query) or [[EVERYTHING]]
+    where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
+    # Without an order it would read the whole table for somebody who has nothing.
+    each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
+    some = f"SELECT each.id FROM unnest({where.mark(shelves(query))}::text[]) AS s (shelf), LATERAL ({each}) AS each"
+    names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
+    return Statement(f"SELECT DISTINCT its.id FROM {names}, LATERAL ({some} {limit}) AS its {limit}", where.values)
+
+
+def ends(query: Query) -> Statement:
     """Return the way along the ends of an audience's requests: to count."""
-    where = Where()
+    where, limit = Where(), f"LIMIT {query.limit:d}"
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
     (audience,) = audiences_wanted(query) or [[EVERYTHING]]
-    limit, names = where.mark(query.limit), where.mark(audience)
-    # Without an order it would read the whole table for somebody who has nothing.
-    each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC LIMIT {limit}"
-    sql = (
-        f"SELECT DISTINCT each.id FROM unnest({names}::text[]) AS a (audience), LATERAL ({each}) AS each LIMIT {limit}"
-    )
-    return Statement(sql, where.values)
+    names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
+    each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
+    return Statement(f"SELECT DISTINCT each.id FROM {names}, LATERAL ({each}) AS each {limit}", where.values)
 
 
-def chosen(query: Query, sought: Sequence[str], terms: Sequence[int] = ()) -> Statement:
+def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
     """Return the way by an index: of what is rare, or of terms."""
-    where, tables = conditions(query), "requests"
-    tables += mentioning(where, sought, "requests")
+    where, tables = searched(query)
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
     return _newest(tables, where, query, "requests")
+
+
+def searched(query: Query) -> tuple[Where, str]:
+    """Return all that a query asks of requests, and the tables to look into."""
+    where, sought = conditions(query), pieces(query.text or "")
+    mention(where, sought)
+    return where, "requests JOIN texts USING (tenant, id)" if sought else "requests"
 
 
 def threads(query: Query) -> Statement:
@@ -203,7 +232,7 @@ def conditions(query: Query) -> Where:
     if query.ended_since:
         where.add("ended_at >= ?", microseconds(query.ended_since))
     if query.expired_at:
-        where.add(f"{EXPIRING} AND expires_at <= ?", microseconds(query.expired_at))
+        where.add("expires_at <= ?", microseconds(query.expired_at))
     where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
     if query.before:
         at, id, tenant = parsed_cursor(query.before)
@@ -211,15 +240,13 @@ def conditions(query: Query) -> Where:
     return where
 
 
-def mentioning(where: Where, sought: Sequence[str], table: str = "shown") -> str:
-    """Add that each piece stands in a request's text, and return the table to join for that."""
+def mention(where: Where, sought: Sequence[str]) -> None:
+    """Add that each piece stands in a request's text."""
     for piece in sought:
         where.add("strpos(texts.search, ?) > 0", piece)
-    return f" JOIN texts ON texts.tenant = {table}.tenant AND texts.id = {table}.id" if sought else ""
 
 
 def _newest(tables: str, where: Where, query: Query, table: str) -> Statement:
     order = f"{table}.created_at DESC, {table}.id DESC, {table}.tenant DESC"
     sql = f"SELECT {table}.tenant, {table}.created_at, {table}.id FROM {tables} WHERE {where} ORDER BY {order}"
-    limit = where.mark(query.limit)
-    return Statement(f"{sql} LIMIT {limit}", where.values)
+    return Statement(f"{sql} LIMIT {query.limit:d}", where.values)

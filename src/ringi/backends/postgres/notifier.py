@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+
+import asyncpg
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
 from ringi.backends.postgres.database import Database, refusing
+from ringi.errors import UnavailableError
 
 SILENCE = 5.0
 """Seconds after which the listening connection is asked whether it still lives."""
-NOTIFY = "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message"
+NOTIFY = "SELECT pg_notify($1, unnest($2::text[]))"
 
 
 class PostgresNotifier(BroadcastNotifier):
@@ -20,26 +23,37 @@ class PostgresNotifier(BroadcastNotifier):
     def __init__(self, database: Database, recheck_after: float) -> None:
         super().__init__(recheck_after)
         self._database, self._channel = database, f"ringi:{database.schema}"
+        self._line: asyncpg.Connection[asyncpg.Record] | None = None
+        self._turn = asyncio.Lock()
 
     async def _send(self, messages: Sequence[str]) -> None:
+        # On the line that listens PostgreSQL has one session less to wake, and the pool is left to the store.
+        if line := self._line:
+            with suppress(UnavailableError), refusing():
+                async with self._turn:
+                    await line.execute(NOTIFY, self._channel, messages)
+                return
         await self._database.fetch(NOTIFY, self._channel, list(messages))
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[UntilDead]:
         with refusing():
-            connection = await self._database.connect()
+            line = await self._database.connect()
             try:
                 gone = asyncio.Event()
-                connection.add_termination_listener(lambda _: gone.set())
-                await connection.add_listener(self._channel, lambda *heard: self._heard(str(heard[3])))
+                line.add_termination_listener(lambda _: gone.set())
+                await line.add_listener(self._channel, lambda *heard: self._heard(str(heard[3])))
+                self._line = line
 
                 async def until_dead() -> None:
                     while not gone.is_set():
                         try:
                             await asyncio.wait_for(gone.wait(), SILENCE)
                         except TimeoutError:  # A connection that a firewall forgot says nothing either.
-                            await connection.execute("SELECT 1")
+                            async with self._turn:
+                                await line.execute("SELECT 1")
 
                 yield until_dead
             finally:
-                connection.terminate()
+                self._line = None
+                line.terminate()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import cache
+from itertools import count
 from typing import Any
 
 from pydantic_core import to_json
@@ -12,6 +14,7 @@ from pydantic_core import to_json
 from ringi.backends.audiences import audiences_of
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.search import is_search, search
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.record import (
     EPOCH,
@@ -30,7 +33,11 @@ from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
 Columns = dict[str, Any]
-EVENT_COLUMNS = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
+TEXT_COLUMNS = ("tenant", "id", "search", "terms")
+EVENT_COLUMNS = (
+    *("tenant", "record", "record_id", "version", "type", "at"),
+    *("payload", "payload_digest", "previous", "hash"),
+)
 
 
 class PostgresStore(Store):
@@ -41,7 +48,10 @@ class PostgresStore(Store):
 
     async def put(self, record: Record, event: Event | None) -> None:
         columns = columns_of(record)
-        sql, values = statement(record, columns, event)
+        text = text_row(record) if isinstance(record, Request) and record.version == 1 else []
+        noted = event_row(event) if event else []
+        sql = statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
+        values = [*columns.values(), *text, *noted]
         try:
             saved = await self._database.write(sql, *values)
         except UnavailableError:
@@ -70,14 +80,23 @@ class PostgresStore(Store):
         return [kind.model_validate_json(body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        rows = await self._database.soonest(lists.find(TABLES[kind.record], query))
+        return [kind.model_validate_json(body) for body in await self._bodies(kind.record, query)]
+
+    async def _bodies(self, record: str, query: Query) -> list[str]:
+        if record == Request.record and is_search(query):
+            return await search(self._database, query)
+        sql, values = lists.find(TABLES[record], query)
+        rows = await self._database.fetch(sql, *values)
         if query.expired_at and query.tenant is None and len(rows) >= query.limit:
             sql, values = lists.shares(query)
             rows = await self._database.fetch(sql, *values) or rows
-        return [kind.model_validate_json(body) for (body,) in rows]
+        return [body for (body,) in rows]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        ((number,),) = await self._database.soonest(lists.count(TABLES[kind.record], query))
+        if kind.record == Request.record and is_search(query):
+            return len(await search(self._database, query))
+        sql, values = lists.count(TABLES[kind.record], query)
+        ((number,),) = await self._database.fetch(sql, *values)
         return int(number)
 
     async def events(
@@ -87,7 +106,7 @@ class PostgresStore(Store):
         await self._database.fetch("SELECT seal()")
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
-        sql = f"SELECT number, {EVENT_COLUMNS} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
+        sql = f"SELECT number, {', '.join(EVENT_COLUMNS)} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
         return [event_of(tuple(row)) for row in await self._database.fetch(sql, number, limit, *chosen.values())]
 
     async def tail(self) -> Position:
@@ -109,37 +128,34 @@ class PostgresStore(Store):
             raise ConflictError.moved(name, old)
 
 
-def statement(record: Record, columns: Columns, event: Event | None) -> tuple[str, list[Any]]:
-    """Return the one statement that writes a version and all that belongs to it, and its values."""
-    values: list[Any] = []
-    change = (insert if record.version == 1 else update)(TABLES[record.record], columns, values)
-    parts = [f"saved AS ({change})"]
-    if isinstance(record, Request) and record.version == 1:
-        text = [*record.key, record.search_text, lists.terms_of(record)]
-        parts.append(f"filed AS (INSERT INTO texts SELECT {marks(text, values)} FROM saved)")
-    if event:
-        row = marks(event_row(event), values)
-        parts.append(f"noted AS (INSERT INTO events ({EVENT_COLUMNS}) SELECT {row} FROM saved)")
-    return f"WITH {', '.join(parts)} SELECT FROM saved", values
+@cache
+def statement(record: str, columns: tuple[str, ...], is_new: bool, has_text: bool, has_event: bool) -> str:
+    """Return the one statement that writes a version and all that belongs to it."""
+    numbers = count(1)
+    parts = [f"saved AS ({(insert if is_new else update)(TABLES[record], columns, numbers)})"]
+    if has_text:
+        parts.append(f"filed AS (INSERT INTO texts SELECT {marks(TEXT_COLUMNS, numbers)} FROM saved)")
+    if has_event:
+        row = marks(EVENT_COLUMNS, numbers)
+        parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
+    return f"WITH {', '.join(parts)} SELECT FROM saved"
 
 
-def insert(table: str, columns: Columns, values: list[Any]) -> str:
+def insert(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
     """Return the statement that inserts a record unless its key is taken."""
-    row = marks(list(columns.values()), values)
+    row = marks(columns, numbers)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({row}) ON CONFLICT DO NOTHING RETURNING 1"
 
 
-def update(table: str, columns: Columns, values: list[Any]) -> str:
+def update(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
     """Return the statement that replaces the version before."""
-    marks(list(columns.values()), values)
-    sets = ", ".join(f"{name} = ${n}" for n, name in enumerate(list(columns)[3:], 4))
-    return f"UPDATE {table} SET version = $3, {sets} WHERE tenant = $1 AND id = $2 AND version = $3 - 1 RETURNING 1"
+    sets = ", ".join(f"{name} = ${n}" for name, n in zip(columns, numbers, strict=False) if n > len(Key._fields))
+    return f"UPDATE {table} SET {sets} WHERE tenant = $1 AND id = $2 AND version = $3 - 1 RETURNING 1"
 
 
-def marks(row: Sequence[Any], values: list[Any]) -> str:
-    """Add a row to the values and return what stands for it."""
-    values += row
-    return ", ".join(f"${n}" for n in range(len(values) - len(row) + 1, len(values) + 1))
+def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
+    """Return what stands for the values of a row."""
+    return ", ".join(f"${n}" for _, n in zip(columns, numbers, strict=False))
 
 
 def columns_of(record: Record) -> Columns:
@@ -160,6 +176,7 @@ def changing_columns(request: Request) -> Columns:
     return {
         "status": request.status,
         "audiences": audiences_of(request),
+        "expires_at": microseconds(request.expires_at) if request.expires_at and not request.is_final else None,
         "ended_at": microseconds(request.ended_at) if request.ended_at else None,
         "unacknowledged": request.is_unacknowledged,
         "attention": request.needs_attention,
@@ -172,8 +189,12 @@ def lasting_columns(request: Request) -> Columns:
         "kind": request.kind,
         "priority": request.priority or "normal",
         "thread_id": request.thread_id,
-        "expires_at": microseconds(request.expires_at) if request.expires_at else None,
     }
+
+
+def text_row(request: Request) -> list[Any]:
+    """Return what a request is searched by as the values of its row."""
+    return [*request.key, request.search_text, lists.terms_of(request)]
 
 
 def event_row(event: Event) -> list[Any]:

@@ -1,3 +1,4 @@
+-- `expires_at` is empty once a request has ended: what ends then changes no index, and stays in its block.
 CREATE TABLE requests (
   tenant text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, version integer NOT NULL, created_at bigint NOT NULL,
   status text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, priority text COLLATE "C" NOT NULL,
@@ -7,7 +8,7 @@ CREATE TABLE requests (
   PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 80);
 CREATE INDEX requests_by_thread ON requests (tenant, thread_id, created_at, id) WHERE thread_id IS NOT NULL;
-CREATE INDEX requests_expiring ON requests (expires_at) WHERE status = 'pending' AND expires_at IS NOT NULL;
+CREATE INDEX requests_expiring ON requests (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX requests_unacknowledged ON requests (created_at, id) WHERE unacknowledged;
 CREATE INDEX requests_attention ON requests (tenant, created_at, id) WHERE attention;
 
@@ -18,9 +19,15 @@ CREATE TABLE shown (
   PRIMARY KEY (tenant, audience, shelf, created_at, id)
 );
 CREATE INDEX shown_ended ON shown (tenant, audience, ended_at) WHERE ended_at IS NOT NULL;
-CREATE FUNCTION show() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Planned once for a session: anew for each list of audiences, it takes longer than all that the trigger does.
+CREATE FUNCTION show() RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
+    IF old.audiences = new.audiences THEN
+      UPDATE shown SET shelf = new.shelf, ended_at = new.ended_at WHERE tenant = old.tenant
+        AND audience = ANY (old.audiences) AND shelf = old.shelf AND created_at = old.created_at AND id = old.id;
+      RETURN NULL;
+    END IF;
     DELETE FROM shown WHERE tenant = old.tenant AND audience = ANY (old.audiences) AND shelf = old.shelf
       AND created_at = old.created_at AND id = old.id;
   END IF;
@@ -49,28 +56,35 @@ CREATE INDEX threads_newest ON threads (tenant, created_at, id);
 CREATE INDEX threads_by_status ON threads (tenant, status, created_at, id);
 CREATE INDEX threads_running ON threads (lease_until) WHERE status = 'running';
 
-CREATE TABLE events (
-  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number bigint,
+-- Writers leave their events here, in any order. A table that is nearly empty costs them next to nothing.
+CREATE TABLE unsealed (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant text COLLATE "C" NOT NULL, record text NOT NULL, record_id text COLLATE "C" NOT NULL, version integer NOT NULL,
   type text NOT NULL, at bigint NOT NULL, payload text NOT NULL, payload_digest text NOT NULL, previous text NOT NULL, hash text NOT NULL
 );
-CREATE UNIQUE INDEX events_numbered ON events (number) WHERE number IS NOT NULL;
-CREATE INDEX events_unnumbered ON events (seq) WHERE number IS NULL;
+-- The feed, in the order of numbers: what is here stays where it is, so nothing in it ever has to be cleaned up.
+CREATE TABLE events (
+  number bigint PRIMARY KEY,
+  tenant text COLLATE "C" NOT NULL, record text NOT NULL, record_id text COLLATE "C" NOT NULL, version integer NOT NULL,
+  type text NOT NULL, at bigint NOT NULL, payload text NOT NULL, payload_digest text NOT NULL, previous text NOT NULL, hash text NOT NULL
+);
 CREATE INDEX events_of_tenant ON events (tenant, number);
 CREATE INDEX events_of_record ON events (tenant, record_id, number);
 CREATE TABLE cursors (name text PRIMARY KEY, position text NOT NULL);
 
 -- Numbers, in the order of their writing, all events that have become visible, and returns the last number.
 -- One transaction at a time: what it cannot see yet gets a later number, so no reader is overtaken.
-CREATE FUNCTION seal() RETURNS bigint LANGUAGE plpgsql AS $$
+-- By the index: what was moved away stays in the table until a vacuum, and each call would read past all of it.
+CREATE FUNCTION seal() RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE last bigint;
 BEGIN
-  IF EXISTS (SELECT FROM events WHERE number IS NULL) THEN
+  IF EXISTS (SELECT FROM unsealed WHERE seq > 0) THEN
     PERFORM pg_advisory_xact_lock(hashtext('ringi seal'), hashtext(current_schema()));
     SELECT coalesce(max(number), 0) INTO last FROM events;
-    UPDATE events SET number = last + fresh.n
-    FROM (SELECT seq, row_number() OVER (ORDER BY seq) AS n FROM events WHERE number IS NULL) AS fresh
-    WHERE events.seq = fresh.seq;
+    WITH fresh AS (DELETE FROM unsealed WHERE seq > 0 RETURNING *)
+    INSERT INTO events
+    SELECT last + row_number() OVER (ORDER BY seq),
+      tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash FROM fresh;
   END IF;
   SELECT max(number) INTO last FROM events;
   RETURN last;

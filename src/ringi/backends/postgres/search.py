@@ -1,0 +1,65 @@
+"""Searches for a text: among the newest first, and then in two ways at once.
+
+Down the lists, where much has it, and through the index of terms, where little has it. The planner's guess which of
+them is shorter is wrong by orders of magnitude for one kind of word or the other, so the first to end is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ringi.backends.audiences import has_index
+from ringi.backends.postgres import lists
+from ringi.backends.postgres.database import Database
+from ringi.record import Query, looked_up, parsed_cursor, pieces
+
+FIRST, LATER, MOST = 500, 8, 100_000
+"""How many requests are looked through at first, how many times as many then, and how many at most at once."""
+
+
+def is_search(query: Query) -> bool:
+    """Whether a query looks for a text in lists."""
+    return not has_index(query) and query.tenant is not None and bool(pieces(query.text or ""))
+
+
+async def search(database: Database, query: Query) -> list[str]:
+    """Return the bodies of at most `query.limit` matching requests, newest first."""
+    walk = Walk(database, query)
+    await walk.go(FIRST)
+    terms = [lists.number_of(str(query.tenant), term) for term in looked_up(pieces(query.text or ""))]
+    if walk.is_done or not terms:
+        return await walk.to_its_end()
+    return await database.soonest(walk.to_its_end(), by_terms(database, query, terms))
+
+
+async def by_terms(database: Database, query: Query, terms: Sequence[int]) -> list[str]:
+    """Search through the index of terms."""
+    found = lists.bodies("requests", lists.chosen(query, terms))
+    return [body for (body,) in await database.fetch(found.sql, *found.values)]
+
+
+class Walk:
+    """A way down the lists. A request keeps its place, so it is come by once, whatever happens between two steps."""
+
+    def __init__(self, database: Database, query: Query) -> None:
+        self._database, self._query, self._sought = database, query, pieces(query.text or "")
+        self._below = parsed_cursor(query.before) if query.before else None
+        self.found: list[str] = []
+        self.is_done = False
+
+    async def go(self, size: int) -> None:
+        """Look through so many requests."""
+        query = self._query.model_copy(update={"limit": self._query.limit - len(self.found)})
+        looked = lists.looked_through(query, self._sought, self._below, size)
+        rows = await self._database.fetch(looked.sql, *looked.values)
+        self.found += [body for body, *_ in rows if body is not None]
+        self.is_done = len(self.found) == self._query.limit or not rows or rows[-1][1] < size
+        self._below = rows[-1][2:] if rows else None
+
+    async def to_its_end(self) -> list[str]:
+        """Look through the rest, in ever longer steps."""
+        size = FIRST
+        while not self.is_done:
+            size = min(size * LATER, MOST)
+            await self.go(size)
+        return self.found
