@@ -175,6 +175,10 @@ class Inbox(Verbs):
 
         return await self._change(id, take_up)
 
+    async def remind(self, id: str) -> Request:
+        """Have those who may answer reminded, once; a request that has ended stays as it is."""
+        return await self._change(id, lambda request: request.reminded(self.clock()))
+
     async def mark_attention(self, id: str, why: str) -> Request:
         """Mark a request for an operator."""
 

@@ -21,7 +21,7 @@ from ringi.webhook import Webhook
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
-PRIVATE = {"head", "continuation", "webhooks"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at"}
 """What nobody outside is shown of a request."""
 SEARCHED = 32_000
 """How many characters of a request a search looks through."""
@@ -84,6 +84,7 @@ class Request(Record):
     asked_by: str | None = None
     continuation: Continuation | None = None
     webhooks: tuple[Webhook, ...] = ()
+    reminded_at: datetime | None = None
     digest: str
 
     @classmethod
@@ -231,6 +232,12 @@ class Request(Record):
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return it taken up by its run: nothing has to be handed over again."""
         return self.changed("acknowledged", by, now, acknowledged_at=now)
+
+    def reminded(self, now: datetime) -> tuple[Self, Event | None]:
+        """Return it with its people reminded of it, once; one that has ended needs nobody."""
+        if self.is_final or self.reminded_at:
+            return self, None
+        return self.changed("reminded", SYSTEM, now, reminded_at=now)
 
     def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
         """Return it marked for an operator, still answerable if it was."""

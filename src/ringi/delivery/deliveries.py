@@ -9,6 +9,7 @@ from ringi.connect import Backend
 from ringi.delivery.courier import Courier, Task
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.follower import Follower
+from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.tries import Delivery, Target, TryLog
 from ringi.delivery.webhooks import ASKED, CONFIGURED, Caller, Receivers, lane_of
 from ringi.errors import NotFoundError, UnsupportedError
@@ -35,6 +36,7 @@ class Deliveries:
     def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self.settings = backend, inbox.clock, settings
         self._receivers, self._log = Receivers(settings), TryLog(backend.stream)
+        self._reminders = Reminders(inbox, settings.remind_before)
         self._has_jobs = True
 
     async def is_possible(self) -> bool:
@@ -62,8 +64,9 @@ class Deliveries:
         try:
             async with Caller(self.settings) as caller:
                 deliver = Courier(self._backend, self._clock, self.settings, caller).deliver
-                kinds = (CONFIGURED,), (ASKED,)
-                await asyncio.gather(*(work(deliver, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
+                handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
+                kinds = (CONFIGURED, KIND), (ASKED,)
+                await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
@@ -90,6 +93,7 @@ class Deliveries:
         return Delivery.of([*tries, again])
 
     def _jobs_of(self, event: Event, request: Request) -> Iterator[Job]:
+        yield from self._reminders.of(event, request)
         names = [receiver.name for receiver in self._receivers.of(event.type, request)]
         boxes = self.settings.mail.told(event.type, request) if self.settings.mail else ()
         for name in (*names, *(box.id for box in boxes)):

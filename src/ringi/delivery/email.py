@@ -21,9 +21,11 @@ WORDS: dict[Language, dict[str, str]] = {
     "en": {
         "request.created": "A question waits for you",
         "request.reassigned": "A question was passed on to you",
+        "request.reminded": "A question still waits for you",
         "request.expired": "A question has expired unanswered",
         "asked": "Asked by",
         "action": "What it would let happen",
+        "due": "Wanted by",
         "until": "Answers count until",
         "open": "See the question",
         "safe": "Opening the link decides nothing. You decide on the page, signed in.",
@@ -31,9 +33,11 @@ WORDS: dict[Language, dict[str, str]] = {
     "ja": {
         "request.created": "回答待ちの依頼があります",
         "request.reassigned": "依頼が引き継がれました",
+        "request.reminded": "依頼がまだ回答待ちです",
         "request.expired": "依頼は回答のないまま期限切れになりました",
         "asked": "依頼者",
         "action": "実行される操作",
+        "due": "希望期日",
         "until": "回答期限",
         "open": "依頼を見る",
         "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
@@ -41,9 +45,11 @@ WORDS: dict[Language, dict[str, str]] = {
     "zh": {
         "request.created": "有一项请求等待您的答复",
         "request.reassigned": "有一项请求转交给您",
+        "request.reminded": "仍有一项请求等待您的答复",
         "request.expired": "请求已过期，无人答复",
         "asked": "提出者",
         "action": "将要执行的操作",
+        "due": "希望答复时间",
         "until": "答复截止时间",
         "open": "查看请求",
         "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
@@ -112,6 +118,7 @@ def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Re
     title = one_line(request.title)
     facts = [(words["asked"], one_line(request.asked_by or ""))]
     facts.append((words["action"], one_line(request.action.name) if request.action else ""))
+    facts.append((words["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     lines = [f"{name}: {value}" for name, value in facts if value]
     message = EmailMessage()

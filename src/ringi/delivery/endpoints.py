@@ -18,10 +18,24 @@ from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.record import Frozen
 from ringi.webhook import Headers, Tries, Url, Webhook
 
-Told = Literal["request.created", "request.claimed", "request.completed", "request.expired", "request.cancelled"]
+Told = Literal[
+    "request.created",
+    "request.claimed",
+    "request.completed",
+    "request.expired",
+    "request.cancelled",
+    "request.reminded",
+]
 TOLD: tuple[Told, ...] = (
     "request.created", "request.claimed", "request.completed", "request.expired", "request.cancelled",
+    "request.reminded",
 )  # fmt: skip
+OURS = ("RINGI_WEBHOOK", "RINGI_REMIND")
+SECONDS = {
+    "RINGI_WEBHOOK_JITTER": "jitter",
+    "RINGI_WEBHOOK_TIMEOUT": "timeout",
+    "RINGI_REMIND_BEFORE": "remind_before",
+}
 RESERVED = ("ask-", "mail-")
 SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds before each try, from the one before."""
@@ -55,17 +69,19 @@ class DeliverySettings(Frozen):
     timeout: float = 15.0
     """Seconds that a receiver has to answer."""
     mail: MailSettings | None = None
+    remind_before: float = 3600.0
+    """Seconds before `due_at`; of less time than that, half."""
     allow: tuple[Network, ...] = ()
     """Networks that are not public and may be reached all the same, also without TLS."""
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
         """Return what the variables of the environment say, or raise `SettingError`."""
-        given = {name: value for name, value in variables.items() if name.startswith("RINGI_WEBHOOK") and value}
+        given = {name: value for name, value in variables.items() if name.startswith(OURS) and value}
         read: dict[str, Any] = {"endpoints": _endpoints(given.get("RINGI_WEBHOOKS", "[]"))}
         if text := given.get("RINGI_WEBHOOK_SCHEDULE"):
             read["schedule"] = tuple(_seconds("RINGI_WEBHOOK_SCHEDULE", text, part) for part in text.split(","))
-        for name, field in (("RINGI_WEBHOOK_JITTER", "jitter"), ("RINGI_WEBHOOK_TIMEOUT", "timeout")):
+        for name, field in SECONDS.items():
             if text := given.get(name):
                 read[field] = _seconds(name, text, text)
         read["mail"] = MailSettings.of(variables)

@@ -17,7 +17,7 @@ from ringi.record import DEFAULT_TENANT, Frozen, Viewer
 from ringi.request import Request
 
 Language = Literal["en", "ja", "zh"]
-MAILED = ("request.created", "request.reassigned", "request.expired")
+MAILED = ("request.created", "request.reassigned", "request.reminded", "request.expired")
 MAIL = "mail-"
 """How the names of these receivers begin."""
 PORTS = {"smtp": 587, "smtps": 465}

@@ -21,6 +21,7 @@ function whatOf({ type, changed }: HistoryEvent, strings: Words): string {
     case "completed": return changed.response ? strings.decided[changed.response.decision] : statuses.completed;
     case "cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "expired": return strings.expiredNobody;
+    case "reminded": return happened.reminded;
     case "acknowledged": return happened.acknowledged;
     case "attention": return happened.attention(visible(changed.attention ?? ""));
     default: return visible(type);

@@ -122,6 +122,7 @@ export const detail = {
     claimed: (until: string | null) => (until ? `claimed until ${until}` : "claimed"),
     released: "released",
     reassigned: (names: string) => `passed on to ${names}`,
+    reminded: "those who may answer were reminded",
     everybody: "everybody",
     acknowledged: "the run took it up",
     attention: (why: string) => `needs attention: ${why}`,

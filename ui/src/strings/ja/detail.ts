@@ -122,6 +122,7 @@ export const detail: Detail = {
     claimed: (until: string | null) => (until ? `${until} まで対応を開始` : "対応を開始"),
     released: "手放した",
     reassigned: (names: string) => `${names} に引き継ぎ`,
+    reminded: "回答できる人に再通知",
     everybody: "全員",
     acknowledged: "処理が再開",
     attention: (why: string) => `確認が必要：${why}`,

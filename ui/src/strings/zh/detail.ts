@@ -122,6 +122,7 @@ export const detail: Detail = {
     claimed: (until: string | null) => (until ? `开始处理，至 ${until}` : "开始处理"),
     released: "释放",
     reassigned: (names: string) => `转交给 ${names}`,
+    reminded: "已提醒可答复的人",
     everybody: "所有人",
     acknowledged: "流程继续",
     attention: (why: string) => `需要关注：${why}`,
