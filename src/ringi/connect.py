@@ -6,13 +6,14 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
+from ringi.backend import Backend as Backend
+from ringi.backend import Savers
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
@@ -22,33 +23,15 @@ from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
-from ringi.errors import MissingExtraError, RingiError, SettingError
+from ringi.errors import MissingExtraError, RingiError, SettingError, UnsupportedError
 from ringi.inbox import Clock, Inbox, Limits, utc_now
-from ringi.jobs import Jobs
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, Key
 from ringi.store import Store
-from ringi.stream import Stream
 
 log = logging.getLogger(__name__)
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
-Savers = Callable[[Key, int], Any]
-"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
-
-
-@dataclass(frozen=True)
-class Backend:
-    """The open parts behind one URL."""
-
-    url: str
-    store: Store
-    notifier: Notifier
-    stream: Stream
-    jobs: Jobs
-    savers: Savers
-    durability: str | None = None
-    """What an acknowledged change outlives, where that is a setting of the server."""
 
 
 class PollingNotifier(MemoryNotifier):
@@ -229,15 +212,27 @@ async def open(
 ) -> AsyncIterator[Inbox]:
     """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…`, by default `RINGI_URL`.
 
-    While it is open it also ends what nobody answers in time. `notify="polling"` and `"webhook"` look only
-    every `poll_interval` seconds; `"auto"` is woken at once and looks as often in case it was not; `"pubsub"`
-    is `"auto"` that refuses to open without messages between machines.
+    While it is open it also ends what nobody answers in time. `"auto"` is woken at once, and looks every
+    `poll_interval` seconds in case it was not; `"pubsub"` is `"auto"` that refuses to open without messages between
+    machines; `"polling"` only looks. `"webhook"` is `"polling"` that also delivers, while it is open, as a server does:
+    to the receivers of `RINGI_WEBHOOKS`, and to those that asks name.
     """
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
         inbox_on(backend, tenant=tenant, clock=clock, limits=limits) as inbox,
+        _delivering(backend, inbox) if notify == "webhook" else nullcontext(),
     ):
         yield inbox
+
+
+@asynccontextmanager
+async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
+    from ringi.delivery.deliveries import delivering
+
+    async with delivering(backend, inbox) as deliveries:
+        if not deliveries.has_jobs:
+            raise UnsupportedError.of_deliveries()
+        yield
 
 
 @asynccontextmanager

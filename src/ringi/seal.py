@@ -122,19 +122,20 @@ async def compare(store: Store, seals: Sequence[Seal], key: str) -> Verdict:
     check of each event.
     """
     findings = [f"{told(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
-    expected = {seal.count: seal for seal in seals if seal.is_by(key)}
-    walk, heads = Walk(), dict[int, str]()
+    # Two servers may have sealed as many events each: both must be right.
+    own = sorted((seal for seal in seals if seal.is_by(key)), key=lambda seal: seal.count)
+    counts, walk, heads = {seal.count for seal in own}, Walk(), dict[int, str]()
 
     def remember() -> None:
-        if walk.count in expected:
+        if walk.count in counts:
             heads[walk.count] = walk.head
 
     await walk.on(store, remember)
-    broken = [seal for count, seal in sorted(expected.items()) if heads.get(count) != seal.head]
+    broken = next((seal for seal in own if heads.get(seal.count) != seal.head), None)
     if broken:
-        findings.append(broken_by(broken[0], walk.count))
-    sealed = max((count for count in expected if not broken or count < broken[0].count), default=0)
-    return Verdict(findings, sealed, max(0, walk.count - max(expected, default=0)))
+        findings.append(broken_by(broken, walk.count))
+    sealed = max((count for count in counts if not broken or count < broken.count), default=0)
+    return Verdict(findings, sealed, max(0, walk.count - max(counts, default=0)))
 
 
 def told(seal: Seal) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -119,11 +120,12 @@ OK = answers(200)
 
 
 @asynccontextmanager
-async def receiving(*behaviours: Behaviour) -> AsyncIterator[Receiver]:
+async def receiving(*behaviours: Behaviour, tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
     """Run a receiver on a port of this machine."""
     receiver = Receiver(list(behaviours) or [OK])
-    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0)
-    receiver.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=tls)
+    scheme, port = "https" if tls else "http", server.sockets[0].getsockname()[1]
+    receiver.url = f"{scheme}://127.0.0.1:{port}/hook"
     try:
         yield receiver
     finally:

@@ -278,3 +278,40 @@ async def test_a_store_without_jobs_says_so_to_whoever_wants_to_deliver() -> Non
 
         with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
             await Deliveries(backend, inbox, settings(endpoint("https://crm.example"))).is_possible()
+
+
+async def test_a_process_that_knows_no_receivers_takes_nothing_from_one_that_does(store_url: str) -> None:
+    async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
+        asks = [{}, {"webhooks": [{"url": crm.url, "secret_ref": "crm"}]}]
+        async with office(backend, settings()) as bare:
+            early = [await bare.asked(**more) for more in asks for _ in range(10)]
+            (last,) = [await bare.asked(webhooks=[{"url": crm.url}])]
+            await bare.settled(last, "delivered")
+            async with office(backend, settings(endpoint(crm.url))) as here:
+                late = [await bare.asked(**more) for more in asks for _ in range(10)]
+                for request in (*early, *late):
+                    await here.settled(request, *["delivered"] * (2 if request.webhooks else 1))
+
+        sent = [each for request in (*early, *late) for each in await bare.of(request)]
+        assert all(len(each.tries) == 1 for each in sent)
+
+
+async def test_what_is_configured_elsewhere_only_is_left_to_the_next_try(store_url: str) -> None:
+    async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
+        given = settings(endpoint(crm.url), schedule=(0.0, 0.5, 0.5))
+        async with office(backend, given) as here:
+            request = await here.asked()
+            (delivery,) = await here.settled(request, "delivered")
+
+        async def stands(status: str) -> bool:
+            return next(each for each in await here.of(request) if each.endpoint == "crm").status == status
+
+        elsewhere = given.model_copy(update={"endpoints": (endpoint(crm.url, name="other"),)})
+        async with office(backend, elsewhere) as other:
+            await other.deliveries.redeliver("default", delivery.id, by="ann")
+            await until(lambda: stands("waiting"))
+        tried = next(each for each in await here.of(request) if each.endpoint == "crm").tries[-1]
+        async with office(backend, given):
+            await until(lambda: stands("delivered"))
+
+    assert "same receivers to all servers and workers" in str(tried.error)

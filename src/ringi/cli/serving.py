@@ -71,7 +71,7 @@ def serve(
 
 
 def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
-    """Run agents, without the API and the page, until a signal."""
+    """Run agents and deliver webhooks and mail, without the API and the page, until a signal."""
     need_langgraph("worker")
     loaded = load_agents(agents or "")
     say({"working": [agent.name for agent in loaded]}, f"working on {len(loaded)} agents", json_)
@@ -91,10 +91,11 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 async def _work(agents: list[Agent], url: str | None) -> None:
     import signal
 
+    from ringi.delivery.deliveries import delivering
     from ringi.server.serve import running
 
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with running(agents, url) as (_, work):
+    async with running(agents, url) as (parts, work), delivering(parts["backend"], parts["inbox"]):
         await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

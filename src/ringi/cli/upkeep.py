@@ -1,7 +1,8 @@
-"""The commands that look after the store and its keys: `migrate`, `verify`, `token create`."""
+"""The commands that look after the store and its keys: `migrate`, `verify`, `token create`, `token revoke`."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,16 +11,20 @@ import typer
 from ringi import audit, seal
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.printing import progress, say
-from ringi.cli.running import run
+from ringi.cli.running import person_name, run
 from ringi.cli.visible import visible
 from ringi.connect import home, open_backend
 from ringi.delivery import signing
-from ringi.errors import without_password
+from ringi.errors import SettingError, without_password
 from ringi.record import DEFAULT_TENANT
 
 Expect = Annotated[
-    Path | None,
-    typer.Option(help="A file of seals, such as a copy of .ringi/seals.jsonl.", exists=True, dir_okay=False),
+    list[Path] | None,
+    typer.Option(
+        help="A file of seals, such as a copy of .ringi/seals.jsonl; several times, of several servers.",
+        exists=True,
+        dir_okay=False,
+    ),
 ]
 
 
@@ -73,16 +78,46 @@ def token_create(
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
 
 
+def token_revoke(
+    token: Annotated[str | None, typer.Argument(help="The token; without it, all of --name.")] = None,
+    name: Annotated[str | None, typer.Option(help="Whose tokens and sessions, all that were made until now.")] = None,
+    role: Annotated[Literal["agent", "person", "admin"] | None, typer.Option(help="Only those of this role.")] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Take back a token, or sign somebody out everywhere. Servers know it at once."""
+    from ringi.server.auth import Keys
+    from ringi.server.revocations import Revocation, Revocations, mark_of
+
+    if (token is None) == (name is None):
+        raise SettingError("token", name, "give the token, or --name for all of somebody")
+    given: dict[str, Any] = {"at": time.time(), "by": person_name()}
+    if token is not None:
+        who = Keys.load(home()).read(token)
+        revocation = Revocation(tenant=who.tenant, name=who.name, role=who.role, mark=mark_of(token), **given)
+    else:
+        revocation = Revocation(tenant=tenant, name=str(name), role=role, **given)
+
+    async def work() -> None:
+        async with open_backend(url) as backend:
+            await Revocations(backend).revoke(revocation)
+
+    run(work())
+    what = "this token" if token else "all tokens and sessions until now"
+    say(revocation.model_dump(mode="json"), f"{visible(revocation.name)}: {what} revoked", json_)
+
+
 def secret_create(json_: Json = False) -> None:
     """Make a secret that signs deliveries; the receiver needs it too."""
     secret = signing.new_secret()
     say({"secret": secret}, secret, json_)
 
 
-async def _verify(url: str | None, expect: Path | None) -> tuple[int, list[audit.Finding], seal.Verdict]:
+async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[audit.Finding], seal.Verdict]:
     from ringi.server.auth import seal_key
 
-    seals = seal.read_seals(expect) if expect else []
+    seals = [each for path in expect or () for each in seal.read_seals(path)]
     key = seal_key(home()) if expect else ""
     with progress("reading the audit trail") as tell:
         async with open_backend(url) as backend:

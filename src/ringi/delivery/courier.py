@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from ringi.connect import Backend
+from ringi.backend import Backend
 from ringi.delivery.email import Mailer
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.mailing import MAIL
 from ringi.delivery.tries import Entry, Status, Switches, Target, TryLog
-from ringi.delivery.webhooks import ASKED, CONFIGURED, GONE, Caller, Outcome, Receivers, body_of, is_asked
+from ringi.delivery.webhooks import GONE, Caller, Outcome, Receivers, body_of, kind_of, lane_of
 from ringi.errors import LaterError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.inbox import Clock
@@ -22,6 +22,8 @@ from ringi.request import Request
 
 LONGEST_WAIT = 86_400.0
 """Seconds for which a receiver's `Retry-After` is followed."""
+
+UNKNOWN = "not configured where it was tried: give the same receivers to all servers and workers"
 
 
 class Task(Frozen):
@@ -41,9 +43,9 @@ class Task(Frozen):
         """Which delivery it is."""
         return Target(self.endpoint, self.version, self.request_id)
 
-    def job(self, lane: str) -> Job:
+    def job(self, request: Request) -> Job:
         """Return the job that does it."""
-        kind = ASKED if is_asked(self.endpoint) else CONFIGURED
+        kind, lane = kind_of(request, self.endpoint), lane_of(request, self.endpoint)
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
         return Job(key=key, kind=kind, lane=lane, payload=self.model_dump(mode="json"))
 
@@ -91,7 +93,7 @@ class Courier:
     async def _post(self, task: Task, request: Request, number: int) -> None:
         receiver = self._receivers.named(request, task.endpoint)
         if not receiver:
-            return await self._give_up(task, "", "failed", "this endpoint is not configured any more")
+            return await self._unknown(task, number)
         if not task.series and await self._switches.is_off(receiver.switch, receiver.address):
             why = "the endpoint has said that it is gone (410): deliver again to try it"
             return await self._give_up(task, receiver.host, "disabled", why)
@@ -104,7 +106,7 @@ class Courier:
     async def _mail(self, task: Task, request: Request, number: int) -> None:
         box = self._settings.mail.box(task.endpoint) if self._settings.mail else None
         if not box or not self._mailer:
-            return await self._give_up(task, "", "failed", "this person is not configured any more")
+            return await self._unknown(task, number)
         host = f"mail to {box.name}"
         if request.is_final and request.status != "expired":
             return await self._give_up(task, host, "failed", "it had ended before the mail could be sent")
@@ -119,6 +121,11 @@ class Courier:
         await self._log.add(task.tenant, task.request_id, task.tried(host, at, plan.status, **told))
         if plan.wait is not None:
             raise LaterError(plan.wait)
+
+    async def _unknown(self, task: Task, number: int) -> None:
+        # Another process may know it: to give up here would lose what only the settings of this one lack.
+        outcome = Outcome(0.0, error=UNKNOWN)
+        await self._keep(task, "", self._clock(), outcome, self._planned(number, None, outcome))
 
     async def _give_up(self, task: Task, host: str, status: Status, why: str) -> None:
         await self._log.add(task.tenant, task.request_id, task.tried(host, self._clock(), status, error=why))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 
-from ringi.connect import Backend
+from ringi.backend import Backend
 from ringi.delivery.courier import Courier, Task
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.follower import Follower
 from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.tries import Delivery, Target, TryLog
-from ringi.delivery.webhooks import ASKED, CONFIGURED, Caller, Receivers, lane_of
+from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
 from ringi.errors import NotFoundError, UnsupportedError
 from ringi.inbox import Inbox
 from ringi.jobs import Job
@@ -19,8 +21,13 @@ from ringi.record import Event
 from ringi.request import Request
 from ringi.webhook import Webhook
 
+CURSOR, CURSOR_OF_ASKED = "deliveries", "deliveries/asked"
+"""Where the followers are: one that knows no receivers of its own must not pass by events in place of one that does."""
 CONCURRENCY = 64
 """How many receivers one process calls at once: of those configured, and again of those that asks name."""
+
+GRACE_SECONDS = 5.0
+"""How long calls that were begun may go on at the end."""
 
 
 async def nothing(_: Job) -> None:
@@ -37,7 +44,7 @@ class Deliveries:
         self._backend, self._clock, self.settings = backend, inbox.clock, settings
         self._receivers, self._log = Receivers(settings), TryLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
-        self._has_jobs = True
+        self.has_jobs = True
 
     async def is_possible(self) -> bool:
         """Whether this store can deliver; raise `UnsupportedError` when it cannot and should."""
@@ -46,26 +53,29 @@ class Deliveries:
         try:
             await self._backend.jobs.work(nothing, kinds=(), concurrency=1, stop=ended)
         except UnsupportedError:
-            self._has_jobs = False
-        if (self.settings.endpoints or self.settings.mail) and not self._has_jobs:
+            self.has_jobs = False
+        if not self.settings.is_empty and not self.has_jobs:
             raise UnsupportedError.of_deliveries()
-        return self._has_jobs
+        return self.has_jobs
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
         """Raise `UnsupportedError` or `InvalidError` for receivers of an ask that could never be delivered to."""
-        if webhooks and not self._has_jobs:
+        if webhooks and not self.has_jobs:
             raise UnsupportedError.of_deliveries()
         self.settings.check(webhooks, tenant)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; what this process leaves undone the next one does."""
-        following = asyncio.create_task(Follower(self._backend, self._clock, self._jobs_of).run())
+        is_empty = self.settings.is_empty
+        follower = Follower(self._backend, self._clock, self._jobs_of, CURSOR_OF_ASKED if is_empty else CURSOR)
+        following = asyncio.create_task(follower.run())
         work = self._backend.jobs.work
         try:
             async with Caller(self.settings) as caller:
                 deliver = Courier(self._backend, self._clock, self.settings, caller).deliver
                 handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
-                kinds = (CONFIGURED, KIND), (ASKED,)
+                # Without receivers of its own it would give up what a process beside it is to deliver.
+                kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
             following.cancel()
@@ -89,7 +99,7 @@ class Deliveries:
         await self._log.add(tenant, target.request_id, again)
         shared = {name: getattr(again, name) for name in ("event", "type", "happened_at", "endpoint", "series")}
         task = Task(tenant=tenant, request_id=target.request_id, version=target.version, **shared)
-        await self._backend.jobs.submit(task.job(lane_of(request, target.endpoint)))
+        await self._backend.jobs.submit(task.job(request))
         return Delivery.of([*tries, again])
 
     def _jobs_of(self, event: Event, request: Request) -> Iterator[Job]:
@@ -106,4 +116,23 @@ class Deliveries:
                 happened_at=event.at,
                 endpoint=name,
             )
-            yield task.job(lane_of(request, name))
+            yield task.job(request)
+
+
+@asynccontextmanager
+async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
+    """Deliver events as the environment says; at the end what is on its way is left to the next process."""
+    deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
+    if not await deliveries.is_possible():
+        yield deliveries
+        return
+    working = asyncio.create_task(deliveries.work(stop))
+    try:
+        yield deliveries
+    finally:
+        stop.set()
+        await asyncio.wait([working], timeout=GRACE_SECONDS)
+        working.cancel()
+        (result,) = await asyncio.gather(working, return_exceptions=True)
+        if isinstance(result, Exception):
+            raise result

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import html
 import smtplib
-import ssl
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
 from email.utils import formatdate
 from urllib.parse import quote
 
-from ringi.delivery.mailing import Language, Mailbox, MailSettings
+from ringi.delivery.mailing import STARTTLS, Language, Mailbox, MailSettings
+from ringi.delivery.tls import tls_fault, trusting
 from ringi.delivery.webhooks import Outcome
 from ringi.request import Request
 
@@ -58,44 +57,53 @@ WORDS: dict[Language, dict[str, str]] = {
 
 
 class NoTlsError(OSError):
-    """A mail server that wants a password in clear."""
+    """A mail server to which all would go in clear."""
 
     def __init__(self) -> None:
-        super().__init__("the server offers no TLS, and a password is not sent in clear")
+        super().__init__("the mail server offers no TLS: no password, and with smtp+starttls no mail, is sent in clear")
 
 
 class Mailer:
     """Sends mails."""
 
     def __init__(self, settings: MailSettings, timeout: float) -> None:
-        self._settings, self._timeout = settings, timeout
+        self._settings, self._timeout, self._tls = settings, timeout, trusting()
 
     async def send(self, box: Mailbox, id: str, type: str, request: Request) -> Outcome:
         """Send one mail, and return what became of it; raises nothing."""
         began = time.monotonic()
-        code, error = 250, None
+        code: int | None = 250
+        error: str | None = None
         try:
             await asyncio.to_thread(self._send, letter(self._settings, box, id, type, request))
+        except smtplib.SMTPAuthenticationError as refused:
+            code, error = (
+                refused.smtp_code,
+                f"{refused.smtp_code}: the mail server does not take the password",
+            )
         except smtplib.SMTPResponseException as refused:
             code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server refused it"
         except smtplib.SMTPRecipientsRefused as refused:
             ((code, _),) = refused.recipients.values()
             error = f"{code}: the mail server does not take mail for this address"
         except (smtplib.SMTPException, OSError, ValueError) as failure:
-            return Outcome(round(time.monotonic() - began, 3), None, f"{type_of(failure)}: {failure}")
+            code, error = None, tls_fault(failure) or f"{type_of(failure)}: {failure}"
         return Outcome(round(time.monotonic() - began, 3), code, error)
 
     def _send(self, message: EmailMessage) -> None:
         scheme, host, port, user, password = self._settings.parts
-        connect: Callable[..., smtplib.SMTP] = smtplib.SMTP_SSL if scheme == "smtps" else smtplib.SMTP
-        server = connect(host, port, timeout=self._timeout)
+        is_tls = scheme == "smtps"
+        server = (
+            smtplib.SMTP_SSL(host, port, timeout=self._timeout, context=self._tls)
+            if is_tls
+            else smtplib.SMTP(host, port, timeout=self._timeout)
+        )
         try:
             server.ehlo()
-            is_safe = scheme == "smtps"
-            if not is_safe and server.has_extn("starttls"):
-                server.starttls(context=ssl.create_default_context())
-                is_safe = True
-            if user and not is_safe:
+            if not is_tls and server.has_extn("starttls"):
+                server.starttls(context=self._tls)
+                is_tls = True
+            if not is_tls and (user or scheme == STARTTLS):
                 raise NoTlsError
             if user:
                 server.login(user, password or "")

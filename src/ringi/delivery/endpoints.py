@@ -88,6 +88,11 @@ class DeliverySettings(Frozen):
         read["allow"] = tuple(_networks(given.get("RINGI_WEBHOOK_ALLOW", "")))
         return cls(**read)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is to be told but those whom asks name."""
+        return not (self.endpoints or self.mail)
+
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
         """Raise `InvalidError` for receivers of an ask that could never be delivered to."""
         errors = [

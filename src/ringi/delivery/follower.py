@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
-from ringi.connect import Backend
+from ringi.backend import Backend
 from ringi.errors import ConflictError, RingiError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC
@@ -17,7 +17,6 @@ from ringi.record import START, Event, Key
 from ringi.request import Request
 
 log = logging.getLogger(__name__)
-CURSOR = "deliveries"
 BATCH = 200
 UNKEPT = 1_000
 """How many events that nobody is told of may be read without keeping where."""
@@ -29,8 +28,8 @@ JobsOf = Callable[[Event, Request], Iterable[Job]]
 class Follower:
     """Submits the jobs of each event at least once, whoever is killed when; several may follow side by side."""
 
-    def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf) -> None:
-        self._backend, self._clock, self._jobs_of = backend, clock, jobs_of
+    def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
+        self._backend, self._clock, self._jobs_of, self._cursor = backend, clock, jobs_of, cursor
         self._kept = self._at = START
         self._unkept = 0
 
@@ -52,7 +51,7 @@ class Follower:
 
     async def _begin(self) -> None:
         store = self._backend.store
-        self._kept = self._at = await store.cursor(CURSOR)
+        self._kept = self._at = await store.cursor(self._cursor)
         if self._at != START:
             return
         oldest = self._clock() - PAST
@@ -73,11 +72,11 @@ class Follower:
         if self._at == self._kept:
             return
         try:
-            await self._backend.store.move_cursor(CURSOR, self._kept, self._at)
+            await self._backend.store.move_cursor(self._cursor, self._kept, self._at)
             self._kept = self._at
         except ConflictError:
             # Another server follows too. What both submit is delivered once: who comes second sees that it is done.
-            self._kept = self._at = await self._backend.store.cursor(CURSOR)
+            self._kept = self._at = await self._backend.store.cursor(self._cursor)
         self._unkept = 0
 
     async def _jobs(self, events: Sequence[Event]) -> list[Job]:

@@ -20,7 +20,9 @@ Language = Literal["en", "ja", "zh"]
 MAILED = ("request.created", "request.reassigned", "request.reminded", "request.expired")
 MAIL = "mail-"
 """How the names of these receivers begin."""
-PORTS = {"smtp": 587, "smtps": 465}
+STARTTLS = "smtp+starttls"
+"""The scheme of a server that gets nothing in clear."""
+PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 
 
 class Mailbox(Frozen):
@@ -59,7 +61,7 @@ class MailSettings(Frozen):
         if not server:
             return None
         if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
-            raise SettingError("RINGI_SMTP_URL", "…", "write smtp://user:password@host:587, or smtps://")
+            raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
         page = _needed(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
         sender = _needed(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
         boxes = _boxes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,6 +19,7 @@ from ringi.delivery.addresses import Address, Addresses, RefusedAddressError
 from ringi.delivery.endpoints import TOLD, DeliverySettings
 from ringi.delivery.mailing import MAIL
 from ringi.delivery.signing import signed
+from ringi.delivery.tls import tls_fault, trusting
 from ringi.record import Key
 from ringi.request import PRIVATE, Request
 from ringi.webhook import Webhook, host_of
@@ -30,8 +30,9 @@ CONNECT_SECONDS = 5.0
 """How long one of several addresses of a name may be silent before the next is tried."""
 AGENT = "Ringi-Webhooks/1"
 GONE = 410
-CONFIGURED, ASKED = "deliver", "deliver-asked"
-"""Kinds of jobs. What agents name has workers of its own: a thousand dead addresses are one agent's own harm."""
+CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-signed"
+"""Kinds of jobs. What agents name has workers of its own: a thousand dead addresses are one agent's own harm.
+Who is configured with no secrets leaves those that are signed to others."""
 
 
 class Receiver(NamedTuple):
@@ -87,15 +88,18 @@ class Receivers:
                 yield Receiver(name, each.url, each.headers, each.secrets, each.max_tries, Key("", f"off/{name}"))
 
 
-def is_asked(name: str) -> bool:
-    """Whether this is the name of a receiver that an ask has named."""
-    return name.startswith("ask-")
-
-
 def asked(request: Request, name: str) -> Webhook | None:
     """Return what an ask said of the receiver with this name, if it named one."""
     named = {f"ask-{number}": webhook for number, webhook in enumerate(request.webhooks)}
     return named.get(name)
+
+
+def kind_of(request: Request, name: str) -> str:
+    """Return the kind of the jobs of a receiver."""
+    webhook = asked(request, name)
+    if webhook:
+        return ASKED_SIGNED if webhook.secret_ref else ASKED
+    return CONFIGURED
 
 
 def lane_of(request: Request, name: str) -> str:
@@ -130,7 +134,9 @@ class Caller:
         # certificate. Proxies of the environment would resolve the name a second time.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout))
-        self._client = httpx.AsyncClient(limits=limits, timeout=timeout, trust_env=False, follow_redirects=False)
+        self._client = httpx.AsyncClient(
+            limits=limits, timeout=timeout, trust_env=False, follow_redirects=False, verify=trusting()
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -222,8 +228,8 @@ def asked_wait(headers: httpx.Headers) -> float | None:
 
 def reason(error: Exception) -> str:
     """Return why there was no reply, in words that show nothing of the request."""
-    if isinstance(error.__cause__, ssl.SSLError) or isinstance(error, ssl.SSLError):
-        return f"TLS: {error}"
+    if fault := tls_fault(error):
+        return fault
     if isinstance(error, httpx.TimeoutException):
         return "no connection, or no reply, in time"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

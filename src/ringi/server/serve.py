@@ -14,11 +14,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.connect import Backend, home, inbox_on, open_backend, repeat
-from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.connect import home, inbox_on, open_backend, repeat
+from ringi.delivery.deliveries import delivering
 from ringi.errors import SettingError
-from ringi.inbox import Inbox, Limits, utc_now
+from ringi.inbox import Limits, utc_now
 from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
 from ringi.server.app import create_app
@@ -89,21 +88,6 @@ async def running(
         finally:
             stop.set()
             await _end(worker)
-
-
-@asynccontextmanager
-async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
-    """Deliver events as the environment says; at the end what is on its way is left to the next server."""
-    deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
-    if not await deliveries.is_possible():
-        yield deliveries
-        return
-    working = asyncio.create_task(deliveries.work(stop))
-    try:
-        yield deliveries
-    finally:
-        stop.set()
-        await _end(working)
 
 
 async def _end(worker: asyncio.Task[None]) -> None:

@@ -1,0 +1,30 @@
+"""The open parts of one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ringi.jobs import Jobs
+from ringi.notifier import Notifier
+from ringi.record import Key
+from ringi.store import Store
+from ringi.stream import Stream
+
+Savers = Callable[[Key, int], Any]
+"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The open parts behind one URL."""
+
+    url: str
+    store: Store
+    notifier: Notifier
+    stream: Stream
+    jobs: Jobs
+    savers: Savers
+    durability: str | None = None
+    """What an acknowledged change outlives, where that is a setting of the server."""

@@ -1,0 +1,22 @@
+"""TLS to receivers and mail servers: whom it trusts, and why it does not trust one."""
+
+from __future__ import annotations
+
+import ssl
+
+import httpx
+
+
+def trusting() -> ssl.SSLContext:
+    """Return what trusts the public authorities; with `SSL_CERT_FILE` or `SSL_CERT_DIR`, those in it instead."""
+    return httpx.create_ssl_context()
+
+
+def tls_fault(error: BaseException) -> str | None:
+    """Return what is wrong with the other side's TLS; None when the error is of another kind."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS: its certificate is not trusted: {error.verify_message.rstrip('.')}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}"
+    cause = error.__cause__ or error.__context__
+    return tls_fault(cause) if cause else None

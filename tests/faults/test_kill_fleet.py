@@ -1,0 +1,125 @@
+"""Deliveries of several machines on one PostgreSQL, when the one that delivers is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from tests.delivery.receivers import Got, Receiver, Writer, receiving
+from tests.server.world import until
+
+import ringi
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.delivery.tries import TryLog
+from ringi.request import Request
+
+ENTRY = "from ringi.cli import main; main()"
+SERVER = ("serve", "--port", "0", "--poll-interval", "0.1", "--json")
+WORKER = ("worker", "--agents", "ringi.examples:agents", "--json")
+
+
+@asynccontextmanager
+async def machine(url: str, home: Path, *command: str, **settings: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a command of Ringi until it says that it is ready, and end it at the end."""
+    own = {"RINGI_URL": url, "RINGI_HOME": str(home), "PYTHONPATH": str(Path(ringi.__file__).parents[1])}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", ENTRY, *command, env=os.environ | own | settings, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout
+        async with asyncio.timeout(30):
+            assert await process.stdout.readline()
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def told(url: str) -> dict[str, str]:
+    """Return the settings of a machine that tells this receiver."""
+    endpoints = json.dumps([{"name": "crm", "url": url, "secrets": [f"whsec_{'A' * 43}="]}])
+    return {"RINGI_WEBHOOKS": endpoints, "RINGI_WEBHOOK_ALLOW": "127.0.0.0/8"}
+
+
+@dataclass
+class Watch:
+    """Takes what comes, and holds the call with this number until it breaks off."""
+
+    held: int
+    running: dict[Writer, Got] = field(default_factory=dict)
+    clashes: list[tuple[str, str]] = field(default_factory=list)
+
+    async def __call__(self, receiver: Receiver, writer: Writer) -> None:
+        got = receiver.got[-1]
+        self.clashes += [(other.id, got.id) for other in self.running.values()]
+        self.running[writer] = got
+        if len(receiver.got) == self.held:
+            await asyncio.Event().wait()
+        # While it is slow another machine could begin its own.
+        await asyncio.wait([asyncio.create_task(asyncio.Event().wait())], timeout=0.01)
+        del self.running[writer]
+        writer.write(b"HTTP/1.1 204 Told\r\n\r\n")
+        await writer.drain()
+
+    def pid_of_held(self, fleet: list[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
+        (writer,) = self.running
+        port = writer.get_extra_info("peername")[1]
+        return next(each for each in fleet if port in ports_of(each.pid))
+
+
+def ports_of(pid: int) -> set[int]:
+    return {each.laddr.port for each in psutil.Process(pid).net_connections("inet")}
+
+
+async def is_told(backend: Backend, request: Request) -> bool:
+    found = await TryLog(backend.stream).of_request(request.tenant, request.id)
+    return [each.status for each in found] == ["delivered"]
+
+
+async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies_in_mid_delivery(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    url, watch = f"{postgres_url}?schema=t{uuid.uuid4().hex}", Watch(held=5)
+    async with (
+        AsyncExitStack() as stack,
+        receiving(watch) as crm,
+        open_backend(url) as backend,
+        inbox_on(backend) as inbox,
+    ):
+        commands = [SERVER, SERVER, WORKER]
+        homes = [tmp_path / str(number) for number in range(len(commands))]
+        fleet = [
+            await stack.enter_async_context(machine(url, home, *command, **told(crm.url)))
+            for home, command in zip(homes, commands, strict=True)
+        ]
+        requests = [await inbox.ask(f"Go {number}?") for number in range(15)]
+        await crm.calls(5)
+        lost = next(iter(watch.running.values())).id
+        watch.pid_of_held(fleet).kill()
+        watch.running.clear()
+        requests += [await inbox.ask(f"And {number}?") for number in range(5)]
+        for request in requests:
+            await until(lambda request=request: is_told(backend, request))  # type: ignore[misc]
+
+        events = {event.id for event in await inbox.events()}
+    assert Counter(got.id for got in crm.got) == {id: 2 if id == lost else 1 for id in events}
+    assert watch.clashes == []
+
+
+async def test_a_worker_without_a_server_delivers(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/ringi.db"
+    async with receiving() as crm, machine(url, tmp_path, *WORKER, **told(crm.url)), ringi.open(url) as inbox:
+        await inbox.ask("Go?")
+        await crm.calls(1)
+
+    assert crm.types == ["request.created"]
