@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -17,7 +18,10 @@ from ringi.request import Request
 from ringi.verbs import Verbs
 from ringi.wire import Call, Wire
 
-REQUESTS = "/v1/requests"
+REQUESTS, FEED = "/v1/requests", "/v1/events"
+BEGINNING = "0"
+"""The place before the first event, as it is written in a header."""
+PAGE = 200
 POLL_SECONDS = 25.0
 """How long a server holds a reply at most."""
 PARAMETERS = {
@@ -89,10 +93,28 @@ class Client(Verbs):
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         """Return the events past a position that the token may see, in order."""
-        tenant = (await self._own())["tenant"]
-        params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
-        page = await self._wire.call(Call("GET", "/v1/audit", request_id or "", params=params))
-        return [event_of(tenant, item) for item in page["items"]]
+        return (await self._page(after, limit, request_id))[0]
+
+    async def follow(
+        self, after: Position | None = None, *, request_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events past a position that the token may see in order, then each as it happens, for ever.
+
+        No event is left out or comes twice, through restarts of the server and broken connections; after an error
+        go on after the `position` of the last. By default it begins with the next event from the first step on, with
+        `""` at the very first. Events that are in the audit trail only may come some seconds later.
+        """
+        place = await self._end() if after is None else after
+        path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
+        async with aclosing(self._wire.rings(path, lambda: place or BEGINNING)) as rings:
+            async for ring in rings:
+                # News come in bursts, and the first ring brings all of them.
+                is_read = ring in known
+                while not is_read:
+                    events, place, is_read = await self._news(place, request_id)
+                    known = {event.position for event in events}
+                    for event in events:
+                        yield event
 
     async def respond(
         self,
@@ -160,6 +182,24 @@ class Client(Verbs):
                 return None
             if request.is_final or left <= 0:
                 return request if request.is_final else None
+
+    async def _page(self, after: Position, limit: int, request_id: str | None) -> tuple[list[Event], Position | None]:
+        tenant = (await self._own())["tenant"]
+        params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
+        page = await self._wire.call(Call("GET", "/v1/audit", request_id or "", params=params))
+        return [event_of(tenant, item) for item in page["items"]], page["next"]
+
+    async def _news(self, place: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
+        events, next = await self._page(place, PAGE, request_id)
+        # A page may end with events that the token may not see.
+        return events, next or (events[-1].position if events else place), next is None
+
+    async def _end(self) -> Position:
+        async with aclosing(self._wire.rings(FEED, lambda: None)) as rings:
+            place = ""
+            while not place:
+                place = await anext(rings)
+            return place
 
     async def _poll(self, id: str, seconds: float) -> Request:
         call = Call("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})

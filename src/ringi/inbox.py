@@ -7,7 +7,7 @@ import copy
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -113,6 +113,23 @@ class Inbox(Verbs):
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         """Return this tenant's events past a position, in order."""
         return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)
+
+    async def follow(
+        self, after: Position | None = None, *, request_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield this tenant's events past a position in order, then each as it happens, for ever.
+
+        No event is left out or comes twice; who broke off goes on after the `position` of the last. By default it
+        begins with the next event from the first step on, with `""` at the very first.
+        """
+        async with self.notifier.subscribe(TOPIC) as wakeup:
+            place = await self.store.tail() if after is None else after
+            while True:
+                while found := await self.events(place, request_id=request_id):
+                    for event in found:
+                        place = event.position
+                        yield event
+                await wakeup.wait(self.notifier.recheck_after)
 
     async def respond(
         self,

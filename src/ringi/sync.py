@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager, suppress
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -67,6 +67,24 @@ def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Cal
     return call
 
 
+def stepping(
+    verb: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
+) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
+    """Return the verb as one whose iterator blocks until the next is there."""
+
+    def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+        steps = verb(desk._verbs, *args, **kwargs)
+        try:
+            while True:
+                yield desk._run(steps.__anext__)
+        finally:
+            with suppress(ClosedError):
+                desk._run(steps.aclose)
+
+    functools.update_wrapper(call, verb)
+    return call
+
+
 class Inbox(Desk):
     """An inbox on a store; see `ringi.Inbox`."""
 
@@ -76,6 +94,7 @@ class Inbox(Desk):
     find = blocking(inbox.Inbox.find)
     count = blocking(inbox.Inbox.count)
     events = blocking(inbox.Inbox.events)
+    follow = stepping(inbox.Inbox.follow)
     respond = blocking(inbox.Inbox.respond)
     claim = blocking(inbox.Inbox.claim)
     release = blocking(inbox.Inbox.release)
@@ -113,6 +132,7 @@ class Client(Desk):
     find = blocking(client.Client.find)
     count = blocking(client.Client.count)
     events = blocking(client.Client.events)
+    follow = stepping(client.Client.follow)
     respond = blocking(client.Client.respond)
     claim = blocking(client.Client.claim)
     release = blocking(client.Client.release)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -67,6 +67,14 @@ class Verbs(ABC):
     @abstractmethod
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         """Return this tenant's events past a position, in order."""
+
+    @abstractmethod
+    def follow(self, after: Position | None = None, *, request_id: str | None = None) -> AsyncGenerator[Event, None]:
+        """Yield this tenant's events past a position in order, then each as it happens, for ever.
+
+        No event is left out or comes twice; who broke off goes on after the `position` of the last. By default it
+        begins with the next event from the first step on, with `""` at the very first.
+        """
 
     @abstractmethod
     async def respond(

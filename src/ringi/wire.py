@@ -6,7 +6,8 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -28,6 +29,8 @@ from ringi.errors import (
 
 GRACE_SECONDS = 10.0
 """How long a server may take for a reply, beyond what it was asked to wait."""
+SILENCE_SECONDS = 40.0
+"""How long a stream may be silent: a server beats every 15 s."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LOST = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError, httpx.ProxyError)
@@ -78,12 +81,41 @@ class Wire:
             except (LimitError, UnavailableError) as error:
                 await patience.pause(error)
 
+    async def rings(self, path: str, place: Callable[[], str | None]) -> AsyncGenerator[str, None]:
+        """Yield the position of each event of a stream past `place()`, and "" for each sign of life.
+
+        A stream that breaks is opened again past the place that it is then; it raises `UnavailableError` when that
+        was in vain for as long as a call is tried.
+        """
+        patience = Patience(self._retry_for)
+        while True:
+            try:
+                async with self._lines(Call("GET", path), place()) as lines:
+                    async for line in lines:
+                        patience = Patience(self._retry_for)
+                        if line.startswith("id: "):
+                            yield line[4:]
+                        elif line.startswith((":", "retry: ")):
+                            yield ""
+                await patience.pause(UnreachableError(self.url, "the stream ended"))
+            except (LimitError, UnavailableError) as error:
+                await patience.pause(error)
+
+    @asynccontextmanager
+    async def _lines(self, call: Call, place: str | None) -> AsyncIterator[AsyncIterator[str]]:
+        headers = {"last-event-id": place} if place else {}
+        timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
+        try:
+            async with self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout) as reply:
+                if not reply.is_success:
+                    raise error_of(self.url, call, reply, read_json(await reply.aread()))
+                yield reply.aiter_lines()
+        except LOST as error:
+            raise UnreachableError(self.url, str(error) or type(error).__name__) from error
+
     async def _once(self, call: Call) -> Any:
         reply = await self._sent(call)
-        try:
-            body = reply.json()
-        except ValueError:
-            body = None
+        body = read_json(reply.content)
         if reply.is_success and isinstance(body, dict):
             return body
         raise error_of(self.url, call, reply, body)
@@ -105,6 +137,14 @@ class Wire:
             if not call.is_repeatable and not isinstance(error, NEVER_SENT):
                 raise LostReplyError(str(call), why) from error
             raise UnreachableError(self.url, why) from error
+
+
+def read_json(content: bytes) -> Any:
+    """Return what the JSON of a reply says, None for what is none."""
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
 
 
 class Patience:

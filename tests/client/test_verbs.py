@@ -26,7 +26,7 @@ from ringi.errors import (
 from ringi.verbs import Verbs
 
 ACTION = Action("refund", {"order": 1182, "amount": 40, "by": None})
-VERBS = sorted(name for name, verb in vars(Verbs).items() if inspect.iscoroutinefunction(verb))
+VERBS = sorted(name for name, verb in vars(Verbs).items() if inspect.isfunction(verb))
 
 
 def new() -> str:

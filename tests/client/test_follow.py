@@ -1,0 +1,157 @@
+"""Following the events on each way to the verbs: none is left out, none comes twice, whatever breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.demo_server import DemoServer
+from tests.client.desks import CLIENTS, WAYS, opened, token
+from tests.client.network import proxy
+from tests.server.world import open_world
+
+import ringi
+from ringi.errors import ClosedError, HttpError, UnreachableError
+from ringi.record import Event, Position
+
+LIMIT = 20.0
+
+
+async def taken(events: AsyncIterator[Event], count: int) -> list[Event]:
+    async with asyncio.timeout(LIMIT):
+        return [await anext(events) for _ in range(count)]
+
+
+async def end(desk: Any) -> Position:
+    """Return the position of the last event."""
+    place = ""
+    while events := await desk.events(place, 200):
+        place = events[-1].position
+    return place
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("sync")])
+async def test_what_happened_comes_first_and_then_what_happens(way: str, request: Any, tmp_path: Path) -> None:
+    server = request.getfixturevalue("server") if way in CLIENTS else None
+    async with opened(way, tmp_path, server) as desks:
+        place = await end(desks.bot)
+        asked = [await desks.bot.ask(f"Go {number}?") for number in range(3)]
+        async with aclosing(desks.bot.follow(place)) as events:
+            before = await taken(events, 3)
+            await desks.ann.claim(asked[1].id, "ann")
+            await desks.ann.respond(asked[1].id, "respond", message="yes", digest=asked[1].digest, responder="ann")
+            live = await taken(events, 2)
+
+        assert [(e.type, e.record_id) for e in before] == [("request.created", each.id) for each in asked]
+        assert [(e.type, e.actor) for e in live] == [("request.claimed", "ann"), ("request.completed", "ann")]
+        assert live == await desks.bot.events(before[-1].position)
+
+
+@pytest.mark.parametrize("way", ["memory", "sqlite", "client"])
+async def test_by_default_it_begins_with_what_comes_and_may_be_of_one_request(
+    way: str, request: Any, tmp_path: Path
+) -> None:
+    server = request.getfixturevalue("server") if way in CLIENTS else None
+    async with opened(way, tmp_path, server) as desks:
+        asked = [await desks.bot.ask(f"Go {number}?") for number in range(2)]
+        for desired, more in ((asked[1], {}), (asked[0], {"request_id": asked[0].id})):
+            async with aclosing(desks.bot.follow(**more)) as events:
+                coming = asyncio.create_task(taken(events, 1))
+                while not coming.done():
+                    for each in (asked[1], *([asked[0]] if more else [])):
+                        await desks.ann.claim(each.id, "ann")
+                    await asyncio.wait({coming}, timeout=0.05)
+                (event,) = await coming
+
+            assert (event.type, event.record_id) == ("request.claimed", desired.id)
+
+
+def test_a_program_without_async_follows_too(tmp_path: Path, server: DemoServer) -> None:
+    with (
+        ringi.sync.open(f"sqlite:///{tmp_path}/ringi.db") as inbox,
+        ringi.sync.Client(server.url, token(server, "bot", "admin")) as client,
+    ):
+        for desk in (inbox, client):
+            known = desk.events("", 200)
+            asked = [desk.ask(f"Go {number}?") for number in range(3)]
+            events = desk.follow(known[-1].position if known else "")
+
+            assert [event.record_id for event in islice(events, 3)] == [each.id for each in asked]
+            desk.cancel(asked[0].id, by="bot")
+            assert next(events).type == "request.cancelled"
+            events.close()
+
+
+def test_who_follows_hears_that_its_inbox_was_closed(tmp_path: Path) -> None:
+    with ringi.sync.open(f"sqlite:///{tmp_path}/ringi.db") as inbox:
+        events = inbox.follow()
+    with pytest.raises(ClosedError):
+        next(events)
+
+
+async def test_nothing_is_missed_or_told_twice_when_connections_break(server: DemoServer) -> None:
+    async with (
+        ringi.Client(server.url, token(server, "bot", "admin")) as direct,
+        proxy(server.port, [0, 40, 200, 700, 1500, 3000]) as (relay, url),
+        ringi.Client(url, token(server, "bot", "admin")) as bot,
+    ):
+        place = await end(direct)
+        async with aclosing(bot.follow(place)) as events:
+            asked = []
+            heard: list[Event] = []
+            for number in range(20):
+                asked.append(await direct.ask(f"Go {number}?"))
+                heard += await taken(events, 1)
+
+        assert [event.record_id for event in heard] == [each.id for each in asked]
+        assert relay.is_whole
+
+
+async def test_it_goes_on_when_the_server_is_killed_and_comes_back(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, "serve") as server:
+        async with ringi.Client(server.url, token(server, "bot", "admin")) as bot, aclosing(bot.follow("")) as events:
+            first = await bot.ask("Before?")
+            heard = await taken(events, 1)
+            await asyncio.to_thread(server.kill)
+            coming = asyncio.create_task(taken(events, 2))
+            await asyncio.to_thread(server.start)
+            later = [await bot.ask("After?"), await bot.ask("And?")]
+            heard += await coming
+
+        assert [event.record_id for event in heard] == [each.id for each in (first, *later)]
+
+
+async def test_a_server_that_stays_away_is_an_error_with_its_name(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, "serve") as server:
+        async with ringi.Client(server.url, token(server, "bot"), retry_for=0.5) as bot:
+            await bot.ask("Go?")
+            async with aclosing(bot.follow("")) as events:
+                await taken(events, 1)
+                await asyncio.to_thread(server.kill)
+                with pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
+                    await taken(events, 1)
+
+
+async def test_everybody_hears_what_they_may_see(tmp_path: Path) -> None:
+    async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
+        for number in range(450):
+            await world.asked(assignee="ann" if number % 150 == 0 else "bob")
+        async with ringi.Client(world.url, world.token("person", "ann")) as ann, aclosing(ann.follow("")) as events:
+            heard = await taken(events, 3)
+            hidden = await world.asked(assignee="bob")
+            shown = await world.asked(assignee="ann")
+            heard += await taken(events, 1)
+
+        assert heard[-1].record_id == shown.id
+        assert hidden.id not in {event.record_id for event in heard}
+
+
+async def test_a_token_that_is_none_hears_so(server: DemoServer) -> None:
+    async with ringi.Client(server.url, "nonsense") as nobody, aclosing(nobody.follow()) as events:
+        with pytest.raises(HttpError, match="not one of this server"):
+            await anext(events)
