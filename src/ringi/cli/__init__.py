@@ -14,7 +14,7 @@ from ringi.cli.asking import ask, list_, show
 from ringi.cli.delivering import deliveries, redeliver
 from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
-from ringi.cli.upkeep import migrate, secret_create, token_create, verify
+from ringi.cli.upkeep import migrate, secret_create, token_create, token_revoke, verify
 from ringi.cli.version import options
 from ringi.cli.visible import visible
 from ringi.cli.watching import watch
@@ -44,6 +44,7 @@ for command in COMMANDS:
 app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
 token_app.command("create")(token_create)
+token_app.command("revoke")(token_revoke)
 app.add_typer(token_app, name="token")
 secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
 secret_app.command("create")(secret_create)

@@ -25,6 +25,7 @@ from ringi.server.operations import OperationRoutes
 from ringi.server.pages import PageRoutes
 from ringi.server.platform import Platform
 from ringi.server.requests import RequestRoutes
+from ringi.server.revocations import Revocations
 from ringi.server.session import SessionRoutes
 from ringi.server.sign_in import SignInRoutes
 from ringi.server.sse import Streams
@@ -47,7 +48,8 @@ class App:
         self._streams = Streams(settings)
         self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier)
-        door = Door(platform.keys, settings)
+        self._revocations = Revocations(backend, lambda: self._streams.end_revoked(door))
+        door = Door(platform.keys, settings, self._revocations)
         events = EventRoutes(platform, door, self._streams, self._events)
         limits = AskLimits(settings)
         threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
@@ -67,6 +69,7 @@ class App:
         """Answer one call."""
         if self._proxy and scope["type"] == "http":
             scope = self._proxy.seen_through(scope)
+        await self._revocations.begin()
         await self._guard(scope, receive, send)
 
     @property
@@ -77,6 +80,7 @@ class App:
     async def close(self) -> None:
         """End all streams and long polls, at once and with a `closing` event, and let no new ones in."""
         self._streams.close()
+        await self._revocations.close()
         await self._threads.close()
         await self._events.close()
 

@@ -20,6 +20,7 @@ from ringi.record import DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.server.identity import Role, is_name
 from ringi.server.platform import ServerSettings
 from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
+from ringi.server.revocations import Issued, Revocations, mark_of
 
 COOKIE = "ringi_session"
 ALGORITHM = "HS256"
@@ -59,6 +60,8 @@ class Known(NamedTuple):
 
     principal: Principal
     expires_at: float | None
+    issued: Issued | None = None
+    """None for whom no token speaks."""
 
 
 class Keys:
@@ -89,7 +92,7 @@ class Keys:
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
         if not is_name(name):
             raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
-        now = int(time.time())
+        now = time.time()  # Not in whole seconds: who signs in right after a revocation must not be caught by it.
         claims: dict[str, Any] = {"tenant": tenant, "role": role, "sub": name, "groups": list(groups), "iat": now}
         if expires_in is not None:
             claims["exp"] = int(now + expires_in)
@@ -127,7 +130,8 @@ class Keys:
             raise UnauthenticatedError.misnamed(claims["sub"])
         groups = tuple(str(group) for group in claims.get("groups") or ())
         expires_at = float(claims["exp"]) if "exp" in claims else None
-        return Known(Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups), expires_at)
+        who = Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups)
+        return Known(who, expires_at, Issued(mark_of(token), float(claims.get("iat") or 0)))
 
 
 def kept_secret(path: Path) -> str:
@@ -154,8 +158,9 @@ def seal_key(home: Path) -> str:
 class Door:
     """Tells who calls, or refuses."""
 
-    def __init__(self, keys: Keys, settings: ServerSettings) -> None:
-        self.keys, self._is_open, self._proxy = keys, settings.no_auth, settings.proxy
+    def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
+        self.keys, self.revocations = keys, revocations
+        self._is_open, self._proxy = settings.no_auth, settings.proxy
 
     def caller(self, scope: Scope) -> Principal:
         """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
@@ -168,16 +173,28 @@ class Door:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
             return Known(LOCAL, None)
         if token := bearer_token(headers):
-            return self.keys.known(token)
+            return self.known(token)
         if self._proxy and (person := self._proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
             return Known(Principal(*person), None)
         if not (token := cookie_token(headers)):
             raise UnauthenticatedError
-        known = self.keys.known(token)
+        known = self.known(token)
         self.refuse_foreign(scope, headers, is_origin_needed=True)
         return known
+
+    def known(self, token: str) -> Known:
+        """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""
+        known = self.keys.known(token)
+        if self.is_revoked(known):
+            raise UnauthenticatedError.revoked()
+        return known
+
+    def is_revoked(self, known: Known) -> bool:
+        """Whether somebody's token was taken back."""
+        who = known.principal
+        return known.issued is not None and self.revocations.holds(who.tenant, who.name, who.role, known.issued)
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
         """Raise `ForeignOriginError` when the page of another site writes."""

@@ -82,6 +82,11 @@ class UnauthenticatedError(RefusalError):
         return cls("the token has expired")
 
     @classmethod
+    def revoked(cls) -> UnauthenticatedError:
+        """Return the error of a token that was taken back."""
+        return cls("the token was revoked")
+
+    @classmethod
     def unknown(cls) -> UnauthenticatedError:
         """Return the error of a token that this server did not make."""
         return cls("the token is not one of this server")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from importlib.metadata import version
 
@@ -16,6 +17,7 @@ from ringi.server.body import json_body
 from ringi.server.models import SignIn
 from ringi.server.openapi import documented
 from ringi.server.platform import ServerSettings
+from ringi.server.revocations import Revocation
 from ringi.server.shapes import dumped, reply
 
 LONGEST = 365 * 86_400
@@ -39,7 +41,7 @@ class SessionRoutes:
         """Exchange a token for the page's cookie."""
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         token = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth)).token
-        response = session_reply(self._door.keys.read(token))
+        response = session_reply(self._door.known(token).principal)
         set_session(response, token, LONGEST, is_https=http.url.scheme == "https")
         return response
 
@@ -47,9 +49,13 @@ class SessionRoutes:
         """Return who is signed in."""
         return session_reply(self._door.caller(http.scope))
 
-    async def sign_out(self, http: HttpRequest) -> HttpResponse:
-        """Forget the cookie."""
+    async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
+        """Forget the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
+        if everywhere:
+            who = self._door.caller(http.scope)
+            gone = Revocation(tenant=who.tenant, name=who.name, role=who.role, at=time.time(), by=who.actor)
+            await self._door.revocations.revoke(gone)
         response = HttpResponse(status_code=204)
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return response

@@ -56,10 +56,10 @@ def last_event_id(scope: Scope) -> str | None:
 class Connection:
     """One client that listens. Chunks are whole events, so they may come from several places."""
 
-    __slots__ = ("_flushing", "_limit", "_pending", "_send", "_size", "_task", "expires_at", "is_over", "skip", "who")
+    __slots__ = ("_flushing", "_limit", "_pending", "_send", "_size", "_task", "is_over", "known", "skip", "who")
 
     def __init__(self, send: Send, known: Known, limit: int) -> None:
-        self.who, self.expires_at = known
+        self.who, self.known = known.principal, known
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
@@ -228,6 +228,12 @@ class Streams:
         for connection in list(self._open):
             connection.end()
 
+    def end_revoked(self, door: Door) -> None:
+        """End the connections of those whose token was taken back."""
+        for connection in list(self._open):
+            if door.is_revoked(connection.known):
+                connection.end()
+
     def _refuse(self, who: Principal) -> None:
         if self.is_closed:
             raise StoppingError
@@ -247,7 +253,8 @@ class Streams:
         self._beat_later()
         now = time.time()
         for connection in list(self._open):
-            if connection.expires_at is not None and connection.expires_at <= now:
+            expires_at = connection.known.expires_at
+            if expires_at is not None and expires_at <= now:
                 connection.end()
             else:
                 connection.push(BEAT)
