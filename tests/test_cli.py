@@ -187,6 +187,17 @@ def test_running_agents_without_langgraph_names_the_extra(bare: Ringi, arguments
     assert_refused(bare(*arguments), 1, arguments[0], "pip install 'ringi[langgraph]'")
 
 
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)], ids=["serve", "worker"])
+def test_agents_on_a_store_that_keeps_no_runs_are_refused_before_anything_is_open(
+    ringi: Ringi, tmp_path: Path, durable_redis_url: str, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "ours.py").write_text("from ringi.examples.two_questions import agent as agents\n")
+    done = ringi(*command, "--agents", "ours", RINGI_URL=durable_redis_url)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "agents and their threads need SQLite or PostgreSQL" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("module", "words"),
     [

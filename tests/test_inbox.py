@@ -132,6 +132,22 @@ async def test_a_broken_rule_leaves_nothing_behind(inbox: Inbox) -> None:
     assert await inbox.events() == []
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_nothing(
+    inbox: Inbox, number: float
+) -> None:
+    with pytest.raises(InvalidError, match=r"context\.rates\.1: .*send text, or None"):
+        await inbox.ask("Go on?", context={"rates": [0.5, number]})
+    with pytest.raises(InvalidError, match=r"action\.args\.order\.amount"):
+        await inbox.ask("Go on?", action=Action("refund", {"order": {"amount": number}}))
+    assert await inbox.events() == []
+
+    asked = await inbox.ask("Go on?", action=Action("refund", {"amount": 1.5}))
+    with pytest.raises(InvalidError, match=r"args\.amount"):
+        await inbox.respond(asked.id, "edit", args={"amount": number}, responder="ann", digest=asked.digest)
+    assert await inbox.get(asked.id) == asked
+
+
 async def test_a_form_has_no_more_fields_than_allowed(clock: Clock) -> None:
     inbox = Inbox(MemoryStore(), MemoryNotifier(1), clock=clock, limits=Limits(max_fields=1))
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from pydantic_core import PydanticCustomError
 
 from ringi import form as forms
-from ringi.canonical import digest
+from ringi.canonical import digest, not_numbers
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
 from ringi.record import Frozen
@@ -115,7 +115,7 @@ class Ask(Frozen):
         too_long = wrong_if(
             size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
         )
-        errors = [error for error in (too_long, *self._contradictions()) if error]
+        errors = [error for error in (too_long, *self._contradictions(), *unwritable(self)) if error]
         if errors:
             raise InvalidError(errors)
         if self.data_schema is not None:
@@ -155,6 +155,11 @@ class Ask(Frozen):
             return self.allowed
         own: dict[str, tuple[Decision, ...]] = {"question": ("respond", "reject"), "finish": get_args(Decision)}
         return own.get(self.resolved_kind, ("approve", "edit", "reject"))
+
+
+def unwritable(model: Frozen) -> list[FieldError]:
+    """Return an error for each number that would be stored as null."""
+    return [FieldError(".".join(path), "JSON has no such number: send text, or None") for path in not_numbers(model)]
 
 
 def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ringi.clock import Clock, utc_now
 from ringi.jobs import Jobs
 from ringi.notifier import Notifier
 from ringi.record import Key
@@ -28,3 +29,5 @@ class Backend:
     savers: Savers
     durability: str | None = None
     """What an acknowledged change outlives, where that is a setting of the server."""
+    clock: Clock = utc_now
+    """The time by which deadlines count: that of the store where machines share one, else that of this machine."""

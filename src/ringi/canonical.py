@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import rfc8785
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from ringi.errors import InvalidError
@@ -57,6 +60,17 @@ def is_plain_number(value: Any) -> bool:
     if kind is int:
         return bool(-SAFE <= value <= SAFE)
     return kind is float and bool(1e-4 <= abs(value) < 1e16 and value % 1)
+
+
+def not_numbers(value: Any) -> Iterator[tuple[str, ...]]:
+    """Yield the path to each number in models and JSON data that JSON has no way to write: NaN and the infinities."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            yield ()
+    elif isinstance(value, dict | list | tuple | BaseModel):
+        is_named = isinstance(value, dict | BaseModel)
+        for name, each in dict(value).items() if is_named else enumerate(value):
+            yield from ((str(name), *rest) for rest in not_numbers(each))
 
 
 def digest(value: Any) -> str:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,8 +24,9 @@ from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
+from ringi.clock import LOOK_SECONDS, SharedClock
 from ringi.errors import MissingExtraError, RingiError, SettingError, UnsupportedError
-from ringi.inbox import Clock, Inbox, Limits, utc_now
+from ringi.inbox import Clock, Inbox, Limits
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, Key
 from ringi.store import Store
@@ -99,8 +101,8 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     jobs = await stack.enter_async_context(PostgresJobs(database))
-    savers = postgres_savers(stack, database)
-    return Backend(url, PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
+    savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
+    return Backend(url, PostgresStore(database), notifier, PostgresStream(database), jobs, savers, clock=clock)
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -115,7 +117,15 @@ async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_inte
     server = await stack.enter_async_context(Server(url))
     durability = await checked_durability(server)
     notifier = await _open_notifier(stack, notify, poll_interval, partial(RedisNotifier, server), is_pubsub=True)
-    return Backend(url, RedisStore(server), notifier, RedisStream(server), RedisJobs(), redis_savers, durability)
+    clock, stream = await _open_clock(stack, server.time), RedisStream(server)
+    return Backend(url, RedisStore(server), notifier, stream, RedisJobs(), redis_savers, durability, clock)
+
+
+async def _open_clock(stack: AsyncExitStack, look: Callable[[], Awaitable[datetime]]) -> Clock:
+    clock = SharedClock(look)
+    await clock.look()
+    stack.callback(asyncio.create_task(repeat(clock.look, LOOK_SECONDS)).cancel)
+    return clock
 
 
 async def _open_notifier(
@@ -207,7 +217,7 @@ async def open(
     tenant: str = DEFAULT_TENANT,
     notify: Notify = "auto",
     poll_interval: float = 0.5,
-    clock: Clock = utc_now,
+    clock: Clock | None = None,
     limits: Limits | None = None,
 ) -> AsyncIterator[Inbox]:
     """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…`, by default `RINGI_URL`.
@@ -216,6 +226,7 @@ async def open(
     `poll_interval` seconds in case it was not; `"pubsub"` is `"auto"` that refuses to open without messages between
     machines; `"polling"` only looks. `"webhook"` is `"polling"` that also delivers, while it is open, as a server does:
     to the receivers of `RINGI_WEBHOOKS`, and to those that asks name.
+    Without a `clock` deadlines count by the time of the store.
     """
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
@@ -237,10 +248,10 @@ async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def inbox_on(
-    backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock = utc_now, limits: Limits | None = None
+    backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
 ) -> AsyncIterator[Inbox]:
     """Open an inbox, with its sweeper, on parts that are open already."""
-    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=clock, limits=limits)
+    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=clock or backend.clock, limits=limits)
     sweeping = asyncio.create_task(repeat(inbox.expire_due, backend.notifier.recheck_after))
     try:
         async with inbox.feed:

@@ -8,11 +8,13 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from ringi import tracing
 from ringi.ask import Answer, Ask, Continuation, Decision
+from ringi.clock import Clock as Clock
+from ringi.clock import utc_now as utc_now
 from ringi.errors import ConflictError, DifferentAskError, FinalError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
@@ -24,7 +26,6 @@ from ringi.store import R, Store
 from ringi.verbs import Verbs
 
 log = logging.getLogger(__name__)
-Clock = Callable[[], datetime]
 Check = Callable[[Request], None]
 RESUMES = "resumes"
 """Rung when an ended request has a run that waits for it."""
@@ -34,11 +35,6 @@ SWEEP = 200
 """How many overdue requests are read in one go."""
 SWEEPERS = 16
 """How many requests expire at once: a hundred thousand that are due leave the store's turns to others."""
-
-
-def utc_now() -> datetime:
-    """Return the time in UTC."""
-    return datetime.now(UTC)
 
 
 def everybody(request: Request) -> None:

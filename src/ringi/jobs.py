@@ -40,3 +40,14 @@ class Jobs(ABC):
         A handler that raises is called again later, each time later than before, or at the time that its
         `LaterError` says; a worker that dies loses its jobs to the others. A job that waits holds up no lane.
         """
+
+
+async def check(jobs: Jobs) -> None:
+    """Raise `UnsupportedError` unless this store has jobs."""
+    at_once = asyncio.Event()
+    at_once.set()
+    await jobs.work(nothing, kinds=(), concurrency=1, stop=at_once)
+
+
+async def nothing(_: Job) -> None:
+    """Do nothing."""

@@ -12,7 +12,19 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BaseModel, Field
 
 from ringi import form as forms
-from ringi.ask import Action, Answer, Ask, Button, Continuation, Decision, Kind, Priority, digest_of, wrong_if
+from ringi.ask import (
+    Action,
+    Answer,
+    Ask,
+    Button,
+    Continuation,
+    Decision,
+    Kind,
+    Priority,
+    digest_of,
+    unwritable,
+    wrong_if,
+)
 from ringi.canonical import digest, jsonable
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
@@ -294,6 +306,7 @@ class Request(Record):
         edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
         says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
         return [
+            *unwritable(answer),
             wrong_if(
                 answer.args is not None and not (edits and self.action),
                 "args",

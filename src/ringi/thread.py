@@ -55,7 +55,7 @@ class Thread(Record):
     """Rises each time another worker takes the thread; what carries an older one is refused."""
     lease_until: datetime | None = None
     tries: int = 0
-    """How many workers have begun the present stretch of the run; 0 again after each pause."""
+    """How many workers have begun the present stretch of the run and not let go of it; 0 again after each pause."""
 
     @classmethod
     def begun(
@@ -121,8 +121,21 @@ class Thread(Record):
         return self._let_go("error", fence, now, status="error", error=error)
 
     def given_back(self, fence: int, now: datetime) -> tuple[Self, Event]:
-        """Return it still running but free for another worker at once."""
-        return self._let_go("given_back", fence, now, tries=self.tries - 1)
+        """Return it still running but free for another worker at once, in the same stretch."""
+        return self._let_go("given_back", fence, now, tries=self.tries - 1, updated_at=self.updated_at)
+
+    def spared(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
+        """Return it without the try of a worker that lives: it could not reach the store.
+
+        `held` is the thread as it took it, None if it never learned that it had. Whoever holds it now goes on.
+        """
+        if self.owner == owner:
+            return self.given_back(self.fence, now)
+        # What ends or pauses a stretch sets this time, and the tries to 0.
+        is_same_stretch = held and self.status == "running" and self.updated_at == held.updated_at
+        if not held or not is_same_stretch or self.fence == held.fence:
+            return self, None
+        return self.changed("spared", owner, now, tries=max(0, self.tries - 1))
 
     def cancelled(self, by: str, now: datetime, reason: str | None = None) -> tuple[Self, Event]:
         """Return it idle under a higher fence, so that whoever runs it stops."""
@@ -155,4 +168,5 @@ class Thread(Record):
 
     def _let_go(self, type: str, fence: int, now: datetime, **changes: Any) -> tuple[Self, Event]:
         self.refuse_old(fence)
-        return self.changed(type, self.owner or SYSTEM, now, **changes, owner=None, lease_until=None, updated_at=now)
+        free = {"owner": None, "lease_until": None, "updated_at": now}
+        return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})

@@ -17,6 +17,7 @@ from ringi.errors import RingiError
 from ringi.failpoint import ARMED
 from ringi.inbox import Inbox
 from ringi.jobs import Job
+from ringi.notifier import Wakeup
 
 
 def say(*words: object) -> None:
@@ -63,6 +64,22 @@ async def wait(inbox: Inbox, id: str) -> None:
         say("woke", time.time(), response.message)
 
 
+async def ask_for(inbox: Inbox, id: str, seconds: str) -> None:
+    await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}), expires_in=float(seconds))
+    say("asked", id)
+
+
+async def claim(inbox: Inbox, id: str) -> None:
+    await inbox.claim(id, "ann")
+    say("claimed", id)
+
+
+async def sit(inbox: Inbox) -> None:
+    while True:
+        say("clock", time.time(), inbox.clock().timestamp())
+        await Wakeup().wait(0.05)
+
+
 async def work(url: str, seconds: str) -> None:
     async def handle(job: Job) -> None:
         say("did", job.key)
@@ -72,7 +89,7 @@ async def work(url: str, seconds: str) -> None:
         await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=asyncio.Event())
 
 
-VERBS = {f.__name__: f for f in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait)}
+VERBS = {f.__name__: f for f in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait, ask_for, claim, sit)}
 
 
 async def main(url: str, verb: str, *arguments: str) -> None:

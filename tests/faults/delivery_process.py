@@ -12,10 +12,10 @@ from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 
 
-async def main(store: str, receiver: str) -> None:
+async def main(store: str, receiver: str, *secrets: str) -> None:
     jobs.CLAIM_SECONDS = 1.0
     async with open_backend(store, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        await Deliveries(backend, inbox, settings(endpoint(receiver, secrets=()))).work(asyncio.Event())
+        await Deliveries(backend, inbox, settings(endpoint(receiver, secrets=secrets))).work(asyncio.Event())
 
 
 if __name__ == "__main__":

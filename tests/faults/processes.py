@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("core_process.py")
+SKEW = Path(__file__).with_name("skew")
 LIMIT = 20.0
 
 
@@ -35,6 +36,10 @@ class Child:
                 pass
             return await self._process.wait()
 
+    def jump(self) -> None:
+        """Let its clock on the wall, which is wrong, jump to as wrong the other way."""
+        self._process.send_signal(signal.SIGUSR1)
+
     async def kill(self) -> None:
         """Kill it, like a power cut."""
         if self._process.returncode is None:
@@ -50,12 +55,20 @@ class Child:
         return self.said[-1]
 
 
+def skewed(seconds: float) -> dict[str, str]:
+    """Return the environment of a process whose clock on the wall is wrong by so much."""
+    path = os.pathsep.join([str(SKEW), os.environ.get("PYTHONPATH", "")])
+    return {"SKEW": str(seconds), "PYTHONPATH": path} if seconds else {}
+
+
 @asynccontextmanager
-async def child(url: str, verb: str, *arguments: str, failpoint: str = "") -> AsyncIterator[Child]:
-    """Run one verb in a process of its own, armed with a fail-point."""
-    armed = {**os.environ, "RINGI_FAILPOINT": f"{failpoint}:kill9" if failpoint else ""}
+async def child(
+    url: str, verb: str, *arguments: str, failpoint: str = "", skew: float = 0, script: Path = SCRIPT
+) -> AsyncIterator[Child]:
+    """Run one verb in a process of its own, armed with a fail-point, its clock on the wall wrong by `skew` seconds."""
+    armed = {**os.environ, **skewed(skew), "RINGI_FAILPOINT": f"{failpoint}:kill9" if failpoint else ""}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(SCRIPT), url, verb, *arguments, stdout=PIPE, env=armed
+        sys.executable, str(script), url, verb, *arguments, stdout=PIPE, env=armed
     )
     running = Child(process)
     try:

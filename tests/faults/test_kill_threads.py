@@ -43,7 +43,7 @@ class Shop:
         return process
 
     def payments(self) -> list[str]:
-        return self.effects.read_text().splitlines() if self.effects.exists() else []
+        return thread_worker.lines_of(self.effects)
 
 
 @pytest.fixture

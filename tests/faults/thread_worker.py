@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,6 +22,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.examples import refund, two_questions
 from ringi.examples.script import say
 from ringi.integrations.langgraph import ask
+from ringi.notifier import Wakeup
 from ringi.testing.scripted_model import ScriptedModel
 from ringi.threads import lease
 from ringi.threads.agent import Agent, by_name
@@ -78,6 +80,11 @@ def note(file: Path, line: str) -> None:
         os.fsync(lines.fileno())
 
 
+def lines_of(file: Path) -> list[str]:
+    """Return what was noted."""
+    return file.read_text().splitlines() if file.exists() else []
+
+
 def fail_if_broken(effects: Path) -> None:
     """Raise as long as there is a file that says so."""
     if effects.with_name("broken").exists():
@@ -109,10 +116,28 @@ def dying() -> Agent:
     return Agent("dying", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
 
 
+def patient(effects: Path) -> Agent:
+    """Return an agent that waits in its step until there is a file that says that it may go on."""
+
+    async def wait(state: State) -> State:
+        note(effects, "begun")
+        while not effects.with_name("go on").exists():
+            await Wakeup().wait(0.02)
+        return {"outcome": "went on"}
+
+    graph = StateGraph(State)
+    graph.add_node("wait", wait)
+    graph.add_edge(START, "wait")
+    graph.add_edge("wait", END)
+    return Agent("patient", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+
+
 def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str, Agent]:
     """Return what the workers of these tests run."""
     quick: Any = ScriptedModel(script=say)
-    return by_name([paying(effects, before_paying), two_questions.agent(), refund.agent(quick), dying()])
+    return by_name(
+        [paying(effects, before_paying), two_questions.agent(), refund.agent(quick), dying(), patient(effects)]
+    )
 
 
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:
@@ -128,3 +153,7 @@ async def main(url: str, agents: dict[str, Agent]) -> None:
     """Run threads for ever."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         await Runner(backend, inbox, agents).work(asyncio.Event())
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], Path(sys.argv[2]), lease.LEASE_SECONDS, "", stands_still=False)

@@ -20,10 +20,10 @@ from ringi.integrations.langgraph import ask
 from ringi.notifier import Wakeup
 from ringi.record import Event, Key, Record
 from ringi.stream import StreamItem
-from ringi.thread import Run, Thread
+from ringi.thread import Failure, Run, Thread
 from ringi.threads import lease as leases
 from ringi.threads.agent import Agent
-from ringi.threads.lease import leased
+from ringi.threads.lease import Debts, leased
 
 R = TypeVar("R", bound=Record)
 KEY = Key("default", "t1")
@@ -32,12 +32,15 @@ KEY = Key("default", "t1")
 class ShakyStore(MemoryStore):
     """A store that can be out of reach."""
 
-    is_away = False
+    is_away = loses_reply = False
     refused = 0
 
     async def put(self, record: Record, event: Event | None) -> None:
         self._check()
         await super().put(record, event)
+        if self.loses_reply:
+            self.loses_reply = False
+            raise UnavailableError("cut")
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         self._check()
@@ -58,8 +61,8 @@ async def begun(store: MemoryStore) -> None:
     await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
 
 
-async def hold_for_ever(store: MemoryStore, when_held: Callable[[], None]) -> None:
-    async with leased(store, utc_now, KEY, "one"):
+async def hold_for_ever(store: MemoryStore, when_held: Callable[[], None], debts: Debts | None = None) -> None:
+    async with leased(store, utc_now, KEY, "one", debts or Debts(store, utc_now)):
         when_held()
         await asyncio.wait_for(asyncio.Event().wait(), 20)
 
@@ -72,16 +75,16 @@ async def pause(seconds: float) -> None:
 async def test_a_thread_is_held_by_one_at_a_time() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one"):
+    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)):
         with pytest.raises(ThreadBusyError):
-            async with leased(store, utc_now, KEY, "two"):
+            async with leased(store, utc_now, KEY, "two", Debts(store, utc_now)):
                 pytest.fail("two hold it")
 
 
 async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one") as lease:
+    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
         first = lease.thread.lease_until
         assert first
         await until(lambda: is_later(store, first + timedelta(seconds=1)), "the lease is renewed")
@@ -96,7 +99,7 @@ async def is_later(store: MemoryStore, at: Any) -> bool:
 async def test_a_renewal_writes_no_event() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one") as lease:
+    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
         before = len(await store.events())
         await lease.renew()
         assert len(await store.events()) == before
@@ -105,7 +108,7 @@ async def test_a_renewal_writes_no_event() -> None:
 async def test_a_store_that_is_away_for_less_than_the_lease_loses_nothing() -> None:
     store = ShakyStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one") as lease:
+    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
         store.is_away = True
         await until(lambda: refusals(store, 1), "a renewal fails")
         store.is_away = False
@@ -135,6 +138,89 @@ async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
     with pytest.raises(FenceError):
         await holding
     assert (await store.get(Thread, *KEY)).owner == "two"
+
+
+async def cut_off(store: ShakyStore, debts: Debts) -> None:
+    """Hold the thread, and lose it because the store is away for too long."""
+    with pytest.raises(FenceError):
+        await hold_for_ever(store, lambda: setattr(store, "is_away", True), debts)
+    store.is_away = False
+
+
+async def test_a_worker_that_lives_through_the_absence_of_the_store_gives_its_try_back() -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    await cut_off(store, debts)
+    assert (await store.get(Thread, *KEY)).tries == 1
+    await debts.settle()
+    thread = await store.get(Thread, *KEY)
+    assert (thread.tries, thread.owner, thread.status) == (0, None, "running")
+    await debts.settle()
+    assert await store.get(Thread, *KEY) == thread
+
+
+async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then() -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    await cut_off(store, debts)
+    async with leased(store, utc_now, KEY, "two", debts) as lease:
+        assert lease.thread.tries == 2
+        await debts.settle()
+        thread = await store.get(Thread, *KEY)
+        assert (thread.tries, thread.owner, thread.fence) == (1, "two", 2)
+        await lease.renew()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda thread: thread.parked(2, utc_now(), {}),
+        lambda thread: thread.failed(2, utc_now(), Failure(message="no", code="bug")),
+        lambda thread: thread.cancelled("ann", utc_now()),
+    ],
+    ids=["paused", "failed", "cancelled"],
+)
+async def test_a_try_of_a_stretch_that_is_over_is_not_given_back_to_another(end: Callable[[Thread], Any]) -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    await cut_off(store, debts)
+    async with leased(store, utc_now, KEY, "two", debts) as lease:
+        _, ended = await change(store, Thread, KEY, end)
+        assert lease.fence == 2
+        await debts.settle()
+        assert await store.get(Thread, *KEY) == ended
+
+
+async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_its_try() -> None:
+    store = MemoryStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    held = asyncio.Event()
+    holding = asyncio.create_task(hold_for_ever(store, held.set, debts))
+    await held.wait()
+    later = utc_now() + timedelta(hours=1)
+    await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
+    with pytest.raises(FenceError):
+        await holding
+    await debts.settle()
+    assert (await store.get(Thread, *KEY)).tries == 2
+
+
+async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    store.loses_reply = True
+    with pytest.raises(UnavailableError):
+        async with leased(store, utc_now, KEY, "one", debts):
+            pytest.fail("nobody knows whether it is held")
+    assert (await store.get(Thread, *KEY)).owner == "one"
+    await debts.settle()
+    thread = await store.get(Thread, *KEY)
+    assert (thread.tries, thread.owner) == (0, None)
 
 
 async def test_a_cancel_from_outside_is_no_lost_lease() -> None:

@@ -74,8 +74,7 @@ def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
     """Run agents and deliver webhooks and mail, without the API and the page, until a signal."""
     need_langgraph("worker")
     loaded = load_agents(agents or "")
-    say({"working": [agent.name for agent in loaded]}, f"working on {len(loaded)} agents", json_)
-    run(_work(loaded, url))
+    run(_work(loaded, url, json_))
 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
@@ -88,7 +87,7 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
     run(serve_until_signal(agents, settings=settings, person=person_name(), announce=announce, **place))
 
 
-async def _work(agents: list[Agent], url: str | None) -> None:
+async def _work(agents: list[Agent], url: str | None, json_: bool) -> None:
     import signal
 
     from ringi.delivery.deliveries import delivering
@@ -98,4 +97,5 @@ async def _work(agents: list[Agent], url: str | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with running(agents, url) as (parts, work), delivering(parts["backend"], parts["inbox"]):
+        say({"working": [agent.name for agent in agents]}, f"working on {len(agents)} agents", json_)
         await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

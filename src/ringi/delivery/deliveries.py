@@ -71,7 +71,7 @@ class Deliveries:
         following = asyncio.create_task(follower.run())
         work = self._backend.jobs.work
         try:
-            async with Caller(self.settings) as caller:
+            async with Caller(self.settings, self._clock) as caller:
                 deliver = Courier(self._backend, self._clock, self.settings, caller).deliver
                 handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
                 # Without receivers of its own it would give up what a process beside it is to deliver.

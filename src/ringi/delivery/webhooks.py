@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import NamedTuple, Self
@@ -20,6 +20,7 @@ from ringi.delivery.endpoints import TOLD, DeliverySettings
 from ringi.delivery.mailing import MAIL
 from ringi.delivery.signing import signed
 from ringi.delivery.tls import tls_fault, trusting
+from ringi.inbox import Clock
 from ringi.record import Key
 from ringi.request import PRIVATE, Request
 from ringi.webhook import Webhook, host_of
@@ -128,8 +129,8 @@ class Outcome(NamedTuple):
 class Caller:
     """Calls receivers: each time the name is resolved and checked anew, and what was checked is called."""
 
-    def __init__(self, settings: DeliverySettings) -> None:
-        self._timeout, self._addresses = settings.timeout, Addresses(settings.allow)
+    def __init__(self, settings: DeliverySettings, clock: Clock) -> None:
+        self._timeout, self._addresses, self._clock = settings.timeout, Addresses(settings.allow), clock
         # A connection that is kept belongs to an address, and would serve another name there without a look at its
         # certificate. Proxies of the environment would resolve the name a second time.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
@@ -152,7 +153,11 @@ class Caller:
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self._post(receiver, id, body)
-            code, error, retry_after = response.status_code, misfit(response), asked_wait(response.headers)
+            code, error, retry_after = (
+                response.status_code,
+                misfit(response),
+                asked_wait(response.headers, self._clock()),
+            )
         except TimeoutError:
             error = f"no reply in {self._timeout:g} s"
         except RefusedAddressError as refused:
@@ -166,7 +171,7 @@ class Caller:
         port = url.port or (443 if url.scheme == "https" else 80)
         addresses = await self._addresses.of(url.host, port, is_clear=url.scheme != "https")
         own = {"content-type": "application/json", "user-agent": AGENT, "host": url.netloc.decode()}
-        headers = {**receiver.headers, **own, **signed(receiver.secrets, id, datetime.now(UTC), body)}
+        headers = {**receiver.headers, **own, **signed(receiver.secrets, id, self._clock(), body)}
         return await self._first_reply(url, addresses, headers, body)
 
     async def _first_reply(
@@ -215,13 +220,13 @@ def misfit(response: httpx.Response) -> str | None:
     return f"{response.status_code} {response.reason_phrase}".strip()
 
 
-def asked_wait(headers: httpx.Headers) -> float | None:
+def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
     """Return the seconds that `Retry-After` says, as seconds or as a date; None when it says nothing."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
     except (ValueError, TypeError):
         return None
 

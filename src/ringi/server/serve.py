@@ -17,7 +17,8 @@ from typing import Any
 from ringi.connect import home, inbox_on, open_backend, repeat
 from ringi.delivery.deliveries import delivering
 from ringi.errors import SettingError
-from ringi.inbox import Limits, utc_now
+from ringi.inbox import Limits
+from ringi.jobs import check
 from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
 from ringi.server.app import create_app
@@ -61,7 +62,7 @@ async def serve(
             app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries))
             config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
-            sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), utc_now)
+            sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
             server = Server(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, tokens["person"])
@@ -78,10 +79,15 @@ async def serve(
 async def running(
     agents: Iterable[Agent], url: str | None, *, limits: Limits | None = None, poll_interval: float = 0.5
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
-    """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds."""
+    """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds.
+
+    Raises `UnsupportedError` for agents on a store that has no jobs.
+    """
     stop = asyncio.Event()
     async with open_backend(url, poll_interval=poll_interval) as backend, inbox_on(backend, limits=limits) as inbox:
         runner = Runner(backend, inbox, by_name(agents))
+        if runner.agents:
+            await check(backend.jobs)
         worker = asyncio.create_task(runner.work(stop))
         try:
             yield {"backend": backend, "inbox": inbox, "runner": runner}, worker

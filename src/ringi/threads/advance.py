@@ -192,7 +192,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         else:
             inbox.measures.retried.inc(thread.tries > 1)
             await Turn(hold, agents[thread.agent]).take()
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, UnavailableError):
         await asyncio.shield(hold.give_back())
         raise
     except FenceError:

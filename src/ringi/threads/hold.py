@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from ringi.connect import Backend
-from ringi.errors import FenceError, RingiError
+from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Event
 from ringi.thread import Failure, Thread
@@ -59,6 +59,7 @@ class Hold:
         except FenceError:
             await self.clear_up()
         except RingiError as error:
+            self.lease.is_cut_off = isinstance(error, UnavailableError)
             log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
 
     async def clear_up(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from ringi.errors import FenceError, NotFoundError, UnavailableError
@@ -26,6 +26,8 @@ class Lease:
     def __init__(self, store: Store, clock: Clock, thread: Thread) -> None:
         self._store, self._clock = store, clock
         self.thread = thread
+        self.is_cut_off = False
+        """Whether the store was away when it was last asked to renew the lease, or to take the thread back."""
 
     @property
     def key(self) -> Key:
@@ -48,14 +50,41 @@ class Lease:
         await change(self._store, Thread, self.key, lambda thread: thread.renewed(self.fence, self._clock(), length))
 
 
+class Debts:
+    """Threads that a worker could not give back because the store was away: what it lives through is no death."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._open: list[tuple[Key, str, Thread | None]] = []
+
+    def add(self, key: Key, owner: str, held: Thread | None) -> None:
+        """Remember a thread and how it was taken; None when nobody knows whether it was."""
+        self._open.append((key, owner, held))
+
+    async def settle(self) -> None:
+        """Give all back; raises `UnavailableError` while the store is away."""
+        while self._open:
+            with suppress(NotFoundError):
+                await self._give_back(*self._open[0])
+            self._open.pop(0)
+
+    async def _give_back(self, key: Key, owner: str, held: Thread | None) -> None:
+        await change(self._store, Thread, key, lambda thread: thread.spared(owner, held, self._clock()))
+
+
 @asynccontextmanager
-async def leased(store: Store, clock: Clock, key: Key, owner: str) -> AsyncIterator[Lease]:
+async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts) -> AsyncIterator[Lease]:
     """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
 
-    Raises `ThreadBusyError` while another worker holds it.
+    `owner` is no other block's. Raises `ThreadBusyError` while another worker holds it.
     """
     length = timedelta(seconds=LEASE_SECONDS)
-    _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+    try:
+        _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+    except (UnavailableError, asyncio.CancelledError):
+        # The reply was lost: it may be held all the same, by nobody who would work on it.
+        debts.add(key, owner, None)
+        raise
     lease, holder = Lease(store, clock, thread), asyncio.current_task()
     renewing = asyncio.create_task(_keep(lease))
     lost: list[FenceError] = []
@@ -77,6 +106,8 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str) -> AsyncItera
         renewing.remove_done_callback(stop)
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
+        if lease.is_cut_off and lease.thread.owner:
+            debts.add(key, owner, thread)
 
 
 async def _keep(lease: Lease) -> None:
@@ -87,8 +118,9 @@ async def _keep(lease: Lease) -> None:
         try:
             began = time.monotonic()
             await lease.renew()
-            good_until = began + LEASE_SECONDS
+            good_until, lease.is_cut_off = began + LEASE_SECONDS, False
         except UnavailableError as error:
+            lease.is_cut_off = True
             log.warning("cannot renew the lease of thread %s: %s", lease.key.id, error)
         except (FenceError, NotFoundError):
             return

@@ -7,9 +7,10 @@ import logging
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
 from typing import Any
 
-from ringi.connect import Backend
+from ringi.connect import Backend, repeat
 from ringi.errors import ConflictError, FenceError, MissingExtraError, NotFoundError, ThreadBusyError
 from ringi.inbox import Inbox, change
 from ringi.jobs import Job
@@ -17,7 +18,7 @@ from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads.agent import Agent
-from ringi.threads.lease import Lease, leased
+from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
 from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
@@ -31,7 +32,8 @@ class Runner:
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
-        self._owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
+        self._debts = Debts(backend.store, inbox.clock)
+        self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     async def start(self, tenant: str, thread_id: str, agent: str, input: dict[str, Any], *, by: str) -> Thread:
         """Begin a run and return its thread at once; a worker takes it up.
@@ -88,12 +90,14 @@ class Runner:
             return
         advancing()
         reconciler = Reconciler(self.backend, self.inbox.clock)
-        reconciling = asyncio.create_task(reconciler.run())
+        settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
+        beside = [asyncio.create_task(task) for task in (reconciler.run(), settling)]
         try:
             await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
-            reconciling.cancel()
-            await asyncio.gather(reconciling, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _begin(self, key: Key, agent: str, run: Run, by: str) -> Thread:
         now = self.inbox.clock()
@@ -110,9 +114,9 @@ class Runner:
         inbox = self.inbox.of(key.tenant)
         if not await self._has_work(key, inbox):
             return
-        advance = advancing()
+        advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
         try:
-            async with leased(self.backend.store, self.inbox.clock, key, self._owner) as lease:
+            async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts) as lease:
                 await advance(self.backend, inbox, self.agents, lease)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: whoever holds the thread does the work, or the reconciler asks again.

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from typing import Any, Self, TypeVar
@@ -107,6 +108,11 @@ class Database:
     async def write(self, sql: str, *values: Any) -> list[asyncpg.Record]:
         """Run a changing statement once, in a transaction of its own, and return its rows."""
         return await self._fetch(sql, values)
+
+    async def time(self) -> datetime:
+        """Return the time of the server."""
+        ((now,),) = await self.fetch("SELECT clock_timestamp()")
+        return now  # type: ignore[no-any-return]
 
     async def soonest(self, *ways: Coroutine[Any, Any, T]) -> T:
         """Return what the way returns that is at its end first; the others, which find the same, are cancelled."""

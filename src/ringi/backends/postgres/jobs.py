@@ -17,7 +17,7 @@ from pgqueuer.domain.errors import PgqException, RetryRequested
 from pgqueuer.domain.models import Job as Picked
 
 from ringi.backends.postgres.database import DOWN, Database, refusing
-from ringi.errors import LaterError, RingiError
+from ringi.errors import LaterError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
 
@@ -232,8 +232,9 @@ class Worker:
             raise RetryRequested(after(LANE_BUSY, job.tries), "its lane is busy") from error
         except LaterError as error:
             raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from error
-        except DOWN as error:
-            raise RetryRequested(after(LANE_BUSY, 0), "the database went away") from error
+        except (UnavailableError, *DOWN) as error:
+            log.warning("job %s waits for the database: %s", job.key, error)
+            raise RetryRequested(after(LANE_BUSY, job.tries), "the database went away") from error
         except Exception as error:
             log.exception("job %s failed on try %s", job.key, job.tries + 1)
             raise RetryRequested(after(LATER, job.tries), str(error)) from error

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -64,6 +65,12 @@ class Server:
     def key(self, *parts: str) -> str:
         """Return a key that no other parts give; the braces keep all of them on one node of a cluster."""
         return f"{{{self.prefix}}}:{named(*parts)}"
+
+    async def time(self) -> datetime:
+        """Return the time of the server."""
+        async with answering():
+            seconds, microseconds = await self.redis.time()
+        return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
     def script(self, name: str) -> Script:
         """Return one of the scripts, called with its keys and arguments; a server that forgot it is told it again."""
