@@ -42,10 +42,15 @@ class Trail:
         self._position, self.count = START, 0
         self.chains: dict[Name, Chain] = {}
         self.findings: list[Finding] = []
+        self._emptied: dict[tuple[Name, int], Event] = {}
+        self._covered: set[tuple[tuple[Name, int], str]] = set()
 
-    async def read(self, sought: dict[Name, Record]) -> None:
-        """Read on to what is the end now; a record that is sought is compared, and crossed off, at its own head."""
-        end = await self._store.tail()
+    async def read(self, sought: dict[Name, Record]) -> bool:
+        """Read on to what is the end now, and return whether there was anything new.
+
+        A record that is sought is compared, and crossed off, at its own head.
+        """
+        count, end = self.count, await self._store.tail()
         # Not until there are no more: writers may be as quick as this reader.
         is_there = self._position == end
         while not is_there and (events := await self._store.events(self._position, BATCH)):
@@ -54,19 +59,30 @@ class Trail:
             is_there = any(event.position == end for event in events)
             self._position, self.count = events[-1].position, self.count + len(events)
             self._progress(self.count)
+        return self.count > count
 
     def _take(self, event: Event, sought: dict[Name, Record]) -> None:
         name = (event.record, Key(event.tenant, event.record_id))
+        if event.is_emptied:
+            self._emptied[name, event.version] = event
+        self._covered |= {((name, version), left) for version, left in event.covers.items() if version < event.version}
         self.findings += _check(event, self.chains)
         if name in sought and sought[name].head == event.hash:
             self.findings += _fits(sought.pop(name), self.chains[name])
+
+    def emptied(self) -> list[Finding]:
+        """Return the payloads that are empty and that no later erasure of their record tells of."""
+        untold = {place: event for place, event in self._emptied.items() if (place, event.actor) not in self._covered}
+        what = "its payload was emptied, and no erasure tells of it"
+        return [Finding(*name, event.position, what) for (name, _), event in untold.items()]
 
 
 async def verify(store: Store, progress: Callable[[int], None] = lambda count: None) -> tuple[int, list[Finding]]:
     """Check every event and every record; return how many events there were, and what is wrong.
 
-    Finds an event that was edited, deleted, reordered or inserted, and a record that is not
-    the sum of its events. Events cut off the end of a record are found by the record itself.
+    Finds an event that was edited, deleted, reordered or inserted, or emptied with no erasure that tells of it,
+    and a record that is not the sum of its events. Events cut off the end of a record are found by the
+    record itself.
     Others may write meanwhile: what they add last is left to the next time.
     `progress` is told how many events were read so far.
     """
@@ -77,21 +93,24 @@ async def verify(store: Store, progress: Callable[[int], None] = lambda count: N
         ahead |= await _compare(store, name, trail)
     # A record was read after the events: what it is ahead of them by came in between, unless they were cut off.
     await trail.read(ahead)
+    # What is erased meanwhile is seen empty before its erasure is, which is the last of its events.
+    while trail.emptied() and await trail.read(ahead):
+        pass
     cut_off = "its last events are missing"
     found = [(name, cut_off if name in trail.chains else "the record has no events") for name in ahead]
-    return trail.count, trail.findings + [Finding(*name, "", what) for name, what in found]
+    return trail.count, trail.findings + trail.emptied() + [Finding(*name, "", what) for name, what in found]
 
 
 def _check(event: Event, chains: dict[Name, Chain]) -> list[Finding]:
     key = Key(event.tenant, event.record_id)
     chain = chains.get((event.record, key), Chain("", 0, {}))
     wrong = [
-        "its payload was changed" if digest(event.payload) != event.payload_digest else "",
+        "its payload was changed" if not event.is_emptied and digest(event.payload) != event.payload_digest else "",
         "it was changed" if event.computed_hash() != event.hash else "",
         "an event before it is missing, or it was inserted" if event.previous != chain.head else "",
         "its version is out of order" if event.version <= chain.version else "",
     ]
-    state = {**chain.state, **event.payload.get("changed", {})}
+    state = {**chain.state, **event.changed}
     chains[event.record, key] = Chain(event.hash, event.version, state)
     return [Finding(event.record, key, event.position, what) for what in wrong if what]
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ringi.clock import Clock, utc_now
 from ringi.jobs import Jobs
 from ringi.notifier import Notifier
-from ringi.record import Key
 from ringi.store import Store
 from ringi.stream import Stream
-
-Savers = Callable[[Key, int], Any]
-"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
+from ringi.thread import Savers
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from typing import Any, Self
 from urllib.parse import quote
 
 from ringi.ask import Answer, Ask, Decision
 from ringi.canonical import jsonable
+from ringi.erasure import Erasure, Sweep
 from ringi.errors import FieldError, ForbiddenError, InvalidError, LimitError, LostReplyError, UnavailableError
-from ringi.record import START, Event, Position, Query
+from ringi.record import AGENT, START, Event, Position, Query
 from ringi.request import Request
-from ringi.verbs import Verbs
+from ringi.verbs import Verbs, untold
 from ringi.wire import Call, Wire
 
 REQUESTS, FEED = "/v1/requests", "/v1/events"
@@ -164,6 +166,29 @@ class Client(Verbs):
             return request
         return request_of(await self._wire.call(call))
 
+    async def erase(self, id: str, by: str | None = None) -> Request:
+        """Erase what an ended request says, and what its thread says; an admin's token may. Twice is once."""
+        return await self._change(id, "erase", by, {})
+
+    async def erase_all(
+        self,
+        by: str | None = None,
+        *,
+        person: str | None = None,
+        before: datetime | None = None,
+        dry_run: bool = False,
+        progress: Callable[[Erasure], None] = untold,
+    ) -> Erasure:
+        """Erase all that is one person's, or all that ended before a time; see `Inbox.erase_all`."""
+        by = by or await self._actor()
+        return await super().erase_all(by, person=person, before=before, dry_run=dry_run, progress=progress)
+
+    async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
+        """Erase what one part of the feed leads to; see `erase_all`."""
+        await self._refuse_other(by)
+        found = await self._wire.call(Call("POST", "/v1/erasures", body=jsonable(sweep)))
+        return Erasure.model_validate(found, extra="ignore")
+
     async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
         """Return the request when it has ended, None after `timeout` seconds (None: wait for ever).
 
@@ -215,10 +240,13 @@ class Client(Verbs):
     async def _refuse_other(self, name: str | None) -> None:
         if name is None:
             return
-        own = await self._own()
-        actor = f"agent:{own['name']}" if own["role"] == "agent" else own["name"]
+        actor = await self._actor()
         if name != actor:
             raise ForbiddenError.other_name(name, actor)
+
+    async def _actor(self) -> str:
+        own = await self._own()
+        return f"{AGENT}{own['name']}" if own["role"] == "agent" else str(own["name"])
 
     async def _own(self) -> dict[str, Any]:
         if self._known is None:

@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from ringi.backend import Backend as Backend
-from ringi.backend import Savers
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
@@ -25,13 +24,18 @@ from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.clock import LOOK_SECONDS, SharedClock
+from ringi.erasure import Eraser
 from ringi.errors import MissingExtraError, RingiError, SettingError, UnsupportedError
 from ringi.inbox import Clock, Inbox, Limits
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, Key
 from ringi.store import Store
+from ringi.thread import Savers
 
 log = logging.getLogger(__name__)
+RETENTION_SECONDS = 600.0
+"""How often a process looks for what has become too old to be kept."""
+LONGEST_DAYS = 36_500
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
 
@@ -251,14 +255,47 @@ async def inbox_on(
     backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
 ) -> AsyncIterator[Inbox]:
     """Open an inbox, with its sweeper, on parts that are open already."""
-    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=clock or backend.clock, limits=limits)
-    sweeping = asyncio.create_task(repeat(inbox.expire_due, backend.notifier.recheck_after))
+    days = retain_days()
+    eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
+    time = clock or backend.clock
+    inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=time, limits=limits, eraser=eraser)
+    sweeps = [repeat(inbox.expire_due, backend.notifier.recheck_after)]
+    if days is not None:
+        sweeps.append(repeat(partial(inbox.retain, days), RETENTION_SECONDS))
+    sweeping = [asyncio.create_task(sweep) for sweep in sweeps]
     try:
         async with inbox.feed:
             yield inbox
     finally:
-        sweeping.cancel()
-        await asyncio.gather(sweeping, return_exceptions=True)
+        for sweep in sweeping:
+            sweep.cancel()
+        await asyncio.gather(*sweeping, return_exceptions=True)
+
+
+def retain_days() -> float | None:
+    """Return after how many days what has ended is erased, as `RINGI_RETAIN_DAYS` says; None for never."""
+    text = os.environ.get("RINGI_RETAIN_DAYS")
+    if not text:
+        return None
+    try:
+        days = float(text)
+    except ValueError:
+        days = 0.0
+    if not 0 < days <= LONGEST_DAYS:
+        raise SettingError("RINGI_RETAIN_DAYS", text, f"give days above 0 and up to {LONGEST_DAYS}, or unset it")
+    return days
+
+
+def needing_langgraph(savers: Savers) -> Savers:
+    """Return savers that name the extra when it is missing."""
+
+    def opened(key: Key, fence: int) -> Any:
+        try:
+            return savers(key, fence)
+        except ImportError as error:
+            raise MissingExtraError("erasure", "langgraph") from error
+
+    return opened
 
 
 async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:

@@ -6,6 +6,7 @@ RingiError
 ├── ForbiddenError          this principal may not do that                               403
 ├── ConflictError           the record is not in the state the caller thought            409
 │   ├── FinalError          decided, cancelled or expired already; tells the winner
+│   ├── PendingError        the request is still open; only what has ended can be erased
 │   ├── DigestMismatchError what was shown to the caller is not what is stored
 │   ├── ClaimedError        somebody else holds the claim
 │   ├── DifferentAskError   the id exists with other content
@@ -104,6 +105,14 @@ class FinalError(ConflictError):
         self.id, self.status, self.winner = id, status, winner
         who = f" by {winner['responder']} at {winner['at']}" if winner else ""
         super().__init__(f"request {id!r} is already {status}{who}")
+
+
+class PendingError(ConflictError):
+    """The request is still open; what people may yet answer cannot be erased."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        super().__init__(f"request {id!r} is pending: cancel it, or wait for its end, and then erase it")
 
 
 class DigestMismatchError(ConflictError):

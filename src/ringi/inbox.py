@@ -15,12 +15,13 @@ from ringi import tracing
 from ringi.ask import Answer, Ask, Continuation, Decision
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
+from ringi.erasure import Eraser, Erasure, Sweep
 from ringi.errors import ConflictError, DifferentAskError, FinalError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
 from ringi.measures import Measures, seconds
 from ringi.notifier import Notifier
-from ringi.record import DEFAULT_TENANT, START, Event, Frozen, Key, Position, Query, topic_of
+from ringi.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, topic_of
 from ringi.request import Request
 from ringi.store import R, Store
 from ringi.verbs import Verbs
@@ -35,6 +36,8 @@ SWEEP = 200
 """How many overdue requests are read in one go."""
 SWEEPERS = 16
 """How many requests expire at once: a hundred thousand that are due leave the store's turns to others."""
+RETENTION = "retention"
+"""The cursor up to which all that is old was erased."""
 
 
 def everybody(request: Request) -> None:
@@ -61,9 +64,11 @@ class Inbox(Verbs):
         tenant: str = DEFAULT_TENANT,
         clock: Clock = utc_now,
         limits: Limits | None = None,
+        eraser: Eraser | None = None,
     ) -> None:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits = limits or Limits()
+        self._eraser = eraser or Eraser(store)
         self.feed = Feed(store, notifier)
         self.measures = Measures()
         self._check: Check = everybody
@@ -180,6 +185,38 @@ class Inbox(Verbs):
         """Withdraw a request; nothing that it gates will run."""
         return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
 
+    async def erase(self, id: str, by: str) -> Request:
+        """Erase what an ended request says, and what its thread says; twice is once.
+
+        Ids, digests, the decision, times and the chain stay. Raises `PendingError` for a request that
+        has not ended, `ThreadBusyError` while its run goes on.
+        """
+        erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
+        request = await self._eraser.request(key, erased, self._check)
+        await self._tell(request)
+        return request
+
+    async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
+        """Erase what one part of the feed leads to; see `erase_all`."""
+        rule = sweep.checked(by).rule
+        done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
+        if done.requests and not sweep.dry_run:
+            await self._ring(TOPIC)
+        return done
+
+    async def retain(self, days: float) -> int:
+        """Erase what ended more than so many days ago, of all tenants; return how many requests that were."""
+        number, before = 0, self.clock() - timedelta(days=days)
+        while True:
+            after = await self.store.cursor(RETENTION)
+            sweep = Sweep(before=before, after=after)
+            done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
+            number += len(done.requests)
+            if done.upto != after:
+                await self.store.move_cursor(RETENTION, after, done.upto)
+            if done.next is None:
+                return number
+
     async def acknowledge(self, id: str, by: str) -> Request:
         """Record that the run has taken up the outcome; once is enough."""
 
@@ -273,13 +310,15 @@ class Inbox(Verbs):
             self.measures.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
     async def _tell(self, request: Request) -> None:
-        topics = [request.topic, TOPIC, *([RESUMES] if request.is_unacknowledged else [])]
+        await self._ring(request.topic, TOPIC, *([RESUMES] if request.is_unacknowledged else []))
+
+    async def _ring(self, *topics: str) -> None:
         try:
             for topic in topics:
                 await self.notifier.publish(topic)
         except Exception:
             self.notifier.lost += 1
-            log.exception("nobody was told of request %s, its run will wake by polling", request.id)
+            log.exception("nobody was told of %s: who waits will wake by polling", topics[0])
 
 
 async def change(store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]]) -> tuple[R, R]:

@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +24,12 @@ START: Position = ""
 DEFAULT_TENANT = "default"
 SYSTEM = "system"
 """The actor of what nobody did."""
+
+AGENT = "agent:"
+"""What the names of agents begin with; a person's name has no colon."""
+
+SOMEBODY = "erased:person"
+"""In place of a person's name that was erased; no token can bear it."""
 
 
 class Key(NamedTuple):
@@ -61,8 +67,24 @@ class Event(Frozen):
 
     @property
     def actor(self) -> str:
-        """Who did it; `system` when nobody did."""
-        return str(self.payload.get("actor", "erased"))
+        """Who did it; `system` when nobody did, `erased:person` once that was erased."""
+        return str(self.payload.get("actor", SOMEBODY))
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """What it changed; nothing once that was erased."""
+        changed: dict[str, Any] = self.payload.get("changed", {})
+        return changed
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether its payload was erased, and only who did it is left, as far as that is no person's name."""
+        return self.payload.keys() == {"actor"}
+
+    @property
+    def covers(self) -> dict[int, str]:
+        """Which earlier events of the record an erasure has emptied, by version, and the actor that is left of each."""
+        return {int(version): actor for version, actor in self.payload.get("covers", {}).items()}
 
     def computed_hash(self) -> str:
         """Return the hash that this event must have, from its own fields."""
@@ -77,6 +99,15 @@ def hash_of(fields: Mapping[str, Any]) -> str:
     return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
 
 
+class Erased(Frozen):
+    """That a record's content was erased: when, who did it, by which rule."""
+
+    at: datetime
+    by: str
+    rule: Literal["request", "person", "age"]
+    """The request was named, the person was (then only what is theirs went), or it was old."""
+
+
 class Record(Frozen):
     """A versioned thing with a tenant, an id and a chain of events."""
 
@@ -88,6 +119,7 @@ class Record(Frozen):
     version: int = 1
     created_at: datetime
     head: str = ""
+    erased: Erased | None = None
 
     @property
     def key(self) -> Key:
@@ -110,8 +142,21 @@ class Record(Frozen):
         event = self._event(self.version + 1, type, actor, at, jsonable(changes))
         return self.model_copy(update={**changes, "version": event.version, "head": event.hash}), event
 
-    def _event(self, version: int, type: str, actor: str, at: datetime, changed: Any) -> Event:
-        payload = {"actor": actor, "changed": changed}
+    def emptied(self, erased: Erased, covers: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
+        """Return the next version without its content, and the event that says so.
+
+        The event says all that is left: what the emptied events before it said cannot be summed up any more.
+        """
+        left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
+        said = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
+        more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
+        event = self._event(left.version, "erased", erased.by, erased.at, said, more)
+        return left.model_copy(update={"head": event.hash}), event
+
+    def _event(
+        self, version: int, type: str, actor: str, at: datetime, changed: Any, more: Mapping[str, Any] | None = None
+    ) -> Event:
+        payload = {"actor": actor, "changed": changed, **(more or {})}
         fields = {
             "tenant": self.tenant,
             "record": self.record,

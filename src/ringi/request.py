@@ -136,7 +136,8 @@ class Request(Record):
     @property
     def granted(self) -> Action | None:
         """The action as a person approved or edited it; None unless one did: then it must not run."""
-        if not self.action or not self.response or self.response.decision not in ("approve", "edit"):
+        # Of an edited call whose answer was erased, only the arguments would be left that nobody approved.
+        if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
             return None
         args = self.action.args if self.response.args is None else self.response.args
         return self.action.model_copy(update={"args": args})
@@ -273,6 +274,8 @@ class Request(Record):
 
         Call it last before the action runs, with the arguments that it will run with.
         """
+        if self.erased:
+            raise NotAuthorisedError(self.id, "its content was erased; ask again")
         if self.status != "completed" or not self.response or not self.action:
             raise NotAuthorisedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
         if self.response.decision not in ("approve", "edit"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 from ringi.record import START, Event, Key, Position, Query, Record
 
@@ -21,6 +21,14 @@ class Store(ABC):
         Version 1 is a new record. Raises `ConflictError` unless the stored version is exactly
         one less (for version 1: absent), `UnavailableError` when nothing could be written.
         Returns only when both are as durable as the store can make them.
+        """
+
+    @abstractmethod
+    async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
+        """Save a next version and its event as `put` does, and empty what was before it, all of it or nothing.
+
+        `left` has, by version, what takes the place of the payloads of older events of the record. When it
+        returns, the store holds nothing more of these payloads and of what the record said, and no search finds it.
         """
 
     @abstractmethod

@@ -30,5 +30,12 @@ class Stream(ABC):
         """
 
     @abstractmethod
+    async def delete(self, key: Key, *, fence: int) -> int:
+        """Forget all items, for good, and return the number of the last; the next one is numbered on from there.
+
+        Raises `FenceError` when a higher fence has ever been used on this key.
+        """
+
+    @abstractmethod
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         """Return the items past a number, in order; of an unknown key, none."""

@@ -100,6 +100,9 @@ class Inbox(Desk):
     release = blocking(inbox.Inbox.release)
     reassign = blocking(inbox.Inbox.reassign)
     cancel = blocking(inbox.Inbox.cancel)
+    erase = blocking(inbox.Inbox.erase)
+    erase_all = blocking(inbox.Inbox.erase_all)
+    erase_some = blocking(inbox.Inbox.erase_some)
     wait = blocking(inbox.Inbox.wait)
     wait_final = blocking(inbox.Inbox.wait_final)
 
@@ -138,6 +141,9 @@ class Client(Desk):
     release = blocking(client.Client.release)
     reassign = blocking(client.Client.reassign)
     cancel = blocking(client.Client.cancel)
+    erase = blocking(client.Client.erase)
+    erase_all = blocking(client.Client.erase_all)
+    erase_some = blocking(client.Client.erase_some)
     wait = blocking(client.Client.wait)
     wait_final = blocking(client.Client.wait_final)
 

@@ -6,12 +6,16 @@ error ──> running (retried) | idle (abandoned)
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
 from ringi.errors import FenceError, ThreadBusyError
-from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record
+from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Key, Record
 
+Savers = Callable[[Key, int], Any]
+"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
 
 
@@ -91,7 +95,7 @@ class Thread(Record):
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
         fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, "tries": 0}
-        return self.changed("started", by, now, **fresh, reason=None, updated_at=now)
+        return self.changed("started", by, now, **fresh, reason=None, erased=None, updated_at=now)
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one worker under a higher fence, running."""
@@ -170,3 +174,8 @@ class Thread(Record):
         self.refuse_old(fence)
         free = {"owner": None, "lease_until": None, "updated_at": now}
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
+
+
+def checkpoint_thread(key: Key) -> str:
+    """Return the checkpointer's thread id: a hash, so that equal names of two tenants never meet."""
+    return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
+from ringi.erasure import Erasure, Sweep
 from ringi.errors import FinalError, WaitTimeoutError
 from ringi.form import Form
 from ringi.record import START, Event, Position, Query
 from ringi.request import Request, Response
 from ringi.webhook import Webhook
+
+
+def untold(done: Erasure) -> None:
+    """Tell nobody."""
 
 
 class Verbs(ABC):
@@ -110,6 +115,40 @@ class Verbs(ABC):
     @abstractmethod
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
         """Withdraw a request; nothing that it gates will run."""
+
+    @abstractmethod
+    async def erase(self, id: str, by: str) -> Request:
+        """Erase what an ended request says, and what its thread says; twice is once.
+
+        Ids, digests, the decision, times and the chain stay. Raises `PendingError` for a request that
+        has not ended, `ThreadBusyError` while its run goes on.
+        """
+
+    async def erase_all(
+        self,
+        by: str,
+        *,
+        person: str | None = None,
+        before: datetime | None = None,
+        dry_run: bool = False,
+        progress: Callable[[Erasure], None] = untold,
+    ) -> Erasure:
+        """Erase all that is one person's, or all that ended before a time with the threads that did; return what.
+
+        Of a request that others asked, a person's part goes: names, answers and words; the question stays.
+        With `dry_run` it only looks. `progress` is told what was done so far. Whoever is interrupted begins again.
+        """
+        done, sweep = Erasure(), Sweep(person=person, before=before, dry_run=dry_run)
+        while True:
+            done = done.and_then(await self.erase_some(sweep, by))
+            progress(done)
+            if done.next is None:
+                return done
+            sweep = sweep.model_copy(update={"after": done.next})
+
+    @abstractmethod
+    async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
+        """Erase what one part of the feed leads to; see `erase_all`."""
 
     async def wait(self, id: str, timeout: float | None = None) -> Response:
         """Return the response as soon as there is one.

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ringi.record import Frozen
+from ringi.record import Frozen, Key
 
 MOST = 5
 """Receivers that one ask may name."""
@@ -66,3 +66,8 @@ def host_of(url: str) -> str:
     parts = urlsplit(url)
     name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
+
+
+def deliveries_of(tenant: str, request_id: str) -> Key:
+    """Return the key of the stream in which the tries to deliver a request's events are kept."""
+    return Key(tenant, f"deliveries/{request_id}")

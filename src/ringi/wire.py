@@ -190,6 +190,8 @@ TOLD: dict[str, Told] = {
     "final": lambda told: errors.FinalError(
         told.call.id, str(told.problem.get("state", "completed")), told.problem.get("winner")
     ),
+    "pending": lambda told: errors.PendingError(told.call.id),
+    "busy": lambda told: errors.ConflictError(told.detail),
     "digest_mismatch": lambda told: errors.DigestMismatchError(told.call.id, str((told.call.body or {}).get("digest"))),
     "claimed": lambda told: errors.ClaimedError(told.call.id, str(told.problem.get("claimed_by", "somebody else"))),
     "different": lambda told: errors.DifferentAskError(told.call.id),

@@ -308,3 +308,62 @@ def test_no_command_waits_for_what_it_does_not_use() -> None:
     look = f"import ringi.cli, sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=40, check=True)
     assert done.stdout == "[]\n"
+
+
+def answered(desk: Desk, title: str = "Zwetschge?") -> str:
+    id = json.loads(ringi(desk, "ask", title, "--name", "agent:bot", "--json").stdout)["id"]
+    assert ringi(desk, "respond", id, "respond", "--message", "her words", "--name", "ann").returncode == 0
+    return str(id)
+
+
+def test_what_has_ended_is_erased_by_its_id_and_the_trail_still_proves_it(desk: Desk) -> None:
+    id = answered(desk)
+
+    done = ringi(desk, "erase", id, "--name", "root")
+
+    assert (done.returncode, done.stdout) == (0, "erased 1 request\n")
+    shown = ringi(desk, "show", id).stdout
+    assert "by root" in shown
+    assert "Zwetschge" not in shown
+    assert "0 findings" in ringi(desk, "verify").stdout
+    assert ringi(desk, "erase", id).returncode == 0
+
+
+def test_what_is_open_is_left_with_the_remedy_and_exit_code_1(desk: Desk) -> None:
+    open_, closed = json.loads(ringi(desk, "ask", "Go?", "--json").stdout)["id"], answered(desk)
+
+    done = ringi(desk, "erase", open_, closed, "--json")
+
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["requests"], said["erased"]) == (1, [closed], True)
+    assert "cancel it" in said["left"][open_]
+
+
+@pytest.mark.parametrize("rule", [("--person", "ann"), ("--before", "2999-01-01")])
+def test_a_sweep_only_counts_until_it_is_told_yes(desk: Desk, rule: tuple[str, str]) -> None:
+    id = answered(desk)
+
+    looked = ringi(desk, "erase", *rule, "--json")
+    assert json.loads(looked.stdout) == {"erased": False, "requests": [id], "threads": [], "left": {}}
+    assert "her words" in ringi(desk, "show", id).stdout
+    done = ringi(desk, "erase", *rule, "--yes")
+
+    assert (done.returncode, done.stdout) == (0, "erased 1 request\n")
+    assert "her words" not in ringi(desk, "show", id).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "say what to erase"),
+        (("x", "--person", "ann"), "say what to erase"),
+        (("--before", "soon"), "'soon' is no day"),
+        (("--person", "system"), "is no person"),
+        (("nowhere",), "no request 'nowhere'"),
+    ],
+)
+def test_an_erasure_that_cannot_be_says_what_is_wrong(desk: Desk, arguments: tuple[str, ...], why: str) -> None:
+    done = ringi(desk, "erase", *arguments)
+
+    assert done.returncode == 1
+    assert why in done.stderr

@@ -315,3 +315,27 @@ async def test_what_is_configured_elsewhere_only_is_left_to_the_next_try(store_u
             await until(lambda: stands("delivered"))
 
     assert "same receivers to all servers and workers" in str(tried.error)
+
+
+async def test_receivers_are_told_of_an_erasure_and_of_nothing_that_was_erased(store_url: str) -> None:
+    late = settings(endpoint("http://127.0.0.1:9", "late"), schedule=(0.0, 0.2, 0.2, 0.2))
+    async with receiving() as crm, office(store_url, late) as here:
+        request = await here.asked(title="Zwetschge?", webhooks=[{"url": crm.url}])
+        await here.answered(request)
+        await crm.calls(2)
+
+        await here.inbox.erase(request.id, "root")
+        await crm.calls(3)
+
+        last = crm.got[-1].json
+        assert (last["type"], last["data"]["title"], last["data"]["erased"]["by"]) == (
+            "request.erased",
+            "erased",
+            "root",
+        )
+        assert "Zwetschge" not in crm.got[-1].body.decode()
+
+        async def is_forgotten() -> bool:
+            return {delivery.type for delivery in await here.of(request)} <= {"request.erased"}
+
+        await until(is_forgotten)

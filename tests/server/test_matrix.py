@@ -48,6 +48,8 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
     ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
+    # They are pending: only what has ended is erased.
+    ("POST", "/v1/requests/{id}/erase"): Row(never(403), never(403), owned(409, 409), {}),
     ("GET", "/v1/requests/{id}/events"): READ,
     ("GET", "/v1/audit?request_id={id}"): READ,
     ("GET", "/v1/deliveries?request_id={id}"): READ,
@@ -72,6 +74,7 @@ PLAIN = {
     ("GET", "/v1/requests"): Row(200, 200, 200),
     ("GET", "/v1/requests/counts"): Row(200, 200, 200),
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
+    ("POST", "/v1/erasures"): Row(403, 403, 200, {"person": "nobody"}),
     ("GET", "/v1/operations"): Row(403, 200, 200),
     ("GET", "/v1/events"): Row(200, 200, 200),
     ("GET", "/v1/audit"): Row(200, 200, 200),
@@ -173,6 +176,7 @@ KNOWN_TO_ALL_PEOPLE = {
     "/v1/threads/{id}/retry": 403,
     "/v1/threads/{id}/abandon": 403,
     "/v1/deliveries/{id}/redeliver": 403,
+    "/v1/requests/{id}/erase": 403,
 }
 
 

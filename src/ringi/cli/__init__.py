@@ -12,6 +12,7 @@ import typer
 from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
 from ringi.cli.delivering import deliveries, redeliver
+from ringi.cli.erasing import erase
 from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import migrate, secret_create, token_create, token_revoke, verify
@@ -37,7 +38,7 @@ COMMANDS = (
     *(respond, claim, release, reassign, cancel),
     *(runs, retry, abandon),
     *(deliveries, redeliver),
-    *(migrate, verify),
+    *(erase, migrate, verify),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)

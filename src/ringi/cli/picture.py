@@ -68,6 +68,8 @@ def _standing(request: Request) -> Iterator[str]:
     for name, at in (("wanted", request.due_at), ("expires", request.expires_at)):
         if at and not request.is_final:
             yield f"{name:7} {at.astimezone():%Y-%m-%d %H:%M:%S %Z}"
+    if request.erased:
+        yield f"erased  {clock(request.erased.at)} by {visible(request.erased.by)}"
     if request.attention:
         yield f"needs attention: {visible(request.attention)}"
     if not request.is_final:

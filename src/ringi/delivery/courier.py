@@ -20,6 +20,7 @@ from ringi.jobs import Job
 from ringi.record import Frozen
 from ringi.request import Request
 
+ERASED = "request.erased"
 LONGEST_WAIT = 86_400.0
 """Seconds for which a receiver's `Retry-After` is followed."""
 
@@ -87,6 +88,9 @@ class Courier:
             request = await self._store.get(Request, task.tenant, task.request_id)
         except NotFoundError:
             return
+        if request.erased and task.type != ERASED:
+            # Its tries are forgotten too: it would be told as if for the first time.
+            return
         deliver = self._mail if task.endpoint.startswith(MAIL) else self._post
         await deliver(task, request, len(mine) + 1)
 
@@ -118,7 +122,7 @@ class Courier:
         failpoint("deliver.after_call")
         next_at = self._clock() + timedelta(seconds=plan.wait) if plan.wait is not None else None
         told = {"code": outcome.code, "error": outcome.error, "seconds": outcome.seconds, "next_at": next_at}
-        await self._log.add(task.tenant, task.request_id, task.tried(host, at, plan.status, **told))
+        await self._note(task, task.tried(host, at, plan.status, **told))
         if plan.wait is not None:
             raise LaterError(plan.wait)
 
@@ -128,7 +132,13 @@ class Courier:
         await self._keep(task, "", self._clock(), outcome, self._planned(number, None, outcome))
 
     async def _give_up(self, task: Task, host: str, status: Status, why: str) -> None:
-        await self._log.add(task.tenant, task.request_id, task.tried(host, self._clock(), status, error=why))
+        await self._note(task, task.tried(host, self._clock(), status, error=why))
+
+    async def _note(self, task: Task, tried: Entry) -> None:
+        await self._log.add(task.tenant, task.request_id, tried)
+        if task.type != ERASED and (await self._store.get(Request, task.tenant, task.request_id)).erased:
+            # It was erased during the call, and what a server has said may name somebody.
+            await self._log.forget(task.tenant, task.request_id)
 
     def _refuse_early(self, mine: Sequence[Entry]) -> None:
         due = mine[-1].next_at if mine else None

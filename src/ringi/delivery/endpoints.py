@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -25,11 +25,9 @@ Told = Literal[
     "request.expired",
     "request.cancelled",
     "request.reminded",
+    "request.erased",
 ]
-TOLD: tuple[Told, ...] = (
-    "request.created", "request.claimed", "request.completed", "request.expired", "request.cancelled",
-    "request.reminded",
-)  # fmt: skip
+TOLD: tuple[Told, ...] = get_args(Told)
 OURS = ("RINGI_WEBHOOK", "RINGI_REMIND")
 SECONDS = {
     "RINGI_WEBHOOK_JITTER": "jitter",

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from ringi.errors import NotFoundError
 from ringi.record import Frozen, Key
 from ringi.stream import Stream, StreamItem
+from ringi.webhook import deliveries_of
 
 Status = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]
 PAGE = 500
@@ -98,7 +99,11 @@ class TryLog:
     async def add(self, tenant: str, request_id: str, tried: Entry) -> None:
         """Keep a try, durably."""
         item = StreamItem(tried.model_dump(mode="json", exclude_defaults=True))
-        await self._stream.append(_key(tenant, request_id), [item], fence=0)
+        await self._stream.append(deliveries_of(tenant, request_id), [item], fence=0)
+
+    async def forget(self, tenant: str, request_id: str) -> None:
+        """Forget all tries to deliver a request's events."""
+        await self._stream.delete(deliveries_of(tenant, request_id), fence=0)
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, in the order of their first tries."""
@@ -112,7 +117,9 @@ class TryLog:
         return [tried for tried in await self._read(tenant, target.request_id) if tried.delivery == target.id]
 
     async def _read(self, tenant: str, request_id: str) -> list[Entry]:
-        return [Entry.model_validate(item.event) for item in await read_all(self._stream, _key(tenant, request_id))]
+        return [
+            Entry.model_validate(item.event) for item in await read_all(self._stream, deliveries_of(tenant, request_id))
+        ]
 
 
 class Switches:
@@ -138,7 +145,3 @@ async def read_all(stream: Stream, key: Key) -> list[StreamItem]:
     while page := await stream.read(key, items[-1].number if items else 0, PAGE):
         items += page
     return items
-
-
-def _key(tenant: str, request_id: str) -> Key:
-    return Key(tenant, f"deliveries/{request_id}")

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ringi.errors import SettingError
-from ringi.record import DEFAULT_TENANT, SYSTEM, Viewer
+from ringi.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.server.identity import Role, is_name
 from ringi.server.platform import ServerSettings
 from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
@@ -43,7 +43,7 @@ class Principal(NamedTuple):
     @property
     def actor(self) -> str:
         """The name under which the caller asks, starts and cancels: an agent's is never that of a person."""
-        return f"agent:{self.name}" if self.role == "agent" else self.name
+        return f"{AGENT}{self.name}" if self.role == "agent" else self.name
 
     @property
     def viewer(self) -> Viewer:

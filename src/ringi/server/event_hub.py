@@ -21,7 +21,18 @@ from ringi.server.sse import Connection, encoded
 from ringi.store import Store
 
 log = logging.getLogger(__name__)
-WHAT = ("created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention", "retried")
+WHAT = (
+    "created",
+    "claimed",
+    "released",
+    "reassigned",
+    "completed",
+    "expired",
+    "cancelled",
+    "attention",
+    "retried",
+    "erased",
+)
 NAMES = frozenset(f"request.{what}" for what in WHAT)
 REASSIGNED = "request.reassigned"
 ALL = ""
@@ -275,7 +286,7 @@ class EventHub:
 
 def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
     """Return the request as it was assigned before an event, as far as its history tells."""
-    told = [e.payload.get("changed", {}) for e in history if e.record == Request.record and e.version < event.version]
+    told = [e.changed for e in history if e.record == Request.record and e.version < event.version]
     given = next((changed for changed in reversed(told) if "assignee" in changed), None)
     if given is None:
         return None

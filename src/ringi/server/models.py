@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
 from ringi.delivery.tries import Delivery
+from ringi.erasure import Erasure, Sweep
 from ringi.record import Frozen
 from ringi.request import PRIVATE
 from ringi.server.identity import Role
@@ -278,8 +279,8 @@ class Health(BaseModel):
     """What an acknowledged change outlives, where that is a setting of the store."""
 
 
-INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn)
+INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn, Sweep)
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
-    AuditPage, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
+    AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
 )  # fmt: skip

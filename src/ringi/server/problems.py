@@ -24,6 +24,7 @@ SPREAD_SECONDS = 2
 
 KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
     (errors.FinalError, 409, "final"),
+    (errors.PendingError, 409, "pending"),
     (errors.DigestMismatchError, 409, "digest_mismatch"),
     (errors.ClaimedError, 409, "claimed"),
     (errors.DifferentAskError, 409, "different"),

@@ -259,7 +259,7 @@ class NotAnOperatorError(ForbiddenError):
     """Somebody tries what is an operator's to do."""
 
     def __init__(self) -> None:
-        super().__init__("only an admin may retry or abandon a run, or deliver again: ask one")
+        super().__init__("only an admin may retry or abandon a run, deliver again, or erase: ask one")
 
 
 class NotTheirsError(ForbiddenError):

@@ -14,6 +14,8 @@ from starlette.routing import Route
 
 from ringi import tracing
 from ringi.ask import Answer, Ask, Kind, Priority, Time, parsed
+from ringi.canonical import jsonable
+from ringi.erasure import Sweep
 from ringi.errors import InvalidError, RingiError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
@@ -31,6 +33,7 @@ from ringi.server.permissions import (
     inbox_for,
     readable,
     refuse_agents,
+    refuse_all_but_admins,
     refuse_hidden_thread,
     visible,
 )
@@ -73,6 +76,8 @@ class RequestRoutes:
         add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **documented("Request"))
         add(f"{at}/{{id}}/release", self.release, methods=["POST"], **documented("Request"))
         add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **documented("Request", body="Cancel"))
+        add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **documented("Request"))
+        add("/v1/erasures", self.erase_some, methods=["POST"], **documented("Erasure", body="Sweep"))
         add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **documented("Request", body="Reassign"))
 
     async def ask(self, http: HttpRequest) -> HttpResponse:
@@ -186,6 +191,17 @@ class RequestRoutes:
         reason = parsed(Cancel, await self._body(http)).reason
         return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.actor, reason)))
 
+    async def erase(self, http: HttpRequest) -> HttpResponse:
+        """Erase what an ended request and its thread say; what tells that, when and how it ended stays. Admins only."""
+        who = self._eraser(http)
+        return reply(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
+
+    async def erase_some(self, http: HttpRequest) -> HttpResponse:
+        """Erase what is one person's, or what ended before a time, a part at a time: go on with `next` as `after`."""
+        who = self._eraser(http)
+        sweep = parsed(Sweep, await self._body(http))
+        return reply(dumped(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
+
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Give a request to somebody else."""
         who = self._decider(http)
@@ -202,6 +218,11 @@ class RequestRoutes:
     def _decider(self, http: HttpRequest) -> Principal:
         who = self._door.caller(http.scope)
         refuse_agents(who)
+        return who
+
+    def _eraser(self, http: HttpRequest) -> Principal:
+        who = self._door.caller(http.scope)
+        refuse_all_but_admins(who)
         return who
 
     async def _body(self, http: HttpRequest) -> Any:

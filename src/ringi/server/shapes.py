@@ -42,7 +42,7 @@ def _head(event: Event) -> dict[str, Any]:
 def audit_json(event: Event) -> bytes:
     """Return an event of the audit trail."""
     body = event.model_dump(mode="json", exclude={"tenant", "payload"})
-    changed = event.payload.get("changed", {})
+    changed = event.changed
     public = {name: value for name, value in changed.items() if name not in PRIVATE and name != "tenant"}
     return dumped({"id": event.id, **body, "actor": event.actor, "changed": public})
 

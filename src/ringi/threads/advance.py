@@ -19,9 +19,10 @@ from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Key
 from ringi.request import Request
+from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent
 from ringi.threads.hold import Hold
-from ringi.threads.langgraph import GraphRun, Place, Question, checkpoint_thread, resume_value, resume_with
+from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
     acknowledge_rest,

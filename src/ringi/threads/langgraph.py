@@ -18,6 +18,7 @@ from ringi.canonical import canonical, jsonable
 from ringi.errors import InvalidError
 from ringi.record import Key
 from ringi.request import Request
+from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.emitter import Emitter
 
@@ -50,11 +51,6 @@ class Place:
     """Interrupts of steps that the graph, as it is now, would not run next."""
     has_begun: bool = False
     has_more: bool = False
-
-
-def checkpoint_thread(key: Key) -> str:
-    """Return the checkpointer's thread id: a hash, so that equal names of two tenants never meet."""
-    return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()
 
 
 class GraphRun:

@@ -7,7 +7,7 @@ import type { FeedEvent } from "./types";
 export type Connection = "connecting" | "live" | "lost";
 
 const names = [
-  "created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention",
+  "created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention", "erased",
 ].map((what) => `request.${what}`);
 
 /** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */

@@ -306,6 +306,7 @@ export interface Request {
   id: string;
   version: number;
   created_at: string;
+  erased: Erased | null;
   kind: "approval" | "form" | "choice" | "question" | "finish" | "learning";
   title: string;
   description: string | null;
@@ -333,6 +334,14 @@ export interface Request {
   ended_at: string | null;
   asked_by: string | null;
   digest: string;
+}
+/**
+ * That a record's content was erased: when, who did it, by which rule.
+ */
+export interface Erased {
+  at: string;
+  by: string;
+  rule: "request" | "person" | "age";
 }
 /**
  * The one decision on a request.
@@ -446,6 +455,18 @@ export interface DeliveryPage {
   next: null;
 }
 /**
+ * What was erased, or would be.
+ */
+export interface Erasure {
+  requests?: string[];
+  threads?: string[];
+  left?: {
+    [k: string]: string;
+  };
+  upto?: string;
+  next?: string | null;
+}
+/**
  * The data of one server-sent event of the feed.
  */
 export interface FeedEvent {
@@ -523,6 +544,15 @@ export interface Session {
  */
 export interface SignIn {
   token: string;
+}
+/**
+ * What to erase: all that is one person's, or all that ended before a time.
+ */
+export interface Sweep {
+  person?: string | null;
+  before?: string | null;
+  dry_run?: boolean;
+  after?: string;
 }
 /**
  * A conversation with an agent, and what it waits for.

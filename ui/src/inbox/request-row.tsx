@@ -1,6 +1,7 @@
 import { Checkbox, Tag } from "antd";
 import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
+import { titleOf } from "../request/title";
 import { outcomeOf } from "../request/outcome";
 import { useStrings, type Strings } from "../strings";
 import { Countdown, useNow } from "../widgets/time";
@@ -99,7 +100,7 @@ function Select({ id, title, acts, active, selected, refusal }: SelectProps) {
 export const RequestRow = memo(function RequestRow(props: RowProps) {
   const { request, left, acts, position, size, current, active, selected, selecting, fate, start } = props;
   const { id, status } = request;
-  const title = visible(request.title);
+  const title = titleOf(request, useStrings());
   // A box in each row that scrolls by costs more than all the rest of the row.
   const [pointed, setPointed] = useState(false);
   const press = useLongPress(() => acts.select(id, false));

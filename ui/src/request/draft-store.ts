@@ -86,6 +86,11 @@ export function dropDraft(owner: Owner, request: Request): void {
   forget(keyOf(owner, request));
 }
 
+/** Forget all that was typed about a request, sent or not. */
+export function dropWords(owner: Owner, id: string): void {
+  for (const key of keysWith(idPrefix(owner, id))) forget(key);
+}
+
 export interface KeptWords {
   key: string;
   words: string;

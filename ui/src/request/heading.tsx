@@ -7,6 +7,7 @@ import { visible } from "../widgets/visible";
 import { Deadline } from "./deadline";
 import { useHolder } from "./holding";
 import { actorName, namesOf } from "./people";
+import { isBare } from "./title";
 import { Ago } from "./when";
 import { useWords } from "./words";
 
@@ -29,7 +30,7 @@ export function Heading({ id, request, focus, threadLink }: HeadingProps) {
   const names = namesOf(request, strings);
   return (
     <header className="heading">
-      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={request.title} /></h2>
+      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isBare(request) ? strings.erasedTitle : request.title} /></h2>
       <Deadline request={request} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>

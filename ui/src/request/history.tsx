@@ -23,6 +23,7 @@ function whatOf({ type, changed }: HistoryEvent, strings: Words): string {
     case "expired": return strings.expiredNobody;
     case "reminded": return happened.reminded;
     case "acknowledged": return happened.acknowledged;
+    case "erased": return happened.erased;
     case "attention": return happened.attention(visible(changed.attention ?? ""));
     default: return visible(type);
   }

@@ -3,10 +3,11 @@ import type { Request } from "../api/types";
 import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { actorName } from "./people";
 
 function ended(winner: Winner, fallback: string, strings: Strings): string {
   const what = winner.decision ? strings.decided[winner.decision] : fallback;
-  const who = winner.responder ? visible(winner.responder) : null;
+  const who = winner.responder ? actorName(winner.responder, strings) : null;
   return strings.ended(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }
 

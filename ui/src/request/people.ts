@@ -2,9 +2,13 @@ import type { Request, Session } from "../api/types";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
 
+/** In place of a person whose name was erased. */
+const somebody = "erased:person";
+
 /** An actor as a person reads it: agents are named `agent:NAME`, and nobody is `system`. */
 export function actorName(actor: string, strings: Strings): string {
   if (actor === "system") return strings.system;
+  if (actor === somebody) return strings.erasedPerson;
   return actor.startsWith("agent:") ? strings.agentNamed(visible(actor.slice(6))) : visible(actor);
 }
 
@@ -13,7 +17,7 @@ type Given = Partial<Pick<Request, "assignee" | "candidate_groups">>;
 /** For whom a request is; null when it is for everybody. */
 export function namesOf({ assignee, candidate_groups: groups }: Given, strings: Strings): string | null {
   const names = (groups ?? []).map((group) => strings.groupNamed(visible(group)));
-  if (assignee) names.unshift(visible(assignee));
+  if (assignee) names.unshift(actorName(assignee, strings));
   return names.length > 0 ? names.join(", ") : null;
 }
 

@@ -10,6 +10,7 @@ import { AgentWords } from "./agent-words";
 import { Deliveries } from "./deliveries";
 import { hasAnswer } from "./draft";
 import { dropDraft } from "./draft-store";
+import { ErasedNote } from "./erased";
 import { Facts } from "./facts";
 import { Heading } from "./heading";
 import { History } from "./history";
@@ -17,6 +18,7 @@ import { Kept } from "./kept";
 import { OpenRequest } from "./open-request";
 import { Record } from "./record";
 import { signature } from "./signature";
+import { isBare } from "./title";
 import { useOwner } from "./use-desk";
 import { useWords } from "./words";
 import "./request.css";
@@ -40,6 +42,7 @@ function FoldedFacts({ request }: { request: Request }) {
 }
 
 function Closed({ request, inThread }: { request: Request; inThread: boolean }) {
+  if (isBare(request)) return <Record request={request} />;
   return (
     <>
       {inThread ? <FoldedFacts request={request} /> : <Facts request={request} />}
@@ -101,10 +104,11 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
       <Heading
         id={titleId} request={request} focus={!inThread && !keepsFocus && !beginsInFields} threadLink={!inThread}
       />
+      <ErasedNote request={request} />
       {request.attention && (
         <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />
       )}
-      {open
+      {open && !isBare(request)
         ? (
           <OpenRequest
             request={request} onDecided={decided} onGone={onGone} active={!inThread || focused}
@@ -112,7 +116,7 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
           />
         )
         : <Closed request={request} inThread={inThread} />}
-      <Kept id={request.id} shown={open ? request : undefined} />
+      {!request.erased && <Kept id={request.id} shown={open ? request : undefined} />}
       {!inThread && <Deliveries request={request} />}
       {!inThread && <History request={request} />}
     </article>

@@ -44,7 +44,7 @@ export function aRequest(changes: Partial<Request>): Request {
     action: null, form: null, schema: null, allowed: ["approve", "edit", "reject"], actions: {}, context: {},
     thread_id: null, run_id: null, status: "pending", response: null, assignee: null, candidate_groups: [],
     claimed_by: null, claimed_until: null, priority: null, created_at: "2026-01-02T10:00:00Z", due_at: null, expires_at: null,
-    fallback: null, reason: null, attention: null, acknowledged_at: null, ended_at: null, asked_by: null,
+    fallback: null, reason: null, attention: null, acknowledged_at: null, ended_at: null, asked_by: null, erased: null,
     digest: "sha256:abc", ...changes,
   };
 }

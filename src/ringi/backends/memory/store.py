@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -40,6 +40,12 @@ class MemoryStore(Store):
         self._records[record.record, record.key] = record.model_copy(deep=True)
         if event:
             self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
+
+    async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
+        await self.put(record, event)
+        for n, each in enumerate(self._events):
+            if (each.record, each.tenant, each.record_id) == (record.record, *record.key) and each.version in left:
+                self._events[n] = each.model_copy(update={"payload": left[each.version]})
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         found = self._records.get((kind.record, Key(tenant, id)))

@@ -16,15 +16,25 @@ class MemoryStream(Stream):
     def __init__(self) -> None:
         self._items: dict[Key, list[StreamItem]] = defaultdict(list)
         self._fences: dict[Key, int] = {}
+        self._deleted: dict[Key, int] = defaultdict(int)
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
+        self._take_fence(key, fence)
+        known = self._items[key]
+        first = self._deleted[key] + len(known) + 1
+        known.extend(item._replace(number=n) for n, item in enumerate(items, first))
+        return self._deleted[key] + len(known)
+
+    async def delete(self, key: Key, *, fence: int) -> int:
+        self._take_fence(key, fence)
+        self._deleted[key] += len(self._items.pop(key, []))
+        return self._deleted[key]
+
+    async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
+        first = max(0, after - self._deleted[key])
+        return self._items.get(key, [])[first : first + limit]
+
+    def _take_fence(self, key: Key, fence: int) -> None:
         if fence < self._fences.get(key, 0):
             raise FenceError(key.id, fence)
         self._fences[key] = fence
-        known = self._items[key]
-        first = len(known) + 1
-        known.extend(item._replace(number=n) for n, item in enumerate(items, first))
-        return len(known)
-
-    async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        return self._items.get(key, [])[after : after + limit]

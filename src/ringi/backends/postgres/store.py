@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from itertools import count
@@ -38,6 +38,12 @@ EVENT_COLUMNS = (
     *("tenant", "record", "record_id", "version", "type", "at"),
     *("payload", "payload_digest", "previous", "hash"),
 )
+REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1}"
+EMPTY = """
+UPDATE events SET payload = left_of.payload
+FROM saved, unnest({1}::integer[], {2}::text[]) AS left_of (version, payload)
+WHERE tenant = $1 AND record_id = $2 AND record = {0} AND events.version = left_of.version
+"""
 
 
 class PostgresStore(Store):
@@ -51,12 +57,23 @@ class PostgresStore(Store):
         text = text_row(record) if isinstance(record, Request) and record.version == 1 else []
         noted = event_row(event) if event else []
         sql = statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
-        values = [*columns.values(), *text, *noted]
+        await self._write(record, sql, [*columns.values(), *text, *noted])
+
+    async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
+        await self.tail()  # What was written is moved to where it is emptied.
+        columns = columns_of(record)
+        text = text_row(record) if isinstance(record, Request) else []
+        payloads = [to_json(payload).decode() for payload in left.values()]
+        sql = statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
+        emptied = [record.record, list(left), payloads]
+        await self._write(record, sql, [*columns.values(), *text, *event_row(event), *emptied])
+
+    async def _write(self, record: Record, sql: str, values: Sequence[Any]) -> None:
         try:
             saved = await self._database.write(sql, *values)
         except UnavailableError:
             # The connection may have been lost after the commit and before its reply.
-            if await self._has(record, columns["body"]):
+            if await self._has(record, record.model_dump_json()):
                 return
             raise
         if not saved:
@@ -129,15 +146,21 @@ class PostgresStore(Store):
 
 
 @cache
-def statement(record: str, columns: tuple[str, ...], is_new: bool, has_text: bool, has_event: bool) -> str:
-    """Return the one statement that writes a version and all that belongs to it."""
+def statement(
+    record: str, columns: tuple[str, ...], is_new: bool, has_text: bool, has_event: bool, *, is_erasure: bool = False
+) -> str:
+    """Return the one statement that writes a version and all that belongs to it, or leaves nothing of what did."""
     numbers = count(1)
     parts = [f"saved AS ({(insert if is_new else update)(TABLES[record], columns, numbers)})"]
-    if has_text:
+    if has_text and is_erasure:
+        parts.append(f"filed AS ({REFILE.format(*(f'${next(numbers)}' for _ in TEXT_COLUMNS))})")
+    elif has_text:
         parts.append(f"filed AS (INSERT INTO texts SELECT {marks(TEXT_COLUMNS, numbers)} FROM saved)")
     if has_event:
         row = marks(EVENT_COLUMNS, numbers)
         parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
+    if is_erasure:
+        parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
     return f"WITH {', '.join(parts)} SELECT FROM saved"
 
 

@@ -22,6 +22,14 @@ WITH head AS (
 )
 SELECT last FROM head
 """
+DELETE = """
+WITH head AS (
+  INSERT INTO stream_heads AS h VALUES ($1, $2, 0, $3)
+  ON CONFLICT (tenant, id) DO UPDATE SET fence = $3 WHERE h.fence <= $3
+  RETURNING last
+), gone AS (DELETE FROM stream_items WHERE tenant = $1 AND id = $2 AND EXISTS (SELECT FROM head))
+SELECT last FROM head
+"""
 READ = """
 SELECT event, origin, number FROM stream_items WHERE tenant = $1 AND id = $2 AND number > $3 ORDER BY number LIMIT $4
 """
@@ -37,6 +45,12 @@ class PostgresStream(Stream):
         # PostgreSQL's text cannot hold NUL; as JSON's escape it can.
         events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
         rows = await self._database.write(APPEND, *key, fence, events, [item.origin for item in items])
+        if not rows:
+            raise FenceError(key.id, fence)
+        return int(rows[0][0])
+
+    async def delete(self, key: Key, *, fence: int) -> int:
+        rows = await self._database.write(DELETE, *key, fence)
         if not rows:
             raise FenceError(key.id, fence)
         return int(rows[0][0])

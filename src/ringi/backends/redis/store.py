@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -38,17 +38,37 @@ class RedisStore(Store):
         self._put, self._move = server.script("put"), server.script("move")
         self._peek, self._pick, self._count = server.script("peek"), server.script("pick"), server.script("count")
         self._listed_events, self._turns = server.script("events"), server.script("turns")
-        self._events, self._event_lists = server.key("events"), server.key("event-lists")
+        self._events = server.key("events")
+        self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
 
     async def put(self, record: Record, event: Event | None) -> None:
         text = record.search_text if isinstance(record, Request) and record.version == 1 else ""
-        keys = [*self._keys(record.record), self._events, self._server.key("event-number"), self._event_lists]
+        await self._save(record, event, text, [])
+
+    async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
+        text = record.search_text if isinstance(record, Request) else ""
+        await self._save(record, event, text, [row async for row in self._emptied(record, left)])
+
+    async def _save(self, record: Record, event: Event | None, text: str, emptied: Sequence[str]) -> None:
+        keys = [*self._keys(record.record), self._events, self._server.key("event-number"), *self._by_place]
         said = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
         body = record.model_dump_json()
         place, field = place_of(record), field_of(*record.key)
-        if not await self._put(keys, [field, place, record.version, new_token(), body, filed(record), text, *said]):
+        row = [field, place, record.version, new_token(), body, filed(record), text, len(emptied), *emptied, *said]
+        if not await self._put(keys, row):
             raise ConflictError()
+
+    async def _emptied(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
+        """Yield number and content of each event of a record that is to be emptied."""
+        after = START
+        while page := await self.events(after, AT_ONCE, tenant=record.tenant, record_id=record.id):
+            for event in page:
+                if event.record == record.record and event.version in left:
+                    bare = event.model_copy(update={"payload": left[event.version]})
+                    yield f"{parsed_number(event.position):0{DIGITS}d}"
+                    yield bare.model_dump_json(exclude={"position"})
+            after = page[-1].position
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         found = await self.get_many(kind, [Key(tenant, id)])
@@ -88,12 +108,9 @@ class RedisStore(Store):
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
         number = parsed_number(after)
-        if name := list_of_events(tenant, record_id):
-            found = await self._listed_events([self._events, self._event_lists], [name, f"{number:0{DIGITS}d}", limit])
-            return [event_of(id, dict(zip(fields[::2], fields[1::2], strict=True))) for id, fields in found]
-        async with answering():
-            rows = await self._server.redis.xrange(self._events, f"({number}-0", "+", limit)
-        return [event_of(id, fields) for id, fields in rows]
+        name = list_of_events(tenant, record_id) or ""
+        found = await self._listed_events([self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit])
+        return [event_of(number, said) for number, said in zip(found[::2], found[1::2], strict=True)]
 
     async def tail(self) -> Position:
         async with answering():
@@ -195,6 +212,6 @@ def position_of(id: bytes) -> Position:
     return id.decode().partition("-")[0]
 
 
-def event_of(id: bytes, fields: dict[bytes, bytes]) -> Event:
+def event_of(number: bytes, said: bytes) -> Event:
     """Return an event; what it says is not checked here."""
-    return Event.model_validate_json(fields[b"event"]).model_copy(update={"position": position_of(id)})
+    return Event.model_validate_json(said).model_copy(update={"position": str(int(number))})

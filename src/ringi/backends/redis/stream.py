@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ringi.backends.redis.server import Server, answering, new_token
+from ringi.backends.redis.server import Server, new_token
 from ringi.errors import FenceError
 from ringi.record import Key
 from ringi.stream import Stream, StreamItem
@@ -15,18 +15,26 @@ class RedisStream(Stream):
     """An item's number is its place in the list."""
 
     def __init__(self, server: Server) -> None:
-        self._server, self._append = server, server.script("append")
+        self._server = server
+        self._append, self._delete, self._read = (server.script(name) for name in ("append", "delete", "read"))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        keys = [self._server.key("fence", *key), self._server.key("stream", *key)]
         texts = [json.dumps([item.event, item.origin], ensure_ascii=False, separators=(",", ":")) for item in items]
-        last = int(await self._append(keys, [fence, new_token(), *texts]))
+        last = int(await self._append(self._keys(key), [fence, new_token(), *texts]))
+        if last < 0:
+            raise FenceError(key.id, fence)
+        return last
+
+    async def delete(self, key: Key, *, fence: int) -> int:
+        last = int(await self._delete(self._keys(key), [fence]))
         if last < 0:
             raise FenceError(key.id, fence)
         return last
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        async with answering():
-            found = await self._server.redis.lrange(self._server.key("stream", *key), after, after + limit - 1)
+        first, found = await self._read(self._keys(key), [after, limit])
         pairs = (json.loads(text) for text in found)
-        return [StreamItem(event, origin, number) for number, (event, origin) in enumerate(pairs, after + 1)]
+        return [StreamItem(event, origin, number) for number, (event, origin) in enumerate(pairs, first + 1)]
+
+    def _keys(self, key: Key) -> list[str]:
+        return [self._server.key("fence", *key), self._server.key("stream", *key)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import Any, Generic, Self, TypeVar
 from ringi.backends.sqlite.turnstile import Turnstile
 from ringi.errors import SettingError, UnavailableError
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Run = Callable[[sqlite3.Connection, "Task[Any]"], bool]
@@ -31,6 +33,8 @@ ALARM_SECONDS = 0.5
 NEWER = "a newer Ringi has written this file: upgrade this one"
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
+MERGED = 500
+"""Pages of the index of terms that are merged in one transaction; more and the others wait."""
 SEARCH = "fts5"
 """The module by which texts are searched; few builds leave it out."""
 
@@ -246,6 +250,8 @@ class Database:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
         self.has_checkpoints = False
+        self._scrubbing: asyncio.Task[None] | None = None
+        self._has_begun_scrubbing = False
 
     async def __aenter__(self) -> Self:
         if sqlite3.sqlite_version_info < OLDEST:
@@ -266,6 +272,8 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._scrubbing:
+            await asyncio.gather(self._scrubbing, return_exceptions=True)
         for lane in (self._reader, self._writer):
             await lane.close()
         self._near.close()
@@ -304,7 +312,29 @@ class Database:
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        # What was erased or replaced would stay in the file until something else needs its place.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
+
+    async def scrub(self) -> None:
+        """Leave nothing of what was deleted before: not in the index of terms, and not in the log beside the file."""
+        if self._scrubbing is None or self._has_begun_scrubbing:
+            self._scrubbing, self._has_begun_scrubbing = asyncio.create_task(self._scrub(self._scrubbing)), False
+        await asyncio.shield(self._scrubbing)
+
+    async def _scrub(self, before: asyncio.Task[None] | None) -> None:
+        if before:
+            await asyncio.gather(before, return_exceptions=True)
+        self._has_begun_scrubbing = True
+        while await self.write(merge_terms):
+            pass
+        await asyncio.to_thread(self._empty_log)
+
+    def _empty_log(self) -> None:
+        with closing(self.connect()) as connection:
+            (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if is_busy:
+                log.warning("others read %s-wal, which holds what was erased until all of them close it", self.path)
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
         with ExitStack() as opened, self._turnstile:
@@ -320,6 +350,13 @@ class Database:
         if isinstance(error, sqlite3.OperationalError):
             return UnavailableError(str(error))
         return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
+
+
+def merge_terms(connection: sqlite3.Connection) -> bool:
+    """Merge a part of the index of terms, which forgets deleted terms by it, and return whether more is left."""
+    before = connection.total_changes
+    connection.execute("INSERT INTO search (search, rank) VALUES ('merge', ?)", [-MERGED])
+    return connection.total_changes - before >= 2
 
 
 def has_module(name: str) -> bool:

@@ -56,8 +56,13 @@ def free_place(connection: sqlite3.Connection, created_at: int) -> int:
 
 def terms_of(request: Request) -> str:
     """Return the terms under which a request is filed, its tenant's own."""
-    mark = mark_of(request.tenant)
-    return " ".join(f"{mark}{term}" for term in filed_under(request.search_text))
+    return terms_in(request.tenant, request.search_text)
+
+
+def terms_in(tenant: str, text: str) -> str:
+    """Return the terms under which a tenant's searchable text is filed."""
+    mark = mark_of(tenant)
+    return " ".join(f"{mark}{term}" for term in filed_under(text))
 
 
 @cache

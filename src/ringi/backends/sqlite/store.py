@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.lists import count, find, free_place, terms_of
+from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import (
     START,
@@ -41,6 +41,21 @@ class SqliteStore(Store):
     async def put(self, record: Record, event: Event | None) -> None:
         change = change_of(record, event)
         await self._database.write(lambda connection: save(connection, change))
+
+    async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
+        change = change_of(record, event)
+        payloads = [
+            (to_json(payload).decode(), *record.key, record.record, version) for version, payload in left.items()
+        ]
+
+        def replace(connection: sqlite3.Connection) -> None:
+            if isinstance(record, Request):
+                file_anew(connection, record)
+            save(connection, change)
+            connection.executemany(EMPTY_EVENT, payloads)
+
+        await self._database.write(replace)
+        await self._database.scrub()
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
@@ -99,6 +114,16 @@ class Change(NamedTuple):
     columns: Columns
     event: tuple[Any, ...] | None
     terms: str | None
+
+
+def file_anew(connection: sqlite3.Connection, request: Request) -> None:
+    """Let a request be found by what it says now, and by nothing that it said before."""
+    sql = "SELECT place, search FROM requests WHERE tenant = ? AND id = ?"
+    for place, search in connection.execute(sql, request.key).fetchall():
+        old = terms_in(request.tenant, search)
+        connection.execute("INSERT INTO search (search, rowid, terms) VALUES ('delete', ?, ?)", (place, old))
+        connection.execute("INSERT INTO search (rowid, terms) VALUES (?, ?)", (place, terms_of(request)))
+        connection.execute("UPDATE requests SET search = ? WHERE place = ?", (request.search_text, place))
 
 
 def change_of(record: Record, event: Event | None) -> Change:
@@ -175,6 +200,7 @@ def lasting_columns(request: Request) -> Columns:
 
 EVENT_COLUMNS = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
 INSERT_EVENT = f"INSERT INTO events ({EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+EMPTY_EVENT = "UPDATE events SET payload = ? WHERE tenant = ? AND record_id = ? AND record = ? AND version = ?"
 SELECT_EVENT = f"SELECT position, {EVENT_COLUMNS} FROM events"
 
 

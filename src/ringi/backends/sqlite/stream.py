@@ -31,6 +31,14 @@ class SqliteStream(Stream):
 
         return await self._database.write(save)
 
+    async def delete(self, key: Key, *, fence: int) -> int:
+        def forget(connection: sqlite3.Connection) -> int:
+            last = take_fence(connection, key, fence)
+            connection.execute("DELETE FROM stream_items WHERE tenant = ? AND id = ?", key)
+            return last
+
+        return await self._database.write(forget)
+
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         where = "tenant = ? AND id = ? AND number > ?"
         sql = f"SELECT event, origin, number FROM stream_items WHERE {where} ORDER BY number LIMIT ?"

@@ -12,7 +12,10 @@ Derive a test class, give it the fixture, and run it with pytest-asyncio in auto
 import pytest
 
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("store", "lists", "searches", "events", "notifier", "stream", "jobs"))
+    *(
+        f"{__name__}.{name}"
+        for name in ("store", "lists", "searches", "events", "erasures", "notifier", "stream", "jobs")
+    )
 )
 
 from ringi.testing.conformance.jobs import JobsConformance  # noqa: E402

@@ -12,6 +12,7 @@ from ringi.record import Event, Key, Record
 from ringi.request import Request
 from ringi.store import Store
 from ringi.testing.clock import NOON
+from ringi.testing.conformance.erasures import ErasuresConformance
 from ringi.testing.conformance.events import EventsConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
@@ -156,7 +157,9 @@ class RecordsConformance:
         assert await store.get_many(Request, []) == []
 
 
-class StoreConformance(RecordsConformance, ListsConformance, SearchesConformance, EventsConformance):
+class StoreConformance(
+    RecordsConformance, ListsConformance, SearchesConformance, EventsConformance, ErasuresConformance
+):
     """Every promise of a store. `store` is an empty one; `other` may be a second one on the same data."""
 
     @pytest.fixture

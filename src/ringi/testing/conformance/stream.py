@@ -90,6 +90,41 @@ class StreamConformance:
         assert await read(stream, after=1, limit=2) == [(2, "b"), (3, "c")]
         assert await read(stream, after=4) == []
 
+    async def test_what_is_deleted_is_gone_and_the_numbering_goes_on(self, stream: Stream, other: Stream) -> None:
+        await stream.append(KEY, items("a", "b", "c"), fence=1)
+
+        assert await stream.delete(KEY, fence=1) == 3
+        assert await read(other) == []
+        assert await other.append(KEY, items("d", "e"), fence=1) == 5
+
+        assert await read(stream) == [(4, "d"), (5, "e")]
+        assert await read(stream, after=2, limit=1) == [(4, "d")]
+        assert await read(stream, after=4) == [(5, "e")]
+        assert await stream.delete(KEY, fence=1) == 5
+        assert await stream.append(KEY, [], fence=1) == 5
+
+    async def test_what_is_deleted_under_an_old_fence_stays(self, stream: Stream, other: Stream) -> None:
+        await other.append(KEY, items("new"), fence=2)
+
+        with pytest.raises(FenceError, match="thread-1"):
+            await stream.delete(KEY, fence=1)
+
+        assert await read(stream) == [(1, "new")]
+
+    async def test_after_a_delete_older_fences_are_refused(self, stream: Stream) -> None:
+        assert await stream.delete(KEY, fence=3) == 0
+
+        with pytest.raises(FenceError):
+            await stream.append(KEY, items("old"), fence=2)
+
+    async def test_a_delete_leaves_other_streams_alone(self, stream: Stream) -> None:
+        theirs = Key("tenant-2", "thread-1")
+        await stream.append(theirs, items("theirs"), fence=1)
+
+        await stream.delete(KEY, fence=1)
+
+        assert await read(stream, theirs) == [(1, "theirs")]
+
     async def test_an_unknown_stream_is_empty(self, stream: Stream) -> None:
         assert await stream.read(KEY) == []
 

@@ -117,6 +117,12 @@ export const detail = {
   redeliveredBy: (name: string) => `${name} had it delivered again`,
 
   history: "History",
+  erased: {
+    request: (who: string, when: string) => `Erased by ${who}, ${when}`,
+    person: (who: string, when: string) => `What one person said and their name were erased by ${who}, ${when}`,
+    age: (who: string, when: string) => `Erased because of its age by ${who}, ${when}`,
+  },
+  erasedStays: "When and how it ended, the digests and the audit trail stay.",
   happened: {
     created: "asked",
     claimed: (until: string | null) => (until ? `claimed until ${until}` : "claimed"),
@@ -125,6 +131,7 @@ export const detail = {
     reminded: "those who may answer were reminded",
     everybody: "everybody",
     acknowledged: "the run took it up",
+    erased: "erased",
     attention: (why: string) => `needs attention: ${why}`,
   },
   shownDigest: "what was shown",

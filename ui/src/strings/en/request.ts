@@ -17,6 +17,8 @@ export const request = {
   thread: "thread",
   agentNamed: (name: string) => `agent ${name}`,
   system: "Ringi",
+  erasedPerson: "an erased person",
+  erasedTitle: "Erased request",
   assignedTo: (names: string) => `for ${names}`,
   groupNamed: (name: string) => `group ${name}`,
   forOthers: (names: string) => `This is ${names}: you may read it, they decide.`,

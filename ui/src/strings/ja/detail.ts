@@ -117,6 +117,12 @@ export const detail: Detail = {
   redeliveredBy: (name: string) => `${name} さんが再送しました`,
 
   history: "履歴",
+  erased: {
+    request: (who: string, when: string) => `${who} が ${when} に消去しました`,
+    person: (who: string, when: string) => `${who} が ${when} に、ある人の名前と回答を消去しました`,
+    age: (who: string, when: string) => `保存期間が過ぎたため、${who} が ${when} に消去しました`,
+  },
+  erasedStays: "いつどのように終わったか、ダイジェスト、監査証跡は残ります。",
   happened: {
     created: "依頼",
     claimed: (until: string | null) => (until ? `${until} まで対応を開始` : "対応を開始"),
@@ -125,6 +131,7 @@ export const detail: Detail = {
     reminded: "回答できる人に再通知",
     everybody: "全員",
     acknowledged: "処理が再開",
+    erased: "消去",
     attention: (why: string) => `確認が必要：${why}`,
   },
   shownDigest: "表示した内容",

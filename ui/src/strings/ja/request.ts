@@ -13,6 +13,8 @@ export const request: typeof en = {
   kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了確認", learning: "学習" },
   agentNamed: (name: string) => `エージェント ${name}`,
   system: "Ringi",
+  erasedPerson: "消去された人",
+  erasedTitle: "消去された依頼",
   thread: "スレッド",
   assignedTo: (names: string) => `担当：${names}`,
   groupNamed: (name: string) => `グループ ${name}`,

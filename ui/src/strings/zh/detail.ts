@@ -117,6 +117,12 @@ export const detail: Detail = {
   redeliveredBy: (name: string) => `${name} 已重新投递`,
 
   history: "历史",
+  erased: {
+    request: (who: string, when: string) => `${who} 于 ${when} 清除`,
+    person: (who: string, when: string) => `${who} 于 ${when} 清除了某人的姓名和回答`,
+    age: (who: string, when: string) => `因超过保存期限，${who} 于 ${when} 清除`,
+  },
+  erasedStays: "结束的时间和方式、摘要和审计记录仍然保留。",
   happened: {
     created: "提出请求",
     claimed: (until: string | null) => (until ? `开始处理，至 ${until}` : "开始处理"),
@@ -125,6 +131,7 @@ export const detail: Detail = {
     reminded: "已提醒可答复的人",
     everybody: "所有人",
     acknowledged: "流程继续",
+    erased: "清除",
     attention: (why: string) => `需要关注：${why}`,
   },
   shownDigest: "所展示的内容",

@@ -14,6 +14,8 @@ export const request: typeof en = {
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
   system: "Ringi",
+  erasedPerson: "已清除的人员",
+  erasedTitle: "已清除的请求",
   assignedTo: (names: string) => `负责人：${names}`,
   groupNamed: (name: string) => `${name} 组`,
   forOthers: (names: string) => `${names}。您可以查看，由负责人决定。`,

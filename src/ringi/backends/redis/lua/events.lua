@@ -1,7 +1,39 @@
--- Read the events on a list. KEYS: events, lists of events. ARGV: list, after, how many.
-local head, found = '(' .. ARGV[1] .. '\0', {}
-for _, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], head .. ARGV[2], head .. ':', 'LIMIT', 0, ARGV[3])) do
-  local id = string.match(member, '0*(%d+)$') .. '-0'
-  found[#found + 1] = redis.call('XRANGE', KEYS[1], id, id)[1]
+-- Read events past a number: of a list, or all. KEYS: events, lists of events, emptied events.
+-- ARGV: list or nothing, after, how many. Returns number and event, in turn.
+local found = {}
+
+local function emptied(number)
+  local member = redis.call('ZRANGEBYLEX', KEYS[3], '(' .. number .. '\0', '(' .. number .. '\1', 'LIMIT', 0, 1)[1]
+  return member and string.sub(member, 20)
+end
+
+local function add(number, event)
+  found[#found + 1], found[#found + 2] = number, event
+end
+
+if ARGV[1] ~= '' then
+  local head = '(' .. ARGV[1] .. '\0'
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], head .. ARGV[2], head .. ':', 'LIMIT', 0, ARGV[3])) do
+    local number = string.sub(member, -18)
+    local id = string.match(number, '0*(%d+)$') .. '-0'
+    local entry = redis.call('XRANGE', KEYS[1], id, id)[1]
+    add(number, entry and entry[2][2] or emptied(number))
+  end
+  return found
+end
+
+local kept = redis.call('XRANGE', KEYS[1], '(' .. string.match(ARGV[2], '0*(%d+)$') .. '-0', '+', 'COUNT', ARGV[3])
+local bare = redis.call('ZRANGEBYLEX', KEYS[3], '(' .. ARGV[2] .. '\1', '+', 'LIMIT', 0, ARGV[3])
+local k, b = 1, 1
+while #found < 2 * tonumber(ARGV[3]) and (kept[k] or bare[b]) do
+  local one = kept[k] and tonumber(string.match(kept[k][1], '^%d+'))
+  local other = bare[b] and tonumber(string.sub(bare[b], 1, 18))
+  if one and (not other or one < other) then
+    add(string.format('%.0f', one), kept[k][2][2])
+    k = k + 1
+  else
+    add(string.format('%.0f', other), string.sub(bare[b], 20))
+    b = b + 1
+  end
 end
 return found

@@ -1,0 +1,85 @@
+"""The command that erases: `erase`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.printing import progress, say
+from ringi.cli.running import person_name, run, with_inbox
+from ringi.cli.visible import visible
+from ringi.erasure import Erasure
+from ringi.errors import ConflictError, InvalidError
+from ringi.inbox import Inbox
+from ringi.record import DEFAULT_TENANT
+
+
+def erase(
+    ids: Annotated[list[str] | None, typer.Argument(help="Requests that have ended.", metavar="ID")] = None,
+    person: Annotated[str | None, typer.Option(help="All that is this person's.")] = None,
+    before: Annotated[str | None, typer.Option(help="All that ended before a day, such as 2026-01-31.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, --person and --before only count.")] = False,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Erase what ended requests say, for good; ids, digests, times and the chain stay.
+
+    Exits with 1 when something cannot be erased yet, such as a request that is still open.
+    """
+    if len([way for way in (ids, person, before) if way]) != 1:
+        raise InvalidError.of("id", "say what to erase: requests by their ids, --person NAME, or --before DATE")
+    by, day = name or person_name(), parsed_day(before) if before else None
+    is_dry = not ids and not yes
+    with progress("erasing" if yes else "looking") as tell:
+
+        async def work(inbox: Inbox) -> Erasure:
+            if ids:
+                return await _each(inbox, ids, by)
+            return await inbox.erase_all(
+                by, person=person, before=day, dry_run=is_dry, progress=lambda done: tell(told(done, is_dry))
+            )
+
+        done = run(with_inbox(url, tenant, work))
+    lines = [told(done, is_dry), *(f"left {visible(id)}: {visible(why)}" for id, why in done.left.items())]
+    if is_dry:
+        lines.append("nothing was erased: say --yes to do it; it cannot be undone")
+    say({"erased": not is_dry, **_shown(done)}, "\n".join(lines), json_)
+    if done.left:
+        raise typer.Exit(1)
+
+
+async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
+    done = Erasure()
+    for id in ids:
+        try:
+            request = await inbox.erase(id, by)
+            done = done.and_then(Erasure(requests=(request.id,)))
+        except ConflictError as error:
+            done = done.and_then(Erasure(left={id: str(error)}))
+    return done
+
+
+def parsed_day(text: str) -> datetime:
+    """Return the beginning of a day here, or a time with a zone, or raise `InvalidError`."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidError.of("before", f"{text!r} is no day: write one such as 2026-01-31") from None
+    return at.astimezone(UTC)
+
+
+def told(done: Erasure, is_dry: bool) -> str:
+    """Return in words what was erased, or would be."""
+    counts = [("request", len(done.requests)), *([("thread", len(done.threads))] if done.threads else [])]
+    what = " and ".join(f"{number:,} {name}{'' if number == 1 else 's'}" for name, number in counts)
+    return f"{'would erase' if is_dry else 'erased'} {what}"
+
+
+def _shown(done: Erasure) -> dict[str, Any]:
+    return {"requests": list(done.requests), "threads": list(done.threads), "left": done.left}

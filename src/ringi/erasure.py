@@ -1,0 +1,304 @@
+"""Erases what records say, in the store and beside it; ids, digests, times and the chain stay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import ConfigDict
+
+from ringi.ask import Time
+from ringi.errors import ConflictError, FenceError, InvalidError, NotFoundError, PendingError, ThreadBusyError
+from ringi.failpoint import failpoint
+from ringi.record import AGENT, SOMEBODY, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, Record, cursor_of
+from ringi.redaction import (
+    has_spoken,
+    left_of,
+    names,
+    request_without,
+    request_without_content,
+    thread_without_content,
+)
+from ringi.request import Request
+from ringi.store import R, Store
+from ringi.stream import Stream, StreamItem
+from ringi.thread import Savers, Thread, checkpoint_thread
+from ringi.webhook import deliveries_of
+
+BATCH = 500
+"""How many events one part of a sweep reads."""
+AT_ONCE = 50
+"""How many are erased side by side: what a store has to tidy up afterwards, it does for all of them together."""
+TRIES = 20
+MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
+"""What is left of a thread's output: who reads on from an old place finds its end."""
+ENDS = frozenset(
+    [f"request.{how}" for how in ("completed", "cancelled", "expired")]
+    + [f"thread.{how}" for how in ("done", "error", "cancelled", "abandoned")]
+)
+Check = Callable[[Request], None]
+
+
+class Sweep(Frozen):
+    """What to erase: all that is one person's, or all that ended before a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    person: str | None = None
+    before: Time | None = None
+    dry_run: bool = False
+    """Only tell what would be erased."""
+    after: Position = START
+    """Where in the feed to begin: `next` of the part before."""
+
+    @property
+    def rule(self) -> Literal["person", "age"]:
+        """The rule that an erasure goes by."""
+        return "age" if self.person is None else "person"
+
+    def checked(self, by: str) -> Self:
+        """Return itself, or raise `InvalidError` for what cannot be erased by whoever asks for it."""
+        if (self.person is None) == (self.before is None):
+            raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
+        if self.person is not None and (self.person in ("", SYSTEM, SOMEBODY) or self.person.startswith(AGENT)):
+            raise InvalidError.of("person", f"{self.person!r} is no person: name one as the trail does")
+        if self.person == by:
+            raise InvalidError.of("person", f"{by!r} would stand in the trail again: let another administrator do it")
+        return self
+
+
+class Erasure(Frozen):
+    """What was erased, or would be."""
+
+    requests: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    left: dict[str, str] = {}
+    """Ids of what cannot be erased now, and why."""
+    upto: Position = START
+    """How far the feed was read."""
+    next: Position | None = None
+    """Where the next part begins; None when this was the last."""
+
+    def and_then(self, more: Erasure) -> Erasure:
+        """Return both as one."""
+        requests, threads = (self.requests, more.requests), (self.threads, more.threads)
+        one = [tuple(dict.fromkeys(id for ids in both for id in ids)) for both in (requests, threads)]
+        return Erasure(requests=one[0], threads=one[1], left={**self.left, **more.left}, upto=more.upto, next=more.next)
+
+
+class Due(NamedTuple):
+    """What is to be erased now, and what cannot be."""
+
+    requests: list[Request]
+    threads: list[Thread]
+    left: dict[str, str]
+
+
+class Eraser:
+    """Erases what is beside a record first and the record last, so that whoever was interrupted can begin again."""
+
+    def __init__(self, store: Store, stream: Stream | None = None, savers: Savers | None = None) -> None:
+        self._store, self._stream, self._savers = store, stream, savers
+
+    async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
+        """Erase an ended request and the content of its thread, or what is one person's in it; twice is once.
+
+        Raises `PendingError` for one that has not ended, `ThreadBusyError` while its run goes on.
+        """
+        for _ in range(TRIES):
+            request = await self._store.get(Request, *key)
+            check(request)
+            if not request.is_final:
+                raise PendingError(request.id)
+            history = await self._history(request)
+            changes = changes_of(request, person, history)
+            emptied = [event for event in history if person is None or names(event, person)]
+            if is_bare(request, person) or not (changes or emptied):
+                return request
+            if person is None or has_spoken(request, person, history):
+                await self._thread_of(request, erased)
+            await self._forget_tries(key)
+            failpoint("erase.before_commit")
+            if after := await self._saved(request, erased, changes, emptied, history, person):
+                # Again: a call that was under way has ended meanwhile, and told how.
+                await self._forget_tries(key)
+                return after
+        raise ConflictError.too_often(Request.record, key.id)
+
+    async def thread(self, key: Key, erased: Erased) -> None:
+        """Erase what a thread says, its output and its checkpoints; raises `ThreadBusyError` while it is not over."""
+        for _ in range(TRIES):
+            thread = await self._store.get(Thread, *key)
+            if thread.erased:
+                return
+            if thread.is_live:
+                raise ThreadBusyError(thread.id, thread.status)
+            history, changes = await self._history(thread), thread_without_content(thread)
+            if not await self._forget_run(thread):
+                continue
+            if await self._saved(thread, erased, changes, history, history, None):
+                return
+        raise ConflictError.too_often(Thread.record, key.id)
+
+    async def sweep(self, sweep: Sweep, erased: Erased, tenant: str | None) -> Erasure:
+        """Erase what one part of the feed leads to; `next` of the result leads to the next part."""
+        events = await self._store.events(sweep.after, BATCH, tenant=tenant)
+        read = list(takewhile(lambda event: not sweep.before or event.at < sweep.before, events))
+        due = await self._due(read, sweep)
+        left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
+        return Erasure(
+            requests=tuple(request.id for request in due.requests if request.id not in left),
+            threads=tuple(thread.id for thread in due.threads if thread.id not in left),
+            left=left,
+            upto=read[-1].position if read else sweep.after,
+            next=read[-1].position if len(read) == BATCH else None,
+        )
+
+    async def _erase(self, due: Due, sweep: Sweep, erased: Erased) -> dict[str, str]:
+        left: dict[str, str] = {}
+
+        async def attempt(record: Record) -> None:
+            try:
+                if isinstance(record, Thread):
+                    return await self.thread(record.key, erased)
+                await self.request(record.key, erased, lambda _: None, sweep.person)
+            except ConflictError as error:
+                left[record.id] = str(error)
+
+        records = [*due.threads, *due.requests]
+        for n in range(0, len(records), AT_ONCE):
+            await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
+        return left
+
+    async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
+        wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
+        threads = await self._store.get_many(Thread, keys_of(wanted, Thread.record))
+        requests = await self._store.get_many(Request, keys_of(wanted, Request.record))
+        if sweep.before:
+            requests += [request for thread in threads for request in await self._asked_by(thread)]
+        requests = [request for request in unique(requests) if not is_bare(request, sweep.person)]
+        keys = {thread_key(request) for request in requests}
+        of_requests = {thread.key: thread for thread in await self._store.get_many(Thread, [k for k in keys if k])}
+        if sweep.before:
+            return old(requests, threads, of_requests, sweep)
+        spoken = {_key(event) for event in wanted if event.actor == sweep.person}
+        more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
+        return theirs(requests, unique([*threads, *more]))
+
+    async def _asked_by(self, thread: Thread) -> list[Request]:
+        found: list[Request] = []
+        query = Query(tenant=thread.tenant, thread_id=thread.id, limit=BATCH)
+        while page := await self._store.find(Request, query):
+            found += [request for request in page if thread_key(request) == thread.key]
+            query = query.model_copy(update={"before": cursor_of(page[-1])})
+        return found
+
+    async def _thread_of(self, request: Request, erased: Erased) -> None:
+        if not request.continuation:
+            return
+        try:
+            await self.thread(Key(request.tenant, request.continuation.key), erased)
+        except NotFoundError:
+            return
+
+    async def _forget_tries(self, key: Key) -> None:
+        if self._stream:
+            await self._stream.delete(deliveries_of(*key), fence=0)
+
+    async def _forget_run(self, thread: Thread) -> bool:
+        """Delete output and checkpoints, and return whether no new run of the thread came in between."""
+        try:
+            if self._savers:
+                await self._savers(thread.key, thread.fence).adelete_thread(checkpoint_thread(thread.key))
+            if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
+                await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
+        except FenceError:
+            return False
+        return True
+
+    async def _history(self, record: Request | Thread) -> list[Event]:
+        found: list[Event] = []
+        while page := await self._store.events(
+            found[-1].position if found else START, BATCH, tenant=record.tenant, record_id=record.id
+        ):
+            found += page
+        return [event for event in found if event.record == record.record]
+
+    async def _saved(
+        self,
+        record: R,
+        erased: Erased,
+        changes: dict[str, Any],
+        emptied: Sequence[Event],
+        history: Sequence[Event],
+        person: str | None,
+    ) -> R | None:
+        """Save the record without its content; None when somebody else was faster."""
+        left = {event.version: left_of(event, person) for event in emptied}
+        before = {event.version: event.actor for event in history if event.is_emptied}
+        covers = before | {version: payload["actor"] for version, payload in left.items()}
+        if record.erased and record.erased.rule != "person":
+            erased = erased.model_copy(update={"rule": record.erased.rule})
+        after, event = record.emptied(erased, covers, **changes)
+        try:
+            await self._store.erase(after, event, left)
+        except ConflictError:
+            return None
+        return after
+
+
+def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
+    """Return what an erasure changes in a request."""
+    changes = request_without(request, person, history) if person else request_without_content(request)
+    return {name: value for name, value in changes.items() if getattr(request, name) != value}
+
+
+def is_bare(request: Request, person: str | None) -> bool:
+    """Whether its content is gone; names of those who erased it may be left."""
+    return person is None and request.erased is not None and request.erased.rule != "person"
+
+
+def old(requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], sweep: Sweep) -> Due:
+    """Return what ended before the time, and whose thread is not in use any more."""
+
+    def is_over(thread: Thread | None) -> bool:
+        return thread is None or (not thread.is_live and bool(sweep.before and thread.updated_at < sweep.before))
+
+    def thread_of(request: Request) -> Thread | None:
+        key = thread_key(request)
+        return of_requests.get(key) if key else None
+
+    ended = [r for r in requests if r.ended_at and sweep.before and r.ended_at < sweep.before]
+    ended = [request for request in ended if is_over(thread_of(request))]
+    also = [thread for request in ended if (thread := thread_of(request))]
+    over = [thread for thread in unique([*threads, *also]) if is_over(thread) and not thread.erased]
+    return Due(ended, over, {})
+
+
+def theirs(requests: Sequence[Request], threads: Sequence[Thread]) -> Due:
+    """Return what names a person, apart from what is still open."""
+    left = {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
+    left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
+    over = [thread for thread in threads if not thread.is_live and not thread.erased]
+    return Due([request for request in requests if request.is_final], over, left)
+
+
+def thread_key(request: Request) -> Key | None:
+    """Return the key of the thread whose run waits for a request, or has waited for it."""
+    return Key(request.tenant, request.continuation.key) if request.continuation else None
+
+
+def keys_of(events: Sequence[Event], kind: str) -> list[Key]:
+    """Return the keys of the records of a kind that these events are of."""
+    return list(dict.fromkeys(_key(event) for event in events if event.record == kind))
+
+
+def _key(event: Event) -> Key:
+    return Key(event.tenant, event.record_id)
+
+
+def unique(records: Sequence[R]) -> list[R]:
+    """Return the records, each once."""
+    return list({record.key: record for record in records}.values())

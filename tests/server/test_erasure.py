@@ -1,0 +1,99 @@
+"""Erasure over HTTP: only an admin's, in parts, told to those who follow, the same as in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.world import World, listening
+
+
+async def ended(world: World, id: str = "r1", by: str = "ann", **ask: Any) -> None:
+    request = await world.asked(id=id, title="Zwetschge?", **ask)
+    await world.inbox.respond(id, "respond", digest=request.digest, responder=by, message="her words")
+
+
+def root(world: World) -> httpx.AsyncClient:
+    return world.client("admin", "root")
+
+
+async def test_an_admin_erases_a_request_and_everybody_reads_what_is_left(world: World) -> None:
+    await ended(world)
+
+    reply = await root(world).post("/v1/requests/r1/erase")
+
+    assert reply.status_code == 200
+    left = reply.json()
+    assert (left["title"], left["erased"]["by"], left["erased"]["rule"]) == ("erased", "root", "request")
+    assert left["response"]["message"] is None
+    assert (await world.client().get("/v1/requests/r1")).json() == left
+    audit = (await root(world).get("/v1/audit?request_id=r1")).json()["items"]
+    assert [(event["actor"], event["changed"].get("title")) for event in audit] == [
+        ("agent:bot", None),
+        ("erased:person", None),
+        ("root", "erased"),
+    ]
+
+
+async def test_what_is_open_is_refused_with_a_code_and_the_remedy(world: World) -> None:
+    await world.asked(id="r1")
+
+    reply = await root(world).post("/v1/requests/r1/erase")
+
+    assert (reply.status_code, reply.json()["code"]) == (409, "pending")
+    assert "cancel it" in reply.json()["detail"]
+
+
+async def test_who_follows_hears_of_an_erasure(live: World) -> None:
+    await ended(live)
+    async with listening(live.client(), "/v1/events") as listener:
+        await listener.placed()
+        await root(live).post("/v1/requests/r1/erase")
+        sent = await listener.next()
+
+    assert (sent.name, sent.data["actor"], sent.data["request"]["title"]) == ("request.erased", "root", "erased")
+
+
+async def test_the_history_of_an_erased_request_says_nothing_of_it(live: World) -> None:
+    await ended(live)
+    await root(live).post("/v1/requests/r1/erase")
+    async with listening(live.client(), "/v1/requests/r1/events") as listener:
+        sent = [await listener.next() for _ in range(3)]
+
+    assert [each.name for each in sent] == ["request.created", "request.completed", "request.erased"]
+    assert not any("Zwetschge" in str(each.data) or "her words" in str(each.data) for each in sent)
+
+
+async def test_a_person_is_looked_for_and_erased_in_the_own_tenant_only(world: World) -> None:
+    await ended(world)
+    looked = (await root(world).post("/v1/erasures", json={"person": "ann", "dry_run": True})).json()
+    assert (looked["requests"], looked["next"]) == (["r1"], None)
+    assert (await world.inbox.get("r1")).erased is None
+
+    stranger = world.client("admin", "root", tenant="elsewhere")
+    assert (await stranger.post("/v1/erasures", json={"person": "ann"})).json()["requests"] == []
+    done = (await root(world).post("/v1/erasures", json={"person": "ann"})).json()
+
+    assert (done["requests"], done["left"]) == (["r1"], {})
+    left = await world.inbox.get("r1")
+    assert (left.title, left.response and left.response.responder) == ("Zwetschge?", "erased:person")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "person"),
+        ({"person": "ann", "before": "2026-01-01T00:00:00Z"}, "person"),
+        ({"person": "root"}, "person"),
+        ({"person": "agent:bot"}, "person"),
+        ({"before": "2026-01-01"}, "before"),
+        ({"before": "2026-01-01T00:00:00Z", "after": "nowhere"}, "after"),
+        ({"people": "ann"}, "people"),
+    ],
+)
+async def test_what_is_no_rule_is_refused_by_its_field(world: World, body: dict[str, Any], field: str) -> None:
+    reply = await root(world).post("/v1/erasures", json=body)
+
+    assert reply.status_code == 422, reply.text
+    assert reply.json()["errors"][0]["field"] == field

@@ -1,0 +1,47 @@
+import { cleanup, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import type { Request } from "../api/types";
+import { createClient } from "../app";
+import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { RequestDetail } from "./request-detail";
+
+const question = aRequest({ kind: "question", allowed: ["respond", "reject"] });
+const at = "2026-01-03T10:00:00Z";
+
+function open(request: Request) {
+  const session = { name: "ann", role: "person", tenant: "t", groups: [] };
+  serve((path) => {
+    if (path === "/v1/session") return [200, session];
+    return path.startsWith("/v1/audit") ? [200, { items: [], next: null }] : [200, request];
+  });
+  const client = createClient();
+  client.setQueryData(["session"], session);
+  show(<RequestDetail id={request.id} />, client);
+}
+
+const gone = { ...completed(question, "erased:person"), title: "erased", erased: { at, by: "root", rule: "request" } } as const;
+
+test("an erased request says who erased it and how it had ended, in place of what was asked", async () => {
+  open(gone);
+  expect((await screen.findByTestId("erased")).textContent).toContain("Erased by root");
+  expect(screen.getByRole("heading", { level: 2 }).textContent).toBe("Erased request");
+  expect(screen.getByTestId("record").textContent).toContain("approved by an erased person");
+  expect(screen.queryByTestId("agent-words")).toBeNull();
+});
+
+test("where one person's part was erased the question stays", async () => {
+  open({ ...completed(question, "erased:person"), erased: { at, by: "root", rule: "person" } });
+  expect((await screen.findByTestId("erased")).textContent).toContain("What one person said");
+  expect(screen.getByRole("heading", { level: 2 }).textContent).toBe(question.title);
+});
+
+test("what was typed about it at this browser is erased too", async () => {
+  open(question);
+  await userEvent.setup().type(await screen.findByLabelText("Your answer"), "Kyoto");
+  cleanup();
+  open(gone);
+  await screen.findByTestId("erased");
+  expect(JSON.stringify(window.localStorage)).not.toContain("Kyoto");
+  expect(Object.keys(window.localStorage).filter((key) => key.startsWith("ringi.draft/"))).toEqual([]);
+});
