@@ -27,6 +27,9 @@ BEN = Mailbox(name="ben", address="ben@example.com", groups=("support",), langua
 EVE = Mailbox(name="eve", address="eve@example.com", tenant="other")
 
 
+ROOT = Mailbox(name="root", address="root@example.com", admin=True)
+
+
 class PostOffice:
     """A mail server that keeps what it takes, and turns away as often as it was told."""
 
@@ -67,6 +70,31 @@ def text_of(mail: EmailMessage, kind: str) -> str:
     part = mail.get_body((kind,))
     assert part
     return str(part.get_content())
+
+
+@pytest.mark.parametrize("to", [{"assignee": "zoe"}, {"candidate_groups": ["nobody"]}], ids=["a name", "a group"])
+async def test_what_nobody_known_may_answer_is_told_to_who_administers(
+    store_url: str, post: PostOffice, to: dict[str, Any]
+) -> None:
+    async with office(store_url, mailing(post, ANN, ROOT, EVE)) as here:
+        await here.settled(await here.asked(assignee="ann"), "delivered")
+        assert post.to == ["ann@example.com"]
+        lost = await here.asked(**to)
+        await here.settled(lost, "delivered")
+        assert post.to[1:] == ["root@example.com"]
+        await here.inbox.reassign(lost.id, "root", assignee="ann")
+        await here.settled(lost, "delivered", "delivered")
+        assert post.to[2:] == ["ann@example.com"]
+
+
+async def test_that_nobody_at_all_is_told_stands_in_the_log(
+    store_url: str, post: PostOffice, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with office(store_url, mailing(post, ANN, EVE)) as here:
+        lost = await here.asked(assignee="zoe", candidate_groups=["none"])
+        await here.settled(await here.asked(), "delivered")
+        assert f"is told of request {lost.id}, for zoe, none: add them, or an admin" in caplog.text
+        assert post.to == ["ann@example.com"]
 
 
 async def test_who_may_answer_is_told_in_their_language(store_url: str, post: PostOffice) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,7 @@ from ringi.errors import InvalidError, SettingError
 from ringi.record import DEFAULT_TENANT, Frozen, Viewer
 from ringi.request import Request
 
+log = logging.getLogger(__name__)
 Language = Literal["en", "ja", "zh"]
 MAILED = ("request.created", "request.reassigned", "request.reminded", "request.expired")
 MAIL = "mail-"
@@ -32,6 +34,8 @@ class Mailbox(Frozen):
     name: Name
     """The name of the person's token."""
     groups: tuple[Name, ...] = ()
+    admin: bool = False
+    """Whether the person administers the tenant, and hears of what nobody else on the list may answer."""
     language: Language = "en"
     tenant: str = DEFAULT_TENANT
 
@@ -77,9 +81,15 @@ class MailSettings(Frozen):
         return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
 
     def told(self, type: str, request: Request) -> Iterator[Mailbox]:
-        """Return who is told of this event."""
-        if type in MAILED and (type == "request.expired" or not request.is_final):
-            yield from (box for box in self.boxes if box.is_told_of(request))
+        """Return who is told of this event: who may answer, else who administers."""
+        if type not in MAILED or (type != "request.expired" and request.is_final):
+            return
+        own = [box for box in self.boxes if box.tenant == request.tenant]
+        told = [box for box in own if box.is_told_of(request)] or [box for box in own if box.admin]
+        if not told:
+            to = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
+            log.warning("nobody in RINGI_MAIL_TO is told of request %s, for %s: add them, or an admin", request.id, to)
+        yield from told
 
     def box(self, id: str) -> Mailbox | None:
         """Return who has this name as a receiver."""
