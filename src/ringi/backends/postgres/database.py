@@ -19,8 +19,8 @@ from ringi.errors import SettingError, UnavailableError
 
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
-JOBS = 4
-"""Connections of one process for its jobs; one of them listens."""
+JOBS = 10
+"""Connections of one process for its jobs, opened as they are needed: each kind of work keeps one to listen."""
 SCHEMA = "ringi"
 """Where the tables are; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
