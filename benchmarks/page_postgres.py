@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from tests.servers import mortal_postgres
@@ -31,17 +33,16 @@ async def first_load() -> list[Row]:
         homes = []
         for count in (FEW, MANY):
             homes.append(Home(stack.enter_context(folder()), f"{server.url}?schema=page{count}"))
-            async with Database(homes[-1].url) as database:
-                await fill(database, count)
+            await fill(homes[-1].url, count)
         return await loads("PostgreSQL: inbox page over HTTP", homes)
 
 
 async def compare(url: str) -> None:
     """Fail unless what is filled in is what Ringi itself writes."""
+    asked = list(some_requests(0, SAMPLE))
     async with Database(f"{url}?schema=bulk") as bulk, Database(f"{url}?schema=written") as written:
         store = PostgresStore(written)
-        asked = list(some_requests(0, SAMPLE))
-        await copy(bulk, rows_of(asked), 0)
+        await copy(bulk, rows_of(asked, 0))
         for each in asked:
             await store.put(*each)
         await store.tail()
@@ -51,44 +52,51 @@ async def compare(url: str) -> None:
                 raise RuntimeError(f"the table {table} is not filled as Ringi fills it")
 
 
-async def fill(database: Database, count: int) -> None:
+async def fill(url: str, count: int) -> None:
     """Write pending requests into the tables, past the statements of the store but not past the triggers."""
-    began, numbered = time.monotonic(), 0
-    # An index of terms that is made at the end is the same, and sooner there.
-    ((index,),) = await database.fetch("SELECT pg_get_indexdef('texts_terms'::regclass)")
-    await database.write("DROP INDEX texts_terms")
-    for rows in made(count, some_rows):
-        await copy(database, rows, numbered)
-        numbered += len(rows["events"])
-        if numbered % 50_000 == 0:
-            print(f"  {numbered:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
-    connection = await database.connect()
-    await connection.execute("SET maintenance_work_mem = '512MB'", timeout=None)
-    await connection.execute(index, timeout=600)
-    # As a server does by itself within a minute.
-    await connection.execute("VACUUM ANALYZE", timeout=600)
-    await connection.close()
-    print(f"  {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
+    async with Database(url) as database:
+        began, written = time.monotonic(), 0
+        # An index of terms that is made at the end is the same, and sooner there.
+        ((index,),) = await database.fetch("SELECT pg_get_indexdef('texts_terms'::regclass)")
+        await database.write("DROP INDEX texts_terms")
+        for some in made(count, partial(write, url)):
+            written += some
+            if written % 50_000 == 0:
+                print(f"  {written:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
+        connection = await database.connect(limit=None, maintenance_work_mem="512MB")
+        await connection.execute(index)
+        # As a server does by itself within a minute.
+        await connection.execute("VACUUM ANALYZE")
+        await connection.close()
+        print(f"  {count:,} requests written and indexed, {time.monotonic() - began:.0f} s", flush=True)
 
 
-async def copy(database: Database, rows: Rows, numbered: int) -> None:
-    events = [(n, *row) for n, row in enumerate(rows["events"], numbered + 1)]
+def write(url: str, start: int, count: int) -> int:
+    """Write a batch, in a process beside others, and return how many requests it has."""
+    return asyncio.run(write_some(url, start, count))
+
+
+async def write_some(url: str, start: int, count: int) -> int:
+    rows = rows_of(some_requests(start, count), start)
+    async with Database(url) as database:
+        await copy(database, rows)
+    return len(rows["requests"])
+
+
+async def copy(database: Database, rows: Rows) -> None:
     columns = {"requests": COLUMNS, "texts": TEXT_COLUMNS, "events": ("number", *EVENT_COLUMNS)}
-    async with database.pool.acquire() as connection, connection.transaction():
+    connection = await database.connect(limit=None, synchronous_commit="off")
+    async with connection.transaction():
         for table, names in columns.items():
-            records = events if table == "events" else rows[table]
-            await connection.copy_records_to_table(table, records=records, columns=names)
+            await connection.copy_records_to_table(table, records=rows[table], columns=names)
+    await connection.close()
 
 
-def some_rows(start: int, count: int) -> Rows:
-    """Return a batch as rows."""
-    return rows_of(some_requests(start, count))
-
-
-def rows_of(asked: Iterable[tuple[Request, Event]]) -> Rows:
+def rows_of(asked: Iterable[tuple[Request, Event]], numbered: int) -> Rows:
+    """Return requests and their events as rows, numbered on."""
     rows: Rows = {"requests": [], "texts": [], "events": []}
-    for request, event in asked:
+    for number, (request, event) in enumerate(asked, numbered + 1):
         rows["requests"].append(tuple(columns_of(request).values()))
         rows["texts"].append(tuple(text_row(request)))
-        rows["events"].append(tuple(event_row(event)))
+        rows["events"].append((number, *event_row(event)))
     return rows

@@ -34,7 +34,7 @@ FROM generate_series(1, $3::integer) AS n
 """
 TEXTS = """
 INSERT INTO texts SELECT 'tenant-1', 'request-' || n, CASE WHEN n % $1 = 7 THEN $2 ELSE $3 END,
-  CASE WHEN n % $1 = 7 THEN $4::integer[] ELSE $5::integer[] END
+  CASE WHEN n % $1 = 7 THEN $4::integer[] ELSE $5::integer[] END, $7::bigint + n * 1000
 FROM generate_series(1, $6::integer) AS n
 """
 RARE, COMMON = " 交換 perfume", " 返金 refund"
@@ -94,7 +94,7 @@ class Filled(NamedTuple):
         every = self.size // PAGE
         terms = [[lists.number_of("tenant-1", term) for term in filed_under(text)] for text in (RARE, COMMON)]
         await self.database.write(FILL, every, microseconds(NOON), self.size, BODY)
-        await self.database.write(TEXTS, every, RARE, COMMON, *terms, self.size)
+        await self.database.write(TEXTS, every, RARE, COMMON, *terms, self.size, microseconds(NOON))
         for table in ("requests", "shown", "texts"):
             await self.database.write(f"VACUUM ANALYZE {table}")
 

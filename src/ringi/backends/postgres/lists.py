@@ -158,7 +158,8 @@ def looked_through(query: Query, sought: Sequence[str], below: Place | None, siz
     texts.values = where.values
     mention(texts, sought)
     numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
-    has = f"SELECT {texts} AS has FROM texts WHERE {SAME.format('texts')} OFFSET 0"
+    its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
+    has = f"SELECT {texts} AS has FROM texts WHERE {its} OFFSET 0"
     body = f"CASE WHEN has THEN (SELECT body FROM requests WHERE {SAME.format('requests')}) END"
     return Statement(
         f"SELECT {body}, n, created_at, id, tenant FROM ({numbered}) AS shown, LATERAL ({has}) AS texts"
@@ -202,7 +203,7 @@ def searched(query: Query) -> tuple[Where, str]:
     """Return all that a query asks of requests, and the tables to look into."""
     where, sought = conditions(query), pieces(query.text or "")
     mention(where, sought)
-    return where, "requests JOIN texts USING (tenant, id)" if sought else "requests"
+    return where, "requests JOIN texts USING (tenant, created_at, id)" if sought else "requests"
 
 
 def threads(query: Query) -> Statement:

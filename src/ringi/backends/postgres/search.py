@@ -6,6 +6,7 @@ them is shorter is wrong by orders of magnitude for one kind of word or the othe
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from ringi.backends.audiences import has_index
@@ -13,8 +14,10 @@ from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
 from ringi.record import Query, looked_up, parsed_cursor, pieces
 
-FIRST, LATER, MOST = 500, 8, 100_000
-"""How many requests are looked through at first, how many times as many then, and how many at most at once."""
+FIRST, NEAR, MOST = 600, 4_000, 100_000
+"""How many requests are looked through at first, how far an end is near, and how many are looked through at once."""
+HEAD_START = 0.02
+"""Seconds after which the index of terms is no longer trusted to be the shorter way."""
 
 
 def is_search(query: Query) -> bool:
@@ -26,10 +29,12 @@ async def search(database: Database, query: Query) -> list[str]:
     """Return the bodies of at most `query.limit` matching requests, newest first."""
     walk = Walk(database, query)
     await walk.go(FIRST)
+    while not walk.is_done and walk.far <= NEAR:
+        await walk.go(walk.far)
     terms = [lists.number_of(str(query.tenant), term) for term in looked_up(pieces(query.text or ""))]
     if walk.is_done or not terms:
         return await walk.to_its_end()
-    return await database.soonest(walk.to_its_end(), by_terms(database, query, terms))
+    return await database.soonest(by_terms(database, query, terms), walk.to_its_end(HEAD_START))
 
 
 async def by_terms(database: Database, query: Query, terms: Sequence[int]) -> list[str]:
@@ -45,7 +50,13 @@ class Walk:
         self._database, self._query, self._sought = database, query, pieces(query.text or "")
         self._below = parsed_cursor(query.before) if query.before else None
         self.found: list[str] = []
-        self.is_done = False
+        self.is_done, self._passed = False, 0
+
+    @property
+    def far(self) -> int:
+        """How many more must be looked through, to judge by those that were: generously, and a hundred at least."""
+        missing = self._query.limit - len(self.found)
+        return max(100, 3 * self._passed * missing // (2 * max(1, len(self.found))))
 
     async def go(self, size: int) -> None:
         """Look through so many requests."""
@@ -54,12 +65,12 @@ class Walk:
         rows = await self._database.fetch(looked.sql, *looked.values)
         self.found += [body for body, *_ in rows if body is not None]
         self.is_done = len(self.found) == self._query.limit or not rows or rows[-1][1] < size
+        self._passed += size
         self._below = rows[-1][2:] if rows else None
 
-    async def to_its_end(self) -> list[str]:
+    async def to_its_end(self, after: float = 0.0) -> list[str]:
         """Look through the rest, in ever longer steps."""
-        size = FIRST
+        await asyncio.sleep(after)
         while not self.is_done:
-            size = min(size * LATER, MOST)
-            await self.go(size)
+            await self.go(min(max(self.far, self._passed), MOST))
         return self.found

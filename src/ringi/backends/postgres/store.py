@@ -33,12 +33,12 @@ from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
 Columns = dict[str, Any]
-TEXT_COLUMNS = ("tenant", "id", "search", "terms")
+TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
 EVENT_COLUMNS = (
     *("tenant", "record", "record_id", "version", "type", "at"),
     *("payload", "payload_digest", "previous", "hash"),
 )
-REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1}"
+REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1} AND created_at = {4}"
 EMPTY = """
 UPDATE events SET payload = left_of.payload
 FROM saved, unnest({1}::integer[], {2}::text[]) AS left_of (version, payload)
@@ -217,7 +217,7 @@ def lasting_columns(request: Request) -> Columns:
 
 def text_row(request: Request) -> list[Any]:
     """Return what a request is searched by as the values of its row."""
-    return [*request.key, request.search_text, lists.terms_of(request)]
+    return [*request.key, request.search_text, lists.terms_of(request), microseconds(request.created_at)]
 
 
 def event_row(event: Event) -> list[Any]:
