@@ -41,7 +41,7 @@ test("a decision on its way is drawn as such; one that did not arrive comes back
   await user.click(within(await row("r2")).getByRole("link"));
   await waitFor(() => expect(screen.getByTestId("request-detail").dataset.id).toBe("r2"));
   arrive([503, { detail: "the store is busy" }]);
-  await waitFor(async () => expect((await row("r3")).textContent).toContain("the store is busy"));
+  await waitFor(async () => expect((await row("r3")).textContent).toContain("The server is busy"));
   expect((await row("r3")).dataset).toMatchObject({ status: "pending", left: "false" });
   expect(screen.getByTestId("request-detail").dataset.id).toBe("r2");
 });
@@ -66,6 +66,17 @@ test("of many, what nobody knows is sent again, and only that", async () => {
   expect(sent.map(({ body }) => (body as { items: { id: string }[] }).items.map(({ id }) => id))).toEqual([["r3", "r2"], ["r3", "r2"]]);
   await waitFor(async () => expect((await row("r2")).textContent).toContain("approved by ann"));
   expect(screen.queryByTestId("bulk-bar")).toBeNull();
+});
+
+test("what somebody else has decided meanwhile is not selected any more", async () => {
+  const { user } = visit("/", () => [500, {}]);
+  await row("r3");
+  await user.keyboard("jx{Shift>}{ArrowDown}{/Shift}");
+  expect((await screen.findByTestId("bulk-count")).textContent).toBe("2 selected");
+  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completed(named("r2")) }, "9");
+  await waitFor(() => expect(screen.getByTestId("bulk-count").textContent).toBe("1 selected"));
+  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completed(named("r3")) }, "10");
+  await waitFor(() => expect(screen.queryByTestId("bulk-bar")).toBeNull());
 });
 
 test("while the server refuses, what is shown stays, and it is said above it", async () => {

@@ -44,6 +44,14 @@ function useFates({ fates }: Bulk, openId: string | undefined) {
   };
 }
 
+/** What is selected and can still be decided: what has ended elsewhere is out by itself. */
+function useChosen(of: string, listed: readonly Request[] | undefined): Selection {
+  const selection = useSelection(of);
+  if (!listed || selection.ids.size === 0) return selection;
+  const pending = listed.filter(({ id, status }) => status === "pending" && selection.ids.has(id));
+  return { ...selection, ids: new Set(pending.map(({ id }) => id)) };
+}
+
 export function useInbox(openId: string | undefined): InboxState {
   const strings = useStrings();
   const session = useSession().data;
@@ -52,7 +60,7 @@ export function useInbox(openId: string | undefined): InboxState {
   const listed = useMemo(() => list.data?.pages.flatMap((page) => page.items), [list.data]);
   const bulk = useBulk();
   const of = searchOf(filters);
-  const selection = useSelection(of);
+  const selection = useChosen(of, listed);
   const { isCalm, watch } = useCalm();
   const shown = useSteady(of, listed, isCalm && openId === undefined && selection.ids.size === 0);
   const { rows } = shown;

@@ -4,9 +4,16 @@ import { ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
 import { visible } from "./visible";
 
+type Plain = Exclude<keyof Strings["problems"], "refused">;
+/** Refusals that our own words say whole; of the others the server's words are shown too. */
+const plain: Record<number, Plain> = { 403: "forbidden", 404: "notFound", 429: "tooMany", 503: "busy" };
+
 export function explain(error: unknown, strings: Strings): string {
-  if (error instanceof ProblemError && error.status === 0) return strings.unreachable;
-  return visible(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof ProblemError)) return visible(error instanceof Error ? error.message : String(error));
+  const { problems, unreachable } = strings;
+  if (error.status === 0) return unreachable;
+  const known = plain[error.status] ?? (error.status >= 500 ? "failed" : undefined);
+  return known ? problems[known] : problems.refused(visible(error.message));
 }
 
 interface ProblemProps {

@@ -87,6 +87,12 @@ class Live:
             self.take(request)
         await self._count()
 
+    def _is_further_down(self, request: Request) -> bool:
+        if not (self.has_more and self.shown):
+            return False
+        last = next(reversed(self.shown.values()))
+        return (request.created_at, request.id) < (last.created_at, last.id)
+
     def _query(self, limit: int) -> Query:
         return Query(statuses=("pending",), text=self.search or None, limit=limit)
 
@@ -106,7 +112,7 @@ class Live:
             return
         if request.id in self.shown:
             self.shown[request.id] = request
-        elif request.is_final or searchable(self.search) not in request.search_text:
+        elif request.is_final or self._is_further_down(request) or searchable(self.search) not in request.search_text:
             self.news.pop(request.id, None)
         else:
             self.news[request.id] = request

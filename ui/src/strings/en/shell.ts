@@ -24,6 +24,14 @@ export const shell = {
   more: "Show more",
   notFound: "There is no such page.",
   unreachable: "The server cannot be reached. Nothing was lost on this page: try again when it is back.",
+  problems: {
+    forbidden: "You may not do this. Nothing was changed.",
+    notFound: "This is not here, or not for you.",
+    tooMany: "Too many calls in a short time. Wait a moment, then try again.",
+    busy: "The server is busy. Try again in a moment.",
+    failed: "The server failed. Try again; if it stays so, tell those who run it.",
+    refused: (words: string) => `The server did not take this: ${words}`,
+  },
 
   signInTitle: "Sign in to Ringi",
   signInHow: "Open the link that `ringi` printed in the terminal, or paste its token here.",

@@ -26,6 +26,14 @@ export const shell: typeof en = {
   more: "显示更多",
   notFound: "没有这个页面。",
   unreachable: "无法连接服务器。本页内容没有丢失，请在服务器恢复后重试。",
+  problems: {
+    forbidden: "您无权执行此操作，没有任何更改。",
+    notFound: "此内容不存在，或您无权查看。",
+    tooMany: "短时间内操作过多，请稍后重试。",
+    busy: "服务器繁忙，请稍后重试。",
+    failed: "服务器出错。请重试；如果仍然如此，请联系管理员。",
+    refused: (words: string) => `服务器未接受：${words}`,
+  },
 
   signInTitle: "登录 Ringi",
   signInHow: "打开 `ringi` 在终端中显示的链接，或将其中的令牌粘贴到这里。",
