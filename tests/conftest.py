@@ -13,6 +13,11 @@ from tests import servers
 from tests.mortal_redis import mortal_redis
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let somebody see for a minute what otherwise is looked at for a moment."""
+    parser.addoption("--hold-seconds", type=float, default=2.0, help="how long a foreign transaction is held open")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what uses the browser in the loop to which the browser belongs."""

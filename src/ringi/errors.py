@@ -14,7 +14,8 @@ RingiError
 ├── FenceError              a newer worker holds this thread
 ├── LimitError              too many open requests, asks or streams                      429
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
-│   └── UnreachableError    the client got no answer from its server
+│   ├── UnreachableError    the client got no answer from its server
+│   └── UnreadableError     this version cannot read a record; nothing was changed
 ├── HttpError               a server answered what no verb of the client knows
 ├── LostReplyError          nobody knows whether a change that was sent was made
 ├── ClosedError             the inbox or the client was closed
@@ -175,6 +176,11 @@ class UnavailableError(RingiError):
         """Return the error of work that was never begun."""
         return cls(f"no turn in {seconds:g} s")
 
+    @classmethod
+    def replaced(cls) -> UnavailableError:
+        """Return the error of a process that has outlived its database."""
+        return cls("another database stands where this process found its own: restart the process")
+
 
 class UnreachableError(UnavailableError):
     """The server gives no answer now; every try that could be repeated was."""
@@ -182,6 +188,15 @@ class UnreachableError(UnavailableError):
     def __init__(self, url: str, why: object, retry_after: float = 0.0) -> None:
         self.url, self.retry_after = url, retry_after
         RingiError.__init__(self, f"{url} cannot answer now ({why}): trying again later is safe")
+
+
+class UnreadableError(UnavailableError):
+    """This version cannot read a record: a newer one wrote it, or it was damaged. Nothing was changed."""
+
+    def __init__(self, kind: str, id: str, why: str, retry_after: float = 1.0) -> None:
+        self.retry_after = retry_after
+        remedy = "upgrade this Ringi if a newer one wrote it, else look for damage with `ringi verify`"
+        RingiError.__init__(self, f"{kind} {id!r} cannot be read here ({why}): {remedy}")
 
 
 class HttpError(RingiError):

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, TypedDict, Unpack
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, StringConstraints, model_validator
 
+from ringi.kept import Kept
 from ringi.misfit import (
     MisfitError,
     check_day,
@@ -107,10 +108,8 @@ class _BooleanParts(_Parts, total=False):
     default: bool | None
 
 
-class Option(BaseModel):
+class Option(Kept):
     """One choice: the value that is stored, and the label that a person sees (by default the value)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     value: _Value
     label: _Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
@@ -121,9 +120,7 @@ class Option(BaseModel):
         return given if isinstance(given, dict | Option) else {"value": given}
 
 
-class _Field(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Field(Kept):
     name: _Name
     label: _Label = pydantic.Field(default_factory=lambda given: given["name"])
     required: _Flag = False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
 from ringi import form_schema
 from ringi.errors import FieldError, InvalidError
@@ -26,6 +26,7 @@ from ringi.field import (
     TextArea,
 )
 from ringi.json_schema import check_instance, check_json, check_schema
+from ringi.kept import Kept
 from ringi.misfit import MisfitError, invalid, path_of, shown
 
 __all__ = [
@@ -54,10 +55,8 @@ Json: TypeAlias = Any
 M = TypeVar("M", bound=BaseModel)
 
 
-class Form(BaseModel):
+class Form(Kept):
     """An ordered list of fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
 
@@ -83,7 +82,7 @@ class Form(BaseModel):
     def parse(cls, data: object) -> Form:
         """Return the form that JSON describes, or raise InvalidError with a path such as `form.fields[1].options`."""
         try:
-            return cls.model_validate(data)
+            return cls.model_validate(data, extra="forbid")
         except pydantic.ValidationError as error:
             raise invalid(error, "form") from None
 

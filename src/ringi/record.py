@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from ringi.canonical import digest, jsonable
 from ringi.errors import InvalidError
+from ringi.kept import Kept
 
 Position = str
 """A place in the feed of events. Opaque: only the store that gave it can compare it."""
@@ -39,10 +40,10 @@ class Key(NamedTuple):
     id: str
 
 
-class Frozen(BaseModel):
-    """Base of all values: immutable, and unknown fields are errors."""
+class Frozen(Kept):
+    """Base of all values but forms, which know no aliases."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True, validate_by_name=True)
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
 
 class Event(Frozen):
@@ -148,6 +149,8 @@ class Record(Frozen):
         The event says all that is left: what the emptied events before it said cannot be summed up any more.
         """
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
+        # What a newer version wrote may say anything of anybody: it goes too.
+        left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
         said = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
         more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
         event = self._event(left.version, "erased", erased.by, erased.at, said, more)

@@ -34,7 +34,7 @@ from ringi.webhook import Webhook
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
 PRIVATE = {"head", "continuation", "webhooks", "reminded_at"}
-"""What nobody outside is shown of a request."""
+"""What nobody outside is shown of a request, beside what a newer version wrote into it."""
 SEARCHED = 32_000
 """How many characters of a request a search looks through."""
 
@@ -100,6 +100,11 @@ class Request(Record):
     digest: str
 
     @classmethod
+    def public(cls) -> set[str]:
+        """Return the fields that may be shown: of others, this version cannot know whether they are secrets."""
+        return set(cls.model_fields) - PRIVATE
+
+    @classmethod
     def asked(
         cls,
         ask: Ask,
@@ -112,7 +117,7 @@ class Request(Record):
     ) -> tuple[Request, Event]:
         """Return the new request and its event."""
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
-        fields |= {
+        fields |= (ask.model_extra or {}) | {
             "id": id,
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,

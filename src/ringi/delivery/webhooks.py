@@ -22,7 +22,7 @@ from ringi.delivery.signing import signed
 from ringi.delivery.tls import tls_fault, trusting
 from ringi.inbox import Clock
 from ringi.record import Key
-from ringi.request import PRIVATE, Request
+from ringi.request import Request
 from ringi.webhook import Webhook, host_of
 
 READ_AT_MOST = 16 * 1024
@@ -207,7 +207,7 @@ async def drained(response: httpx.Response) -> None:
 
 def body_of(type: str, at: datetime, request: Request) -> bytes:
     """Return what is sent: the event, with its request as it is now."""
-    data = request.model_dump(mode="json", exclude=PRIVATE)
+    data = request.model_dump(mode="json", include=Request.public())
     return json.dumps({"type": type, "timestamp": jsonable(at), "data": data}, separators=(",", ":")).encode()
 
 

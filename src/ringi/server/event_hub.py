@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError, RingiError, UnreadableError
 from ringi.feed import TOPIC, Feed
 from ringi.notifier import Notifier
 from ringi.record import START, Event, Key, Position
@@ -238,9 +238,9 @@ class EventHub:
     async def _found(self, keys: list[Key]) -> list[Request]:
         try:
             return await self._store.get_many(Request, keys)
-        except RingiError:
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, RingiError) and not isinstance(error, UnreadableError):
+                raise
             if len(keys) == 1:
                 log.exception("request %s cannot be read: its news are not told", keys[0].id)
                 return []

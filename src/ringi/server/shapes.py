@@ -17,12 +17,13 @@ from ringi.thread import Thread
 from ringi.threads.operations import Trouble
 
 JSON = "application/json"
+PUBLIC = Request.public()
 THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at"}
 
 
 def request_json(request: Request) -> bytes:
     """Return the public JSON of a request."""
-    return _written(request, exclude=PRIVATE)
+    return _written(request, include=PUBLIC)
 
 
 def event_json(event: Event, request: bytes) -> bytes:

@@ -112,7 +112,7 @@ class GraphRun:
 def question_of(interrupt_id: str, node: str, value: Any) -> Question:
     """Return an interrupt's value as something that people can be asked."""
     if isinstance(value, dict) and isinstance(value.get(ENVELOPE), dict):
-        return Question(interrupt_id, node, Ask.parse(value[ENVELOPE]), True)
+        return Question(interrupt_id, node, Ask.kept(value[ENVELOPE]), True)
     text = value if isinstance(value, str) else canonical(jsonable(value)).decode()
     ask = Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
     return Question(interrupt_id, node, ask, False)

@@ -196,11 +196,12 @@ async def test_a_file_that_is_no_database_is_named(no_database: Path) -> None:
             pass
 
 
-async def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
+async def test_a_file_that_a_newer_version_has_changed_is_left_alone(path: Path) -> None:
     async with Database(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 999")
+        connection.execute("INSERT INTO migrations (number, oldest) VALUES (999, 999)")
+        connection.commit()
     with pytest.raises(SettingError, match="newer Ringi"):
         async with Database(path):
             pytest.fail("it was opened")

@@ -19,13 +19,15 @@ class State(TypedDict, total=False):
     """What was decided, in order."""
 
     order: str
+    payer: str
     outcome: str
     steps: int
 
 
 def pay(state: State) -> State:
     """Ask, then pay what was granted."""
-    request = ask(f"Pay {state['order']}?", action=Action("pay", {"order": state["order"]}))
+    call = Action("pay", {"order": state["order"]})
+    request = ask(f"Pay {state['order']}?", action=call, assignee=state.get("payer"))
     if request.granted is None:
         return {"outcome": "refused", "steps": state.get("steps", 0) + 1}
     request.authorise("pay", request.granted.args)

@@ -41,6 +41,10 @@ class Member:
         command = [sys.executable, "-c", ENTRY, *self._command]
         self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=self._environment, cwd=ROOT)
 
+    def deploy(self, code: Path) -> None:
+        """Let it be of the Ringi in that folder from its next start on."""
+        self._environment = {**self._environment, "PYTHONPATH": os.pathsep.join([str(code), str(ROOT)])}
+
     def send(self, number: int) -> None:
         """Send it a signal."""
         self._process.send_signal(number)
@@ -89,6 +93,15 @@ class Fleet:
         """Start again who has ended: without a store, a process says so and ends."""
         for member in self.members:
             member.revive()
+
+    async def roll(self, code: Path) -> None:
+        """Replace every other one, and then the rest, by the Ringi in that folder, as a deploy does."""
+        for half in (self.members[::2], self.members[1::2]):
+            await asyncio.gather(*(asyncio.to_thread(member.end, signal.SIGTERM) for member in half))
+            for member in half:
+                member.deploy(code)
+                member.start()
+            await self.ready()
 
     async def suffer(self, dice: random.Random, every: float) -> None:
         """Kill or stop one after the other until cancelled; one member of each sort is always left alone."""

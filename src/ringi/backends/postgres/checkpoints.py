@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import FencedSaver
-from ringi.backends.postgres.database import NOT_IDLE, WAIT_SECONDS, Database
+from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, WHICH, Database
 from ringi.errors import FenceError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.record import Key
@@ -51,23 +51,29 @@ class Checkpoints:
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         async with self._opening:
             if not self._pool:
-                settings = {"search_path": self._database.schema, **NOT_IDLE}
-                options = {
-                    "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
-                    "connect_timeout": int(WAIT_SECONDS),
-                }
-                await self._make_tables(options)
+                await self._make_tables(self._options())
                 pool = AsyncConnectionPool[Connection](
                     self._database.url,
                     min_size=0,
                     max_size=self._database.size,
                     timeout=WAIT_SECONDS,
-                    kwargs=options,
+                    kwargs=self._options(**LOCKS),
+                    configure=self._recognise,
                     open=False,
                 )
                 await pool.open()
                 self._pool = pool
         return self._pool
+
+    def _options(self, **more: str) -> dict[str, Any]:
+        settings = {"search_path": self._database.schema, **NOT_IDLE, **more}
+        words = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        return {"options": words, "connect_timeout": int(WAIT_SECONDS)}
+
+    async def _recognise(self, connection: Connection) -> None:
+        which = await (await connection.execute(WHICH)).fetchone()
+        await connection.commit()
+        self._database.recognise(which or ())
 
     async def _make_tables(self, options: dict[str, Any]) -> None:
         connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)

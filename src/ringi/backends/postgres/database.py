@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from importlib.resources import files
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
+from ringi.backends.migrations import Migration, migrations, refuse_if_too_new
 from ringi.backends.postgres.sessions import Connection, Sessions
 from ringi.errors import SettingError, UnavailableError
+
+log = logging.getLogger(__name__)
 
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
@@ -29,6 +32,10 @@ QUICK = {"jit": "off"}
 """Every statement is short, however long its guess says; compiling one would take longer than running it."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """A process that stands still inside a transaction would hold up the others for ever; in milliseconds."""
+LOCKS = {"lock_timeout": "5000"}
+"""Who waits for a table that somebody else has locked keeps a connection of the pool from those who need none of it."""
+WHICH = "SELECT system_identifier, to_regclass('migrations')::oid FROM pg_control_system()"
+"""Which tables these are: a copy of them is others, here or in another cluster."""
 DOWN = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -42,6 +49,8 @@ DOWN = (
     TimeoutError,
 )
 """What means that the database cannot serve now, and that trying again is sensible."""
+LATE = (asyncpg.LockNotAvailableError, TimeoutError)
+"""What trying again at once does not mend."""
 WRONG = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
@@ -49,6 +58,12 @@ WRONG = (
 )
 """What no waiting mends."""
 T = TypeVar("T")
+IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
+"""What a change of the tables runs into beside a transaction that is held open."""
+MIGRATION_LOCK = 2000
+"""How long a change of the tables may keep the other servers waiting at a time, in milliseconds."""
+MIGRATION_TRIES, MIGRATION_PAUSE = 20, 1.0
+MIGRATION_SECONDS = 3600.0
 OLDEST = 14
 """The first PostgreSQL that ends a session which says nothing."""
 
@@ -63,6 +78,7 @@ class Database:
             raise SettingError("url", url, "give schema= a name of small letters, digits and _")
         self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
+        self._which: tuple[Any, ...] | None = None
         self._late = set[asyncio.Task[Any]]()
 
     async def __aenter__(self) -> Self:
@@ -70,11 +86,12 @@ class Database:
             first = await self.connect()
             try:
                 await migrate(first, self.schema)
+                self._which = tuple(await first.fetchrow(WHICH) or ())
             finally:
                 await first.close()
             # With a floor it would tell of every failure to keep it while the database is away.
             size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
-            self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, **self._settings)
+            self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
             # One clock for a statement and the way to it is enough.
             self._sessions = Sessions(partial(self.connect, limit=None), self.size)
         return self
@@ -89,20 +106,40 @@ class Database:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE}
+        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE, **LOCKS}
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
 
     async def connect(self, limit: float | None = WAIT_SECONDS, **settings: str) -> Connection:
         """Return a connection for who keeps it, with a limit of its statements and settings for it alone."""
         server_settings = {**self._settings["server_settings"], **settings}
         own = {"server_settings": server_settings, "command_timeout": limit}
-        return await asyncpg.connect(self.url, **{**self._settings, **own})
+        connection: Connection = await asyncpg.connect(self.url, **{**self._settings, **own})
+        try:
+            await self._recognise(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    async def _recognise(self, connection: Connection) -> None:
+        if self._which:
+            self.recognise(tuple(await connection.fetchrow(WHICH) or ()))
+
+    def recognise(self, which: Sequence[Any]) -> None:
+        """Raise `UnavailableError` for a database that was restored under this process.
+
+        It is behind what the process knows: fences and positions are given out a second time there, to others.
+        """
+        if tuple(which) != self._which:
+            raise UnavailableError.replaced()
 
     async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
         """Return the rows of a statement; a connection that was lost in between is replaced and asked once more."""
         try:
             return await self._fetch(sql, values)
-        except UnavailableError:
+        except UnavailableError as error:
+            if isinstance(error.__cause__, LATE):
+                raise
             return await self._fetch(sql, values)
 
     async def write(self, sql: str, *values: Any) -> list[asyncpg.Record]:
@@ -161,24 +198,46 @@ def refusing() -> Iterator[None]:
 
 
 async def migrate(connection: Connection, schema: str) -> None:
-    """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it."""
+    """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it.
+
+    Raises `SettingError` for tables of a newer version that this one would do harm to.
+    """
     if connection.get_server_version().major < OLDEST:
         raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")
+    for left in reversed(range(MIGRATION_TRIES)):
+        try:
+            return await _migrate(connection, schema)
+        except IN_USE as error:
+            if not left:
+                raise
+            log.warning("the tables are in use, trying again to change them: %s", error)
+            await asyncio.sleep(MIGRATION_PAUSE)
+
+
+async def _migrate(connection: Connection, schema: str) -> None:
+    known = migrations("postgres")
+    if await _applied(connection, known) >= len(known):
+        # Without a lock: a copy of the database that is being made holds one on each table.
+        return
     async with connection.transaction():
+        # Who waits for a lock on a table holds up everybody who comes to it later, the old servers too.
+        await connection.execute(f"SET LOCAL lock_timeout = {MIGRATION_LOCK}")
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('ringi migrate'), hashtext($1))", schema)
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        await connection.execute("CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY)")
-        done = await connection.fetchval("SELECT coalesce(max(number), 0) FROM migrations")
-        for number, script in migrations()[done:]:
-            await connection.execute(script)
-            await connection.execute("INSERT INTO migrations VALUES ($1)", number)
+        columns = "number integer PRIMARY KEY, oldest integer NOT NULL"
+        await connection.execute(f"CREATE TABLE IF NOT EXISTS migrations ({columns})")
+        for number, script, oldest in known[await _applied(connection, known) :]:
+            await connection.execute(script, timeout=MIGRATION_SECONDS)
+            await connection.execute("INSERT INTO migrations (number, oldest) VALUES ($1, $2)", number, oldest)
 
 
-def migrations() -> list[tuple[int, str]]:
-    """Return the numbered SQL files in order."""
-    folder = files("ringi.backends.postgres") / "sql"
-    scripts = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [(int(name[:3]), script) for name, script in scripts]
+async def _applied(connection: Connection, known: list[Migration]) -> int:
+    if not await connection.fetchval("SELECT to_regclass('migrations') IS NOT NULL"):
+        return 0
+    sql = "SELECT coalesce(max(number), 0), coalesce(max(oldest), 0) FROM migrations"
+    done, oldest = await connection.fetchrow(sql) or (0, 0)
+    refuse_if_too_new(oldest, known)
+    return int(done)
 
 
 def _size(url: str, given: str) -> int:

@@ -49,7 +49,8 @@ class PostgresJobs(Jobs):
 
     async def __aenter__(self) -> Self:
         with refusing():
-            connection = await self._database.connect()
+            # Of many that start at once, each waits until the others have looked.
+            connection = await self._database.connect(lock_timeout="0")
             try:
                 await make_tables(connection)
             finally:

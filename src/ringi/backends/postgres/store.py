@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
 from pydantic_core import to_json
 
+from ringi.backends import stored
 from ringi.backends.audiences import audiences_of
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
@@ -88,16 +89,16 @@ class PostgresStore(Store):
         found = await self._database.fetch(sql, tenant, id)
         if not found:
             raise NotFoundError(kind.record, id)
-        return kind.model_validate_json(found[0][0])
+        return stored.record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
         sql = f"SELECT body FROM {TABLES[kind.record]} JOIN {wanted} USING (tenant, id)"
         rows = await self._database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
-        return [kind.model_validate_json(body) for (body,) in rows]
+        return [stored.record_of(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return [kind.model_validate_json(body) for body in await self._bodies(kind.record, query)]
+        return await stored.page(kind, query, partial(self._bodies, kind.record))
 
     async def _bodies(self, record: str, query: Query) -> list[str]:
         if record == Request.record and is_search(query):

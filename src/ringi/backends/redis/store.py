@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
+from ringi.backends import stored
 from ringi.backends.redis.lists import (
     DIGITS,
     EXPIRING,
@@ -81,9 +83,12 @@ class RedisStore(Store):
             return []
         async with answering():
             found = await self._server.redis.hmget(self._keys(kind.record)[0], [field_of(*key) for key in keys])
-        return [record_of(kind, stored) for stored in found if stored is not None]
+        return [stored.record_of(kind, body_of(row)) for row in found if row is not None]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
+        return await stored.page(kind, query, partial(self._bodies, kind))
+
+    async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
         way, found = way_of(kind, query), list[bytes]()
         async for places in self._places(kind, query, way):
             found += await self._pick(*self._choice(kind, way, query.limit - len(found), places))
@@ -92,7 +97,7 @@ class RedisStore(Store):
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys(kind.record)[3:], [EXPIRING, digits(query.expired_at), query.limit])
             found = await self._pick(*self._choice(kind, way, query.limit, turns)) or found
-        return [record_of(kind, stored) for stored in found]
+        return [body_of(row) for row in found]
 
     async def count(self, kind: type[R], query: Query) -> int:
         way, number = way_of(kind, query), 0
@@ -189,9 +194,9 @@ def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (places[n : n + AT_ONCE] for n in range(0, len(places), AT_ONCE))
 
 
-def record_of(kind: type[R], stored: bytes) -> R:
+def body_of(row: bytes) -> bytes:
     """Return the record that is stored behind its version and the token of its writing."""
-    return kind.model_validate_json(stored.split(b" ", 2)[2])
+    return row.split(b" ", 2)[2]
 
 
 def lists_of(event: Event) -> list[str]:

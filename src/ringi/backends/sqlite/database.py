@@ -9,12 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
+from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.sqlite.turnstile import Turnstile
 from ringi.errors import SettingError, UnavailableError
 
@@ -30,7 +30,6 @@ BUSY_SECONDS = 10.0
 """How long a write may wait before it is refused."""
 ALARM_SECONDS = 0.5
 """How often somebody looks for tasks that waited too long: a timer for each would cost more."""
-NEWER = "a newer Ringi has written this file: upgrade this one"
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
 MERGED = 500
@@ -366,14 +365,17 @@ def has_module(name: str) -> bool:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date, wholly or not at all."""
+    """Bring the tables up to date, wholly or not at all; refuse those of a newer version if it would do harm."""
+    known = migrations("sqlite")
     connection.execute("BEGIN IMMEDIATE")
+    connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL)")
     (done,) = connection.execute("PRAGMA user_version").fetchone()
-    if done > len(migrations()):
-        raise SettingError("schema", done, NEWER)
-    for number, script in migrations()[done:]:
+    (oldest,) = connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()
+    refuse_if_too_new(oldest, known)
+    for number, script, oldest in known[done:]:
         for statement in statements(script):
             connection.execute(statement)
+        connection.execute("INSERT INTO migrations (number, oldest) VALUES (?, ?)", (number, oldest))
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
 
@@ -387,10 +389,3 @@ def statements(script: str) -> Iterator[str]:
             yield statement
             statement = ""
     yield statement
-
-
-def migrations() -> list[tuple[int, str]]:
-    """Return the numbered SQL files in order."""
-    folder = files("ringi.backends.sqlite") / "sql"
-    scripts = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [(int(name[:3]), script) for name, script in scripts]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
+from ringi.backends import stored
 from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
@@ -62,16 +63,16 @@ class SqliteStore(Store):
         found = await self._database.look(lambda c: c.execute(sql, (tenant, id)).fetchall())
         if not found:
             raise NotFoundError(kind.record, id)
-        return kind.model_validate_json(found[0][0])
+        return stored.record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
         bodies = await self._database.read(lambda c: [row for key in keys for row in c.execute(sql, key)])
-        return [kind.model_validate_json(body) for (body,) in bodies]
+        return [stored.record_of(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        bodies = await self._database.read(lambda c: find(c, TABLES[kind.record], query))
-        return [kind.model_validate_json(body) for body in bodies]
+        table = TABLES[kind.record]
+        return await stored.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._database.read(lambda c: count(c, TABLES[kind.record], query))
@@ -97,7 +98,7 @@ class SqliteStore(Store):
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         def move(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT OR IGNORE INTO cursors VALUES (?, ?)", [name, START])
+            connection.execute("INSERT OR IGNORE INTO cursors (name, position) VALUES (?, ?)", [name, START])
             moved = connection.execute(
                 "UPDATE cursors SET position = ? WHERE name = ? AND position = ?", [new, name, old]
             )

@@ -11,6 +11,8 @@ from ringi.errors import FenceError
 from ringi.record import Key
 from ringi.stream import Stream, StreamItem
 
+INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
+
 
 class SqliteStream(Stream):
     """Items in a table, their last number and fence in another."""
@@ -24,7 +26,7 @@ class SqliteStream(Stream):
         def save(connection: sqlite3.Connection) -> int:
             last = take_fence(connection, key, fence)
             numbered = [(*key, last + n, *row) for n, row in enumerate(rows, 1)]
-            connection.executemany("INSERT INTO stream_items VALUES (?, ?, ?, ?, ?)", numbered)
+            connection.executemany(INSERT_ITEM, numbered)
             last += len(rows)
             connection.execute("UPDATE stream_heads SET last = ? WHERE tenant = ? AND id = ?", [last, *key])
             return last
@@ -48,7 +50,8 @@ class SqliteStream(Stream):
 
 def take_fence(connection: sqlite3.Connection, key: Key, fence: int) -> int:
     """Raise the stream's fence and return its last number, or raise `FenceError`."""
-    connection.execute("INSERT OR IGNORE INTO stream_heads VALUES (?, ?, 0, 0)", key)
+    sql = "INSERT OR IGNORE INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, 0, 0)"
+    connection.execute(sql, key)
     sql = "UPDATE stream_heads SET fence = ? WHERE tenant = ? AND id = ? AND fence <= ? RETURNING last"
     row = connection.execute(sql, [fence, *key, fence]).fetchone()
     if row is None:

@@ -22,21 +22,21 @@ CREATE TABLE ended (
   PRIMARY KEY (audience, tenant, at, place)
 ) WITHOUT ROWID;
 CREATE TRIGGER requests_asked AFTER INSERT ON requests BEGIN
-  INSERT INTO shown SELECT value, new.shelf, new.tenant, new.place FROM json_each(new.audiences);
-  INSERT INTO ended SELECT value, new.tenant, new.ended_at, new.place FROM json_each(new.audiences)
+  INSERT INTO shown (audience, shelf, tenant, place) SELECT value, new.shelf, new.tenant, new.place FROM json_each(new.audiences);
+  INSERT INTO ended (audience, tenant, at, place) SELECT value, new.tenant, new.ended_at, new.place FROM json_each(new.audiences)
     WHERE new.ended_at IS NOT NULL;
 END;
 CREATE TRIGGER requests_moved AFTER UPDATE OF status, audiences ON requests
 WHEN old.status <> new.status OR old.audiences <> new.audiences BEGIN
   DELETE FROM shown WHERE audience IN (SELECT value FROM json_each(old.audiences))
     AND shelf = old.shelf AND tenant = old.tenant AND place = old.place;
-  INSERT INTO shown SELECT value, new.shelf, new.tenant, new.place FROM json_each(new.audiences);
+  INSERT INTO shown (audience, shelf, tenant, place) SELECT value, new.shelf, new.tenant, new.place FROM json_each(new.audiences);
 END;
 CREATE TRIGGER requests_ended AFTER UPDATE OF ended_at, audiences ON requests
 WHEN new.ended_at IS NOT old.ended_at OR (new.ended_at IS NOT NULL AND old.audiences <> new.audiences) BEGIN
   DELETE FROM ended WHERE old.ended_at IS NOT NULL AND audience IN (SELECT value FROM json_each(old.audiences))
     AND tenant = old.tenant AND at = old.ended_at AND place = old.place;
-  INSERT INTO ended SELECT value, new.tenant, new.ended_at, new.place FROM json_each(new.audiences)
+  INSERT INTO ended (audience, tenant, at, place) SELECT value, new.tenant, new.ended_at, new.place FROM json_each(new.audiences)
     WHERE new.ended_at IS NOT NULL;
 END;
 

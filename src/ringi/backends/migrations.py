@@ -1,0 +1,40 @@
+"""The numbered SQL files of a backend, and who may work on what they made.
+
+`003_what.sql` only adds: a program that knows no more than 002 works on, beside the new ones. After
+`004_what.breaking.sql` it would do harm, and refuses to open the store.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import NamedTuple
+
+from ringi.errors import SettingError
+
+UPGRADE = "a newer Ringi has changed this store in ways that this one does not know: upgrade it"
+
+
+class Migration(NamedTuple):
+    """One step from a schema to the next."""
+
+    number: int
+    script: str
+    oldest: int
+    """The last migration that a program has to know to work on what this one made; 0 when any will do."""
+
+
+def migrations(backend: str) -> list[Migration]:
+    """Return the steps of a backend in order."""
+    found = sorted((files("ringi.backends") / backend / "sql").iterdir(), key=lambda file: file.name)
+    return [_migration(file.name, file.read_text("utf-8")) for file in found if file.name.endswith(".sql")]
+
+
+def _migration(name: str, script: str) -> Migration:
+    number = int(name[:3])
+    return Migration(number, script, number if name.endswith(".breaking.sql") else 0)
+
+
+def refuse_if_too_new(oldest: int, known: list[Migration]) -> None:
+    """Raise `SettingError` for a store that this version does not know how to use."""
+    if oldest > len(known):
+        raise SettingError("schema", oldest, UPGRADE)

@@ -1,0 +1,56 @@
+"""From stored JSON to records: one that this version cannot read stops nobody but who asks for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+
+from pydantic import ValidationError
+
+from ringi.errors import UnreadableError
+from ringi.record import Query, Record, cursor_of
+from ringi.store import R
+
+log = logging.getLogger(__name__)
+Body = str | bytes
+
+
+def record_of(kind: type[R], body: Body) -> R:
+    """Return the record that was stored, or raise `UnreadableError`."""
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise UnreadableError(kind.record, _bare(body).id, why) from error
+
+
+async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
+    """Return a page of records; one that cannot be read is left out, and those behind it move up."""
+    found: list[R] = []
+    while True:
+        bodies = await bodies_of(query)
+        found += [record for body in bodies if (record := _record_or_none(kind, body))]
+        # What is overdue comes in an order of its own, in which no cursor leads on.
+        if len(found) >= query.limit or len(bodies) < query.limit or query.expired_at:
+            return found[: query.limit]
+        query = query.model_copy(update={"before": cursor_of(_bare(bodies[-1]))})
+
+
+def _record_or_none(kind: type[R], body: Body) -> R | None:
+    try:
+        return record_of(kind, body)
+    except UnreadableError as error:
+        _warn(str(error))
+        return None
+
+
+@lru_cache(1000)
+def _warn(what: str) -> None:
+    # Once: the lists that it stands in are read several times a second.
+    log.warning("left out of a list: %s", what)
+
+
+def _bare(body: Body) -> Record:
+    return Record.model_validate_json(body)

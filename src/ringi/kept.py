@@ -1,0 +1,33 @@
+"""The base of all values: strict about what is given, forbearing about what was stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+
+class Kept(BaseModel):
+    """An immutable value. Unknown fields are errors where it is made, and are kept where it is read from a store.
+
+    A newer version that works beside this one may have written them: what this one dropped would be lost with its
+    next change, and the audit trail would not verify any more. What comes from outside is validated with
+    `extra="forbid"`. A field that is new in a record is None where nobody has set it; one that is new in a value
+    inside of it is then left out (`exclude_if`): older events, and older versions, say nothing of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def __init__(self, /, **given: Any) -> None:
+        self.__pydantic_validator__.validate_python(given, self_instance=self, extra="forbid")
+
+    # Without the mark pydantic calls __init__ for each value inside a stored one too, and that refuses.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler(core)
+        handler.resolve_ref_schema(schema)["additionalProperties"] = False
+        return schema

@@ -1,0 +1,160 @@
+"""A copy of a store in another cluster: what holds there, and what is told to those who knew more."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from tests import servers
+from tests.faults.chaos.agents import EFFECTS, agents
+from tests.proxy import Proxy
+from tests.threads.world import World, at_work
+
+from ringi.audit import verify
+from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.store import PostgresStore
+from ringi.connect import open_backend
+from ringi.errors import InvalidError, UnavailableError
+from ringi.seal import Sealer, compare, read_seals
+from ringi.server.event_hub import EventHub
+from ringi.store import Store
+from ringi.testing import Clock, stored
+
+KEY = "a key that is not in the store"
+LIMIT = 30.0
+
+
+async def ordered(url: str, sql: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(sql)
+    await connection.close()
+
+
+async def made(url: str) -> str:
+    """Make a database for one test, and return its URL."""
+    name = f"d{uuid.uuid4().hex}"
+    await ordered(url, f"CREATE DATABASE {name}")
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+@pytest.fixture
+async def source(postgres_16_url: str) -> str:
+    return await made(postgres_16_url)
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[str]:
+    """A cluster that has never seen the store, of a newer PostgreSQL."""
+    with servers.postgres() as url:
+        yield url
+
+
+@pytest.fixture
+async def target(fresh: str) -> str:
+    return await made(fresh)
+
+
+@pytest.fixture
+def effects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the agents write what they did, each with its key."""
+    monkeypatch.setenv(EFFECTS, str(tmp_path / "effects"))
+    return tmp_path / "effects"
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+async def pay(world: World, id: str) -> None:
+    """Answer what a run waits for, and return when it is done."""
+    assert (await world.answer(await world.one(id), "approve")).status == "done"
+
+
+async def test_what_is_done_again_after_a_restore_is_done_under_the_same_key(
+    source: str, target: str, effects: Path, tmp_path: Path
+) -> None:
+    async with at_work(source, agents) as world:
+        for id in ("paid", "parked"):
+            await world.run("payer", {"order": id}, id)
+        await pay(world, "paid")
+        await asyncio.to_thread(servers.dumped, source, tmp_path / "copy")
+        await pay(world, "parked")
+        await world.run("payer", {"order": "later"}, "later")
+    assert len(lines_of(effects)) == 2
+
+    await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
+    async with at_work(target, agents) as world:
+        assert ((await world.thread("paid")).status, len(await world.pending("parked"))) == ("done", 1)
+        await world.verified()
+        await pay(world, "parked")
+        await world.run("payer", {"order": "more"}, "more")
+        await world.verified()
+
+    first, second, again = lines_of(effects)
+    assert again == second != first
+
+
+async def seal(store: Store, path: Path) -> None:
+    await Sealer(store, path, KEY, Clock()).seal()
+
+
+async def test_seals_that_were_kept_name_what_is_missing_and_readers_that_know_more_are_told(
+    source: str, target: str, tmp_path: Path
+) -> None:
+    async with open_backend(source) as backend:
+        await stored(backend.store, "before")
+        await asyncio.to_thread(servers.dumped, source, tmp_path / "copy")
+        await stored(backend.store, "after")
+        await seal(backend.store, tmp_path / "seals")
+        last = await backend.store.tail()
+
+    await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
+    async with open_backend(target) as backend:
+        assert await verify(backend.store) == (1, [])
+        told = await compare(backend.store, read_seals(tmp_path / "seals"), KEY)
+        hub = EventHub(backend.store, backend.notifier, None)  # type: ignore[arg-type]
+        with pytest.raises(InvalidError, match="past the end of the events"):
+            await hub.check("tenant-1", last)
+
+    assert "over 2 events finds only 1: the others are missing" in told.findings[0]
+
+
+@pytest.fixture
+async def switch(target: str) -> AsyncIterator[Proxy]:
+    """An address behind which the database can be exchanged."""
+    async with Proxy(urlsplit(target).port or 0) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("where", ["elsewhere", "in place"])
+async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_again(
+    where: str, target: str, postgres_url: str, switch: Proxy, tmp_path: Path
+) -> None:
+    url = urlsplit(target)._replace(netloc=f"postgres@127.0.0.1:{switch.port}").geturl()
+    async with Database(url) as database, asyncio.timeout(LIMIT):
+        store = PostgresStore(database)
+        await stored(store, "before")
+        await asyncio.to_thread(servers.dumped, target, tmp_path / "copy")
+        await stored(store, "after")
+
+        if where == "elsewhere":
+            await ordered(postgres_url, f"CREATE DATABASE {urlsplit(target).path[1:]}")
+            place = urlsplit(postgres_url)._replace(path=urlsplit(target).path).geturl()
+        else:
+            await ordered(target, "DROP SCHEMA ringi CASCADE")
+            place = target
+        await asyncio.to_thread(servers.restored, place, tmp_path / "copy")
+        switch.leads_to(urlsplit(place).port or 0)
+
+        with pytest.raises(UnavailableError, match="restart the process"):
+            await stored(store, "later")
+        with pytest.raises(UnavailableError, match="restart the process"):
+            await database.connect()
+        async with Database(url) as again:
+            await stored(PostgresStore(again), "later")
+            assert [event.record_id for event in await PostgresStore(again).events()] == ["before", "later"]

@@ -1,0 +1,127 @@
+"""A newer version beside this one, on one store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+import pytest
+from tests.next_version import MARK, environment, next_version
+
+from ringi.audit import verify
+from ringi.backends.migrations import migrations
+from ringi.connect import inbox_on, open_backend
+from ringi.errors import SettingError
+from ringi.server.shapes import request_json
+from ringi.testing import stored
+
+ENTRY = "from ringi.cli import main; main()"
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The next version."""
+    return next_version(tmp_path_factory.mktemp("newer"))
+
+
+@pytest.fixture
+def schema_url(postgres_url: str) -> str:
+    return f"{postgres_url}?schema=t{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that nobody has opened yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ringi.db"
+    return str(request.getfixturevalue("schema_url"))
+
+
+async def told(code: Path, url: str, *words: str) -> str:
+    """Return what the Ringi in that folder says on the command line."""
+    command = [sys.executable, "-c", ENTRY, *words, "--url", url]
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment(code), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, wrong = await asyncio.wait_for(process.communicate(), SECONDS)
+    assert process.returncode == 0, (out + wrong).decode()
+    return out.decode()
+
+
+async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(url: str, newer: Path) -> None:
+    async with open_backend(url) as backend:
+        await stored(backend.store, "before")
+        await told(newer, url, "migrate")
+        await stored(backend.store, "after")
+        await backend.store.move_cursor("me", "", "1")
+    async with open_backend(url) as again, inbox_on(again, tenant="tenant-1") as inbox:
+        assert {request.id for request in await inbox.find()} == {"after", "before"}
+        await inbox.cancel("before", "ann")
+        assert await again.store.cursor("me") == "1"
+        assert (await verify(again.store))[1] == []
+
+
+async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(url: str, newer: Path) -> None:
+    asked = json.loads(await told(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
+    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+        done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
+        assert (done.model_extra or {})[MARK] == "asked"
+        assert MARK not in json.loads(request_json(done))
+        assert (await verify(backend.store))[1] == []
+    shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
+    assert (shown["status"], shown[MARK]) == ("completed", "asked")
+    await told(newer, url, "verify")
+
+
+async def test_tables_that_a_newer_version_has_changed_are_refused(url: str, tmp_path: Path) -> None:
+    await told(next_version(tmp_path / "breaking", breaking=True), url, "migrate")
+
+    with pytest.raises(SettingError, match="a newer Ringi has changed this store"):
+        async with open_backend(url):
+            pass
+
+
+async def test_of_newer_versions_that_start_at_once_one_changes_the_tables(url: str, newer: Path) -> None:
+    async with open_backend(url) as backend:
+        await asyncio.gather(*(told(newer, url, "migrate") for _ in range(3)))
+        await stored(backend.store)
+
+
+async def test_old_servers_write_on_while_a_foreign_transaction_keeps_the_tables_from_changing(
+    schema_url: str, newer: Path
+) -> None:
+    parts = urlsplit(schema_url)
+    schema = parse_qs(parts.query)["schema"][0]
+    foreign, watcher = [await asyncpg.connect(parts._replace(query="").geturl()) for _ in range(2)]
+    async with open_backend(schema_url) as backend:
+        held = foreign.transaction()
+        await held.start()
+        await foreign.execute(f'SELECT FROM "{schema}".requests')
+        migrating = asyncio.create_task(told(newer, schema_url, "migrate"))
+        tries, number = set[Any](), 0
+        async with asyncio.timeout(SECONDS):
+            while len(tries) < 3:
+                number += 1
+                await stored(backend.store, f"request-{number}")
+                sql = "SELECT query_start FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER%'"
+                tries |= {row[0] for row in await watcher.fetch(sql)}
+        assert not migrating.done()
+        await held.rollback()
+        await migrating
+        await stored(backend.store, "after")
+    for connection in (foreign, watcher):
+        await connection.close()
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgres"])
+def test_migrations_are_numbered_without_a_gap(backend: str) -> None:
+    numbers = [migration.number for migration in migrations(backend)]
+
+    assert numbers == list(range(1, len(numbers) + 1))
