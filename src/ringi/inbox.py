@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
+import random
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -34,7 +35,7 @@ TRIES = 20
 """How often a change is computed again because somebody else was faster."""
 SWEEP = 200
 """How many overdue requests are read in one go."""
-SWEEPERS = 16
+SWEEPERS = 8
 """How many requests expire at once: a hundred thousand that are due leave the store's turns to others."""
 RETENTION = "retention"
 """The cursor up to which all that is old was erased."""
@@ -264,7 +265,8 @@ class Inbox(Verbs):
         """End what nobody answered in time, of all tenants in turns; return how many that were."""
         ended = 0
         while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP)):
-            left = iter(due)
+            # Two servers that went through a page in one order would do everything twice.
+            left = iter(random.sample(due, len(due)))
             ended += sum(await asyncio.gather(*(self._expire_all(left) for _ in range(SWEEPERS))))
         return ended
 
@@ -274,13 +276,13 @@ class Inbox(Verbs):
         return request if request.is_final else None
 
     async def _expire_all(self, overdue: Iterator[Request]) -> int:
-        return sum([await self.of(request.tenant)._expire(request.id) for request in overdue])
+        return sum([await self.of(request.tenant)._expire(request) for request in overdue])
 
-    async def _expire(self, id: str) -> bool:
+    async def _expire(self, overdue: Request) -> bool:
         def end(request: Request) -> tuple[Request, Event | None]:
             return request.expired(self.clock()) if request.is_overdue(self.clock()) else (request, None)
 
-        return (await self._change(id, end)).status == "expired"
+        return (await self._change(overdue.id, end, overdue)).status == "expired"
 
     async def _asked_before(self, asked: Request) -> Request:
         stored = await self.get(asked.id)
@@ -288,12 +290,14 @@ class Inbox(Verbs):
             raise DifferentAskError(asked.id)
         return stored
 
-    async def _change(self, id: str, step: Callable[[Request], tuple[Request, Event | None]]) -> Request:
+    async def _change(
+        self, id: str, step: Callable[[Request], tuple[Request, Event | None]], read: Request | None = None
+    ) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
             self._check(request)
             return step(request)
 
-        before, after = await change(self.store, Request, Key(self.tenant, id), checked)
+        before, after = await change(self.store, Request, Key(self.tenant, id), checked, read)
         if before.version != after.version:
             failpoint("change.after_commit")
             self._measure(before, after)
@@ -321,14 +325,16 @@ class Inbox(Verbs):
             log.exception("nobody was told of %s: who waits will wake by polling", topics[0])
 
 
-async def change(store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]]) -> tuple[R, R]:
+async def change(
+    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
+) -> tuple[R, R]:
     """Save the next version that `step` computes and return (before, after).
 
     When somebody else was faster, `step` is computed again on what they left. Returning the
-    record itself changes nothing.
+    record itself changes nothing. `read` is the record as it was read a moment ago, by who did.
     """
     for _ in range(TRIES):
-        before = await store.get(kind, *key)
+        before, read = read or await store.get(kind, *key), None
         after, event = step(before)
         if after is before:
             return before, after

@@ -221,6 +221,29 @@ async def test_those_who_are_refused_together_are_told_different_times_to_retry(
     assert 5 <= min(told) <= max(told) <= 5 + SPREAD_SECONDS
 
 
+async def test_a_caller_who_hangs_up_in_the_middle_of_a_body_is_no_failure_of_the_server(world: World) -> None:
+    """An error that gets out of the app is logged with its stack, once for each who hangs up."""
+    said: list[Any] = [{"type": "http.request", "body": b'{"title"', "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+    own = {"host": "localhost", "authorization": f"Bearer {world.token('agent', 'bot')}"}
+    headers = own | {"content-type": "application/json", "content-length": "100"}
+    scope: dict[str, Any] = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": "/v1/requests", "raw_path": b"/v1/requests", "root_path": "", "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return said.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await world.app(scope, receive, send)
+    assert sent[0]["status"] == 400
+    assert await count(world) == 0
+
+
 async def test_the_server_says_how_it_is(world: World) -> None:
     client = world.stranger()
     assert (await client.get("/healthz")).json() == {"status": "ok"}

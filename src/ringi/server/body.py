@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 
 from ringi.server.refusals import MalformedError
@@ -13,7 +14,10 @@ from ringi.server.refusals import MalformedError
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
     """Return the call's JSON; an empty body is an empty object."""
-    raw = await http.body()
+    try:
+        raw = await http.body()
+    except ClientDisconnect:
+        raise MalformedError.cut_short() from None
     return parsed_json(raw, max_depth=max_depth) if raw else {}
 
 

@@ -28,6 +28,11 @@ class MalformedError(RefusalError):
         return cls(f"the body is not JSON: {error}")
 
     @classmethod
+    def cut_short(cls) -> MalformedError:
+        """Return the error of a caller that hung up: nobody reads it, but a stack trace in the log would alarm."""
+        return cls("the body ends before its length: send all of it")
+
+    @classmethod
     def too_deep(cls, limit: int) -> MalformedError:
         """Return the error of a body that nests without end."""
         return cls(f"the body nests deeper than {limit} levels: send it flatter")

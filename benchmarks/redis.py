@@ -1,0 +1,150 @@
+"""The same on Redis, beside what the driver alone does at the same durability: each write on the disk first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from tests.mortal_redis import mortal_redis
+from tests.servers import redis_program
+
+from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
+from benchmarks.measure import Row, percentile
+from benchmarks.postgres import answers_a_second, published
+from benchmarks.wakes import BURST, WAITS, answered, listeners, until
+from ringi.connect import inbox_on, open_backend
+from ringi.inbox import Inbox
+
+CONNECTIONS = 16
+ROUNDS = 5
+ANSWERS = 1_000
+WAKES = 300
+MANY = 10_000
+WATCHED_SECONDS = 5.0
+WRITE = "redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) redis.call('XADD', KEYS[2], '*', 'event', ARGV[3]) return 1"
+
+
+async def on_redis() -> list[Row]:
+    """Wake-ups between two processes, answers of 16 callers, and what open waits cost the server."""
+    with mortal_redis(redis_program()) as server:
+        return [*await wakes(server.url), *await answers(server.url), *await waits(server.url), *await many(server.url)]
+
+
+@asynccontextmanager
+async def redis_inbox(url: str) -> AsyncIterator[Inbox]:
+    async with open_backend(url, poll_interval=POLL) as backend, inbox_on(backend) as inbox:
+        yield inbox
+
+
+@asynccontextmanager
+async def bare(url: str) -> AsyncIterator[Any]:
+    redis: Any = Redis.from_pool(BlockingConnectionPool.from_url(url, max_connections=CONNECTIONS, timeout=None))
+    try:
+        yield redis
+    finally:
+        await redis.aclose()
+
+
+async def wakes(url: str) -> list[Row]:
+    floors, ours = list[float](), list[float]()
+    async with redis_inbox(url) as one, redis_inbox(url) as other:
+        for _ in range(ROUNDS):
+            floors.append(await bare_pubsub(url))
+            ours.append(await published(one, other))
+    what = "Redis: published in one process → awake in another, p50, against a bare Pub/Sub round trip"
+    return [Row(what, "µs", ours, floors, at_most=2)]
+
+
+async def bare_pubsub(url: str) -> float:
+    times = list[float]()
+    async with bare(url) as redis, redis.pubsub() as listener:
+        await listener.subscribe("bare")
+        await listener.get_message(timeout=30)
+        for _ in range(WAKES):
+            began = time.perf_counter()
+            await redis.publish("bare", "request/default/0123456789abcdef0123456789abcdef")
+            await listener.get_message(timeout=30)
+            times.append(time.perf_counter() - began)
+    return percentile(times, 50) * 1e6
+
+
+async def answers(url: str) -> list[Row]:
+    floors, ours = list[float](), list[float]()
+    async with redis_inbox(url) as inbox:
+        request = await approve(inbox, await ask(inbox))
+        record, event = request.model_dump_json(), (await inbox.events(request_id=request.id))[-1].model_dump_json()
+        for _ in range(ROUNDS):
+            floors.append(await bare_writes(url, record, event))
+            ours.append(await answers_a_second(inbox))
+    what = f"Redis, each write on disk first: respond, {CONNECTIONS} callers, against a script of one HSET and one XADD"
+    return [Row(what, "1/s", ours, floors)]
+
+
+async def bare_writes(url: str, record: str, event: str) -> float:
+    """Store as many bytes as an answer does, by one script."""
+    async with bare(url) as redis:
+        script = redis.register_script(WRITE)
+
+        async def one(n: int) -> None:
+            await script(keys=["bare:records", "bare:events"], args=[n, record, event])
+
+        began = time.perf_counter()
+        await spread(range(ANSWERS), one, callers=CONNECTIONS)
+        return ANSWERS / (time.perf_counter() - began)
+
+
+async def waits(url: str) -> list[Row]:
+    some, burst = list[float](), list[float]()
+    async with redis_inbox(url) as inbox, redis_inbox(url) as other:
+        for _ in range(3):
+            some.append(percentile(await answered(inbox, callers=CONNECTIONS, count=BURST, answering=other), 99))
+            burst.append(percentile(await answered(inbox, callers=CONNECTIONS, answering=other), 99))
+    what = f"Redis: {WAITS:,} waits in one process, {{}} answered in another: acknowledged → awake, p99"
+    return [
+        Row(what.format(BURST), "ms", some, at_most=50),
+        Row(what.format("all"), "ms", burst, at_most=50),
+    ]
+
+
+async def many(url: str) -> list[Row]:
+    async with AsyncExitStack() as stack:
+        inbox = await stack.enter_async_context(redis_inbox(url))
+        watcher = await stack.enter_async_context(bare(url))
+        requests = await ask_many(inbox, MANY)
+        waits = [asyncio.create_task(inbox.wait(requests[0].id))]
+        await until(lambda: listeners(inbox) >= 1)
+        few = await commands_a_second(watcher)
+        waits += [asyncio.create_task(inbox.wait(request.id)) for request in requests[1:]]
+        await until(lambda: listeners(inbox) >= MANY)
+        await all_have_read(watcher)
+        all_of_them = await commands_a_second(watcher)
+        for waiting in waits:
+            waiting.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+    what = f"Redis: commands a second while 1 → {MANY:,} waits are open"
+    return [Row(what, "1/s", [all_of_them], [few], at_most=1.1)]
+
+
+async def all_have_read(watcher: Any) -> None:
+    """Return when the server has got less than a hundred commands within half a second."""
+    before = await commands(watcher)
+    while True:
+        await asyncio.sleep(0.5)
+        now = await commands(watcher)
+        if now - before < 100:
+            return
+        before = now
+
+
+async def commands_a_second(watcher: Any) -> float:
+    before, began = await commands(watcher), time.monotonic()
+    await asyncio.sleep(WATCHED_SECONDS)
+    return float((await commands(watcher) - before) / (time.monotonic() - began))
+
+
+async def commands(watcher: Any) -> int:
+    return int((await watcher.info("stats"))["total_commands_processed"])
