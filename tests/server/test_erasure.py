@@ -8,6 +8,9 @@ import httpx
 import pytest
 from tests.server.world import World, listening
 
+import ringi
+from ringi.errors import ForbiddenError, PendingError
+
 
 async def ended(world: World, id: str = "r1", by: str = "ann", **ask: Any) -> None:
     request = await world.asked(id=id, title="Zwetschge?", **ask)
@@ -97,3 +100,22 @@ async def test_what_is_no_rule_is_refused_by_its_field(world: World, body: dict[
 
     assert reply.status_code == 422, reply.text
     assert reply.json()["errors"][0]["field"] == field
+
+
+async def test_a_client_erases_as_an_inbox_does(live: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringi.erasure.BATCH", 3)
+    for n in range(5):
+        await ended(live, f"r{n}")
+    await live.asked(id="open", assignee="ann")
+    async with ringi.Client(live.url, live.token("admin", "root")) as client:
+        with pytest.raises(PendingError, match="cancel it"):
+            await client.erase("open")
+        assert (await client.erase("r0")).title == "erased"
+        looked = await client.erase_all(person="ann", dry_run=True)
+        done = await client.erase_all(person="ann")
+
+    assert set(looked.requests) == set(done.requests) == {"r1", "r2", "r3", "r4"}
+    assert list(done.left) == ["open"]
+    async with ringi.Client(live.url, live.token("person", "ann")) as client:
+        with pytest.raises(ForbiddenError, match="admin"):
+            await client.erase("r1")
