@@ -20,6 +20,8 @@ PYTHON = str(BIN / "python")
 UV = str(BIN / "uv")
 LOCK = ROOT / "requirements.lock"
 UI = ROOT / "ui"
+EVERYTHING = ["-n", "logical", "--maxprocesses", "4", "--dist", "loadfile"]
+"""How to run all tests; a file stays in one process, since its tests share servers."""
 
 
 class StepError(Exception):
@@ -72,7 +74,7 @@ def test(arguments: list[str]) -> None:
     page("--build")
     step("find a browser", [PYTHON, "-m", "tests.browser"])
     is_page_right = not has_page() or passes("ui: test", npm("test"))
-    run([PYTHON, "-m", "pytest", *arguments])
+    run([PYTHON, "-m", "pytest", *(arguments or EVERYTHING)])
     if not is_page_right:
         raise StepError("failed: ui: test")
 
