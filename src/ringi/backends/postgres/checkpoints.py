@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from ringi.record import Key
 Connection = AsyncConnection[Any]
 # A share lock: whoever takes the thread over waits until this write is committed or undone.
 FENCE = "SELECT fence FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
+LOOK_SECONDS = 2.0
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
 
@@ -45,8 +46,17 @@ class Checkpoints:
         """Yield a connection in a transaction."""
         with refusing():
             pool = self._pool or await self._opened()
-            async with pool.connection() as connection, connection.transaction():
-                yield connection
+            try:
+                async with pool.connection() as connection, connection.transaction():
+                    yield connection
+            except psycopg.OperationalError:
+                await self._look_at_the_others(pool)
+                raise
+
+    async def _look_at_the_others(self, pool: AsyncConnectionPool[Connection]) -> None:
+        # What ended one connection ended most: each of them left in the pool would cost a run its turn.
+        with suppress(psycopg.Error, TimeoutError):
+            await asyncio.wait_for(pool.check(), LOOK_SECONDS)
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         async with self._opening:

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
-from typing import Self
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import asyncpg
 from pgqueuer import PgQueuer, Queries
-from pgqueuer.domain.errors import PgqException, RetryRequested
+from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
 from pgqueuer.domain.models import Job as Picked
 
 from ringi.backends.postgres.database import DOWN, Database, refusing
@@ -30,6 +30,8 @@ LOOK = timedelta(seconds=0.5)
 """How long a job that is to be tried again may go unnoticed: PGQueuer rings for new ones only."""
 LANE_BUSY = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Seconds until a job looks again whether its lane is free: waiting in the worker, it would keep out other lanes."""
+MOST_DEAF = 2
+"""How many that no ring reaches may end their jobs beside the one that takes new ones: each keeps a connection."""
 AGAIN_SECONDS = 1.0
 """How long a worker whose database went away waits before it takes jobs again."""
 NO_STATISTICS = timedelta(0)
@@ -190,32 +192,59 @@ class Worker:
         self._handle, self._kinds, self._concurrency = handle, kinds, concurrency
         self._room = asyncio.Semaphore(concurrency)
         self._begun = set[asyncio.Task[object]]()
+        self._deaf = set[asyncio.Task[None]]()
 
     async def run(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
         """Take jobs until `stop`, then wait for those begun."""
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                await self._take(lanes, pool, stopping)
+            await asyncio.gather(*self._deaf, return_exceptions=True)
+        finally:
+            for task in (stopping, *self._begun, *self._deaf):
+                task.cancel()
+            await asyncio.gather(stopping, *self._deaf, return_exceptions=True)
+
+    async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
+        """Take jobs until told to stop; or until no ring is heard, and then what is begun goes on by itself."""
         queuer = PgQueuer.from_asyncpg_pool(pool)
         for kind in self._kinds:
             queuer.qm.entrypoint(kind)(partial(self._do, lanes))
+        running, deaf = asyncio.create_task(self._run(queuer)), asyncio.create_task(queuer.shutdown.wait())
+        try:
+            await asyncio.wait((running, stopping, deaf), return_when=asyncio.FIRST_COMPLETED)
+            queuer.shutdown.set()
+            if deaf.done() and not stopping.done():
+                log.warning("the connection that rings for jobs was lost: listening anew")
+                self._deaf.add(running)
+                running.add_done_callback(self._ended)
+            else:
+                await running
+        finally:
+            deaf.cancel()
+            if running not in self._deaf:
+                for task in (*self._begun, running):
+                    task.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+
+    def _ended(self, deaf: asyncio.Task[None]) -> None:
+        self._deaf.discard(deaf)
+        error = None if deaf.cancelled() else deaf.exception()
+        if error:
+            log.warning("jobs of a lost connection are left to others: %s", error)
+
+    async def _run(self, queuer: PgQueuer) -> None:
         batch = max(1, self._concurrency // 2)
-        most = max(2 * batch, self._concurrency)
-        running = asyncio.create_task(
-            queuer.qm.run(
+        with suppress(FailingListenerError):
+            await queuer.qm.run(
                 LOOK,
                 batch,
-                max_concurrent_tasks=most,
+                max_concurrent_tasks=max(2 * batch, self._concurrency),
+                shutdown_on_listener_failure=len(self._deaf) < MOST_DEAF,
                 heartbeat_timeout=HEARTBEAT,
                 log_aggregation_interval=NO_STATISTICS,
             )
-        )
-        stopping = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
-            queuer.shutdown.set()
-            await running
-        finally:
-            for task in (stopping, *self._begun, running):
-                task.cancel()
-            await asyncio.gather(stopping, running, return_exceptions=True)
 
     async def _do(self, lanes: Lanes, picked: Picked) -> None:
         job = Job.model_validate_json(picked.payload or b"{}").model_copy(update={"tries": picked.attempts})
