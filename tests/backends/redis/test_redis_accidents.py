@@ -19,7 +19,7 @@ from tests.proxy import Proxy
 import ringi
 from ringi.audit import verify
 from ringi.backends.redis.notifier import RedisNotifier
-from ringi.backends.redis.server import Server
+from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisStream
 from ringi.connect import Notify, inbox_on, open_backend
@@ -166,6 +166,20 @@ async def test_a_connection_that_was_cut_while_idle_costs_nothing(behind: Server
     proxy.cut()
 
     assert (await stored(store)).version == 1
+
+
+async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_later(server: Server) -> None:
+    calls: list[int] = []
+
+    async def caller() -> None:
+        for nth in range(4):
+            await server.time()
+            calls.append(nth)
+
+    await asyncio.gather(*(caller() for _ in range(4 * CONNECTIONS)))
+
+    lasts_first = len(calls) - 1 - calls[::-1].index(0)
+    assert lasts_first < calls.index(2)
 
 
 async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: Server) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redis.exceptions import ResponseError
 
-from ringi.backends.redis.server import Server, answering
+from ringi.backends.redis.server import Server
 from ringi.errors import SettingError
 
 ALWAYS, EVERYSEC = "always", "everysec"
@@ -25,7 +25,7 @@ async def checked_durability(server: Server) -> str:
     promised = server.promised
     if promised not in (None, ALWAYS, EVERYSEC):
         raise SettingError("durability", promised, f"use {ALWAYS!r} or {EVERYSEC!r}")
-    async with answering():
+    async with server.answering():
         memory = await server.redis.info("memory")
     if str(memory.get("maxmemory_policy", "")).startswith("allkeys-"):
         raise SettingError("maxmemory-policy", memory["maxmemory_policy"], KEPT)
@@ -40,7 +40,7 @@ async def checked_durability(server: Server) -> str:
 
 
 async def _given(server: Server) -> str | None:
-    async with answering():
+    async with server.answering():
         try:
             settings = await server.redis.config_get("append*")
         except ResponseError:  # Managed servers forbid CONFIG, or do not know it.

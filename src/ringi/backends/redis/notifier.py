@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.redis.server import Server, answering, refusing
+from ringi.backends.redis.server import Server, refusing
 
 SILENCE = 5.0
 """Seconds after which the listening connection is asked whether it still lives; it has as many to answer."""
@@ -21,7 +21,7 @@ class RedisNotifier(BroadcastNotifier):
         self._server, self._channel = server, server.key("bell")
 
     async def _send(self, messages: Sequence[str]) -> None:
-        async with answering(), self._server.redis.pipeline(transaction=False) as pipeline:
+        async with self._server.answering(), self._server.redis.pipeline(transaction=False) as pipeline:
             for message in messages:
                 pipeline.publish(self._channel, message)
             await pipeline.execute()
@@ -30,7 +30,7 @@ class RedisNotifier(BroadcastNotifier):
     async def _listening(self) -> AsyncIterator[UntilDead]:
         with refusing():
             async with self._server.redis.pubsub() as listener:
-                async with answering():
+                async with self._server.answering():
                     await listener.subscribe(self._channel)
                     while not await listener.get_message(timeout=SILENCE):
                         pass  # The first message says that it listens.

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError
@@ -42,10 +42,8 @@ class Server:
 
     async def __aenter__(self) -> Self:
         try:
-            pool = BlockingConnectionPool.from_url(
+            pool = ConnectionPool.from_url(
                 self._url,
-                max_connections=CONNECTIONS,
-                timeout=None,
                 # With a timeout of its own the driver writes under `asyncio.wait_for`, which swallows cancellations
                 # up to Python 3.11: a task that is told to end goes on for ever. `answering` limits the time instead.
                 socket_timeout=None,
@@ -57,6 +55,7 @@ class Server:
         except (TypeError, ValueError) as error:
             raise SettingError("url", f"redis://{self.address}", f"correct it: {error}") from error
         self.redis: Any = Redis.from_pool(pool)
+        self._room = asyncio.Semaphore(CONNECTIONS)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -68,7 +67,7 @@ class Server:
 
     async def time(self) -> datetime:
         """Return the time of the server."""
-        async with answering():
+        async with self.answering():
             seconds, microseconds = await self.redis.time()
         return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
@@ -77,10 +76,20 @@ class Server:
         script = self.redis.register_script((files("ringi.backends.redis") / "lua" / f"{name}.lua").read_text("utf-8"))
 
         async def call(keys: Sequence[str], arguments: Sequence[Any]) -> Any:
-            async with answering():
+            async with self.answering():
                 return await script(keys=keys, args=arguments)
 
         return call
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[None]:
+        """Raise Redis's own failures as ours, and end what takes too long.
+
+        Who waits for a connection takes its turn: the driver's own pool gives it to whoever comes by.
+        """
+        with refusing():
+            async with asyncio.timeout(WAIT_SECONDS), self._room:
+                yield
 
 
 def named(*parts: str) -> str:
@@ -91,14 +100,6 @@ def named(*parts: str) -> str:
 def new_token() -> str:
     """Return what tells one change from all others: a script that finds its own token does nothing twice."""
     return os.urandom(8).hex()
-
-
-@asynccontextmanager
-async def answering() -> AsyncIterator[None]:
-    """Raise Redis's own failures as ours, and end what takes too long."""
-    with refusing():
-        async with asyncio.timeout(WAIT_SECONDS):
-            yield
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ringi.backends.redis.lists import (
     place_of,
     way_of,
 )
-from ringi.backends.redis.server import Server, answering, named, new_token
+from ringi.backends.redis.server import Server, named, new_token
 from ringi.errors import ConflictError, NotFoundError
 from ringi.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.request import Request
@@ -81,7 +81,7 @@ class RedisStore(Store):
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if not keys:
             return []
-        async with answering():
+        async with self._server.answering():
             found = await self._server.redis.hmget(self._keys(kind.record)[0], [field_of(*key) for key in keys])
         return [stored.record_of(kind, body_of(row)) for row in found if row is not None]
 
@@ -118,12 +118,12 @@ class RedisStore(Store):
         return [event_of(number, said) for number, said in zip(found[::2], found[1::2], strict=True)]
 
     async def tail(self) -> Position:
-        async with answering():
+        async with self._server.answering():
             rows = await self._server.redis.xrevrange(self._events, count=1)
         return position_of(rows[0][0]) if rows else START
 
     async def cursor(self, name: str) -> Position:
-        async with answering():
+        async with self._server.answering():
             stored = await self._server.redis.hget(self._cursors, name)
         return str(stored.decode().partition(" ")[2]) if stored else START
 
@@ -184,7 +184,7 @@ class RedisStore(Store):
         assert way.by_time
         name, span = way.by_time
         first, last = f"[{name}\0{span.first}", f"({name}\0{span.last}:"
-        async with answering():
+        async with self._server.answering():
             found = await self._server.redis.zrangebylex(self._keys(kind.record)[3], first, last, start, size)
         return [member[len(name) + 1 + DIGITS :] for member in found]
 
