@@ -314,7 +314,7 @@ class Request(Record):
         edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
         says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
         return [
-            *unwritable(answer),
+            *(unwritable(answer) if answer.data or answer.args else ()),
             wrong_if(
                 answer.args is not None and not (edits and self.action),
                 "args",
