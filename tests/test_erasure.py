@@ -17,9 +17,18 @@ from redis.asyncio import Redis
 from tests.threads.world import World, opened, working
 
 from ringi import Action, Form, Text
+from ringi.ask import Ask
 from ringi.audit import verify
 from ringi.delivery.tries import Target, TryLog
-from ringi.errors import FinalError, InvalidError, NotAuthorisedError, PendingError, RingiError, ThreadBusyError
+from ringi.errors import (
+    ConflictError,
+    FinalError,
+    InvalidError,
+    NotAuthorisedError,
+    PendingError,
+    RingiError,
+    ThreadBusyError,
+)
 from ringi.record import SOMEBODY, Query
 from ringi.request import Request
 from ringi.seal import Sealer, compare, read_seals
@@ -446,3 +455,44 @@ async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) 
 
     assert whats.count(("r2", EMPTIED)) == 2
     assert not [what for id, what in whats if id == "r1"]
+
+
+@pytest.mark.parametrize("person", [None, "ann"])
+async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place, person: str | None) -> None:
+    asked = await file.inbox.submit(Ask(title="Pay?", action=Action("pay", {"amount": 1}), id="r1"), by="ann")
+    await file.inbox.respond(asked.id, "reject", digest=asked.digest, responder="bob")
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("""UPDATE requests SET body = replace(body, '"reject"', '"approve"') WHERE version > 1""")
+        connection.execute("""UPDATE events SET payload = '{"actor":"system"}' WHERE version = 2""")
+    before = (await verify(file.store))[1]
+
+    if person is None:
+        with pytest.raises(ConflictError, match="ringi verify"):
+            await file.inbox.erase("r1", "root")
+    else:
+        assert "ringi verify" in (await file.inbox.erase_all("root", person=person)).left["r1"]
+
+    assert before
+    assert (await verify(file.store))[1] == before
+
+
+async def test_what_a_clock_ahead_has_dated_stops_no_sweep(file: Place) -> None:
+    await file.answered("r1")
+    file.clock.advance(400 * 86_400)
+    await file.answered("r2")
+    file.clock.advance(-400 * 86_400)
+    await file.answered("r3")
+    file.clock.advance(3 * 86_400)
+
+    assert await file.inbox.retain(1) == 2
+    assert [(await file.inbox.get(id)).erased is None for id in ("r1", "r2", "r3")] == [False, True, False]
+
+
+async def test_a_record_that_cannot_be_read_stops_no_sweep(file: Place) -> None:
+    for id in ("r1", "r2", "r3"):
+        await file.answered(id)
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("""UPDATE requests SET body = replace(body, '"form"', '"of_next"') WHERE id = 'r2'""")
+    file.clock.advance(3 * 86_400)
+
+    assert await file.inbox.retain(1) == 2

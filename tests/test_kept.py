@@ -104,6 +104,20 @@ def test_a_question_of_a_newer_version_is_asked_with_what_it_said() -> None:
     assert event.payload["changed"]["of_next"] == NEW["of_next"]
 
 
+def test_what_an_agent_calls_like_an_answer_is_none() -> None:
+    forged: dict[str, Any] = {
+        "status": "completed",
+        "response": {"decision": "approve", "responder": "boss"},
+        "tenant": "theirs",
+    }
+    forged |= {"claimed_by": "boss", "reminded_at": "2026-01-01T00:00:00Z", "erased": None, "digest": "sha256:0"}
+
+    request, _ = Request.asked(Ask.kept({"title": "Go?", **forged, **NEW}), id="a", now=NOON, by="bot")
+
+    assert (request.status, request.response, request.claimed_by, request.tenant) == ("pending", None, None, "default")
+    assert request.model_extra == NEW
+
+
 async def test_a_record_whose_events_were_written_by_an_older_version_verifies() -> None:
     store, (request, event) = MemoryStore(), a_request()
     changed = {k: v for k, v in event.payload["changed"].items() if k != "reason"}

@@ -106,7 +106,7 @@ def test_new_input_may_follow_an_end(end: str) -> None:
 
     again, event = ended.started("agent", Run(id="run-2", input={"n": 1}), by="bob", now=NOON)
 
-    assert (again.status, again.run_id, again.error, again.fence) == ("running", "run-2", None, 1)
+    assert (again.status, again.run_id, again.error, again.fence) == ("running", "run-2", None, 2)
     assert (event.type, event.actor) == ("thread.started", "bob")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ringi.canonical import digest
@@ -13,6 +13,7 @@ from ringi.thread import Thread
 
 KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread}
 BATCH = 500
+CUT_OFF = "its last events are missing"
 Name = tuple[str, Key]
 """The kind of a record, and its key."""
 
@@ -35,33 +36,16 @@ class Chain(NamedTuple):
 
 
 class Trail:
-    """What the events say of each record, as far as they were read."""
+    """What the events say of each record."""
 
-    def __init__(self, store: Store, progress: Callable[[int], None]) -> None:
-        self._store, self._progress = store, progress
-        self._position, self.count = START, 0
+    def __init__(self) -> None:
         self.chains: dict[Name, Chain] = {}
         self.findings: list[Finding] = []
         self._emptied: dict[tuple[Name, int], Event] = {}
         self._covered: set[tuple[tuple[Name, int], str]] = set()
 
-    async def read(self, sought: dict[Name, Record]) -> bool:
-        """Read on to what is the end now, and return whether there was anything new.
-
-        A record that is sought is compared, and crossed off, at its own head.
-        """
-        count, end = self.count, await self._store.tail()
-        # Not until there are no more: writers may be as quick as this reader.
-        is_there = self._position == end
-        while not is_there and (events := await self._store.events(self._position, BATCH)):
-            for event in events:
-                self._take(event, sought)
-            is_there = any(event.position == end for event in events)
-            self._position, self.count = events[-1].position, self.count + len(events)
-            self._progress(self.count)
-        return self.count > count
-
-    def _take(self, event: Event, sought: dict[Name, Record]) -> None:
+    def take(self, event: Event, sought: dict[Name, Record]) -> None:
+        """Add an event; a record that is sought is compared, and crossed off, at its own head."""
         name = (event.record, Key(event.tenant, event.record_id))
         if event.is_emptied:
             self._emptied[name, event.version] = event
@@ -77,6 +61,38 @@ class Trail:
         return [Finding(*name, event.position, what) for (name, _), event in untold.items()]
 
 
+class Reading(Trail):
+    """The trail of a store, as far as it was read."""
+
+    def __init__(self, store: Store, progress: Callable[[int], None]) -> None:
+        super().__init__()
+        self._store, self._progress = store, progress
+        self._position, self.count = START, 0
+
+    async def read(self, sought: dict[Name, Record]) -> bool:
+        """Read on to what is the end now, and return whether there was anything new."""
+        count, end = self.count, await self._store.tail()
+        # Not until there are no more: writers may be as quick as this reader.
+        is_there = self._position == end
+        while not is_there and (events := await self._store.events(self._position, BATCH)):
+            for event in events:
+                self.take(event, sought)
+            is_there = any(event.position == end for event in events)
+            self._position, self.count = events[-1].position, self.count + len(events)
+            self._progress(self.count)
+        return self.count > count
+
+
+def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
+    """Check one record against all its events, and return what is wrong."""
+    trail, name = Trail(), (record.record, record.key)
+    sought = {name: record}
+    for event in history:
+        trail.take(event, sought)
+    cut_off = [Finding(*name, "", CUT_OFF)] if sought else []
+    return trail.findings + trail.emptied() + cut_off
+
+
 async def verify(store: Store, progress: Callable[[int], None] = lambda count: None) -> tuple[int, list[Finding]]:
     """Check every event and every record; return how many events there were, and what is wrong.
 
@@ -86,7 +102,7 @@ async def verify(store: Store, progress: Callable[[int], None] = lambda count: N
     Others may write meanwhile: what they add last is left to the next time.
     `progress` is told how many events were read so far.
     """
-    trail = Trail(store, progress)
+    trail = Reading(store, progress)
     await trail.read({})
     ahead: dict[Name, Record] = {}
     for name in KINDS:
@@ -96,8 +112,7 @@ async def verify(store: Store, progress: Callable[[int], None] = lambda count: N
     # What is erased meanwhile is seen empty before its erasure is, which is the last of its events.
     while trail.emptied() and await trail.read(ahead):
         pass
-    cut_off = "its last events are missing"
-    found = [(name, cut_off if name in trail.chains else "the record has no events") for name in ahead]
+    found = [(name, CUT_OFF if name in trail.chains else "the record has no events") for name in ahead]
     return trail.count, trail.findings + trail.emptied() + [Finding(*name, "", what) for name, what in found]
 
 
@@ -115,7 +130,7 @@ def _check(event: Event, chains: dict[Name, Chain]) -> list[Finding]:
     return [Finding(event.record, key, event.position, what) for what in wrong if what]
 
 
-async def _compare(store: Store, name: str, trail: Trail) -> dict[Name, Record]:
+async def _compare(store: Store, name: str, trail: Reading) -> dict[Name, Record]:
     """Compare the records of a kind with the events that were read, and return those that are ahead of them."""
     query, ahead, seen = Query(limit=BATCH), dict[Name, Record](), set[Key]()
     while records := await store.find(KINDS[name], query):

@@ -10,7 +10,16 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import ConfigDict
 
 from ringi.ask import Time
-from ringi.errors import ConflictError, FenceError, InvalidError, NotFoundError, PendingError, ThreadBusyError
+from ringi.audit import misfits
+from ringi.errors import (
+    ConflictError,
+    FenceError,
+    InvalidError,
+    NotFoundError,
+    PendingError,
+    ThreadBusyError,
+    UnreadableError,
+)
 from ringi.failpoint import failpoint
 from ringi.record import AGENT, SOMEBODY, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, Record, cursor_of
 from ringi.redaction import (
@@ -22,7 +31,7 @@ from ringi.redaction import (
     thread_without_content,
 )
 from ringi.request import Request
-from ringi.store import R, Store
+from ringi.store import R, Store, readable
 from ringi.stream import Stream, StreamItem
 from ringi.thread import Savers, Thread, checkpoint_thread
 from ringi.webhook import deliveries_of
@@ -145,7 +154,8 @@ class Eraser:
     async def sweep(self, sweep: Sweep, erased: Erased, tenant: str | None) -> Erasure:
         """Erase what one part of the feed leads to; `next` of the result leads to the next part."""
         events = await self._store.events(sweep.after, BATCH, tenant=tenant)
-        read = list(takewhile(lambda event: not sweep.before or event.at < sweep.before, events))
+        # A clock that was ahead dates an event long after those behind it: it must not end every sweep before them.
+        read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
         due = await self._due(read, sweep)
         left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
         return Erasure(
@@ -164,7 +174,7 @@ class Eraser:
                 if isinstance(record, Thread):
                     return await self.thread(record.key, erased)
                 await self.request(record.key, erased, lambda _: None, sweep.person)
-            except ConflictError as error:
+            except (ConflictError, UnreadableError) as error:
                 left[record.id] = str(error)
 
         records = [*due.threads, *due.requests]
@@ -174,13 +184,13 @@ class Eraser:
 
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
-        threads = await self._store.get_many(Thread, keys_of(wanted, Thread.record))
-        requests = await self._store.get_many(Request, keys_of(wanted, Request.record))
+        threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
+        requests = await readable(self._store, Request, keys_of(wanted, Request.record))
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]
         requests = [request for request in unique(requests) if not is_bare(request, sweep.person)]
         keys = {thread_key(request) for request in requests}
-        of_requests = {thread.key: thread for thread in await self._store.get_many(Thread, [k for k in keys if k])}
+        of_requests = {thread.key: thread for thread in await readable(self._store, Thread, [k for k in keys if k])}
         if sweep.before:
             return old(requests, threads, of_requests, sweep)
         spoken = {_key(event) for event in wanted if event.actor == sweep.person}
@@ -235,7 +245,12 @@ class Eraser:
         history: Sequence[Event],
         person: str | None,
     ) -> R | None:
-        """Save the record without its content; None when somebody else was faster."""
+        """Save the record without its content; None when somebody else was faster.
+
+        Raises `ConflictError` for one that does not verify: an erasure would sum up what was tampered with.
+        """
+        if found := misfits(record, history):
+            raise ConflictError.unproven(record.record, record.id, found[0].what)
         left = {event.version: left_of(event, person) for event in emptied}
         before = {event.version: event.actor for event in history if event.is_emptied}
         covers = before | {version: payload["actor"] for version, payload in left.items()}

@@ -94,6 +94,11 @@ class ConflictError(RingiError):
         return cls(f"{kind} {id!r} changes too often: try again")
 
     @classmethod
+    def unproven(cls, kind: str, id: str, what: str) -> ConflictError:
+        """Return the error of an erasure that would hide what was tampered with."""
+        return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")
+
+    @classmethod
     def moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error of a follower that was overtaken by another."""
         return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")

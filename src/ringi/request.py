@@ -117,7 +117,9 @@ class Request(Record):
     ) -> tuple[Request, Event]:
         """Return the new request and its event."""
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
-        fields |= (ask.model_extra or {}) | {
+        # What an agent has written may be called like an answer: only what no field of a request is called is kept.
+        kept = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
+        fields |= kept | {
             "id": id,
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeVar
 
+from ringi.errors import UnreadableError
 from ringi.record import START, Event, Key, Position, Query, Record
 
 R = TypeVar("R", bound=Record)
@@ -73,3 +74,13 @@ class Store(ABC):
 
     async def __aexit__(self, *_: object) -> None:
         return None
+
+
+async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
+    """Return the records of these keys that this version can read; one that it cannot stops none of the others."""
+    try:
+        return await store.get_many(kind, keys) if keys else []
+    except UnreadableError:
+        if len(keys) == 1:
+            return []
+    return [record for key in keys for record in await readable(store, kind, [key])]

@@ -95,7 +95,9 @@ class Thread(Record):
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
         fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, "tries": 0}
-        return self.changed("started", by, now, **fresh, reason=None, erased=None, updated_at=now)
+        # An erasure that began before works under the fence of then: it must not take away what comes now.
+        fence = self.fence + 1
+        return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one worker under a higher fence, running."""

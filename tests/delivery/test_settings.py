@@ -11,7 +11,9 @@ import pytest
 from tests.delivery.office import SECRET
 
 from ringi.ask import Ask
+from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import Addresses, RefusedAddressError
+from ringi.delivery.deliveries import delivering
 from ringi.delivery.endpoints import SCHEDULE, DeliverySettings
 from ringi.errors import InvalidError, SettingError
 
@@ -144,3 +146,12 @@ def test_an_ask_can_only_name_receivers_that_could_be_told(webhook: dict[str, An
 def test_an_ask_with_a_receiver_that_is_none_is_refused(webhook: dict[str, Any]) -> None:
     with pytest.raises(InvalidError, match=r"webhooks\.0"):
         Ask.parse({"title": "Go?", "webhooks": [webhook]})
+
+
+async def test_certificates_that_cannot_be_read_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/authorities.pem")
+
+    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+        with pytest.raises(SettingError, match="SSL_CERT_FILE"):
+            async with delivering(backend, inbox):
+                pass

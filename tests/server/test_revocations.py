@@ -196,3 +196,13 @@ def wait_for(holds: Any) -> None:
         return bool(await asyncio.to_thread(holds))
 
     asyncio.run(until(held))
+
+
+async def test_a_revoked_token_is_worth_nothing_however_its_end_is_written() -> None:
+    async with open_world("memory://") as world:
+        text = Keys(world.keys._secret).mint(role="admin", name="ann")
+        ways = [world.stranger(authorization=f"Bearer {text}{more}") for more in ("", "=")]
+        await revoke(world.backend, "ann", mark=mark_of(text))
+
+        for client in ways:
+            await until(lambda client=client: is_out(client))  # type: ignore[misc]

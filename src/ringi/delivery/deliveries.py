@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from ringi.delivery.courier import Courier, Task
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.follower import Follower
 from ringi.delivery.reminders import KIND, Reminders
+from ringi.delivery.tls import check_trust
 from ringi.delivery.tries import Delivery, Target, TryLog
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
 from ringi.errors import NotFoundError, UnsupportedError
@@ -20,6 +22,8 @@ from ringi.jobs import Job
 from ringi.record import Event
 from ringi.request import Request
 from ringi.webhook import Webhook
+
+log = logging.getLogger(__name__)
 
 CURSOR, CURSOR_OF_ASKED = "deliveries", "deliveries/asked"
 """Where the followers are: one that knows no receivers of its own must not pass by events in place of one that does."""
@@ -126,7 +130,9 @@ async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries
     if not await deliveries.is_possible():
         yield deliveries
         return
+    check_trust()
     working = asyncio.create_task(deliveries.work(stop))
+    working.add_done_callback(told)
     try:
         yield deliveries
     finally:
@@ -136,3 +142,9 @@ async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries
         (result,) = await asyncio.gather(working, return_exceptions=True)
         if isinstance(result, Exception):
             raise result
+
+
+def told(working: asyncio.Task[None]) -> None:
+    """Log why nothing is delivered any more: whoever serves beside it would notice at its own end only."""
+    if not working.cancelled() and (error := working.exception()):
+        log.error("nothing is delivered any more: %s", error)

@@ -15,6 +15,7 @@ from ringi.inbox import Clock
 from ringi.jobs import Job
 from ringi.record import START, Event, Key
 from ringi.request import Request
+from ringi.store import readable
 
 log = logging.getLogger(__name__)
 BATCH = 200
@@ -82,6 +83,6 @@ class Follower:
     async def _jobs(self, events: Sequence[Event]) -> list[Job]:
         asked = [event for event in events if event.record == Request.record]
         keys = {Key(event.tenant, event.record_id) for event in asked}
-        found = {each.key: each for each in await self._backend.store.get_many(Request, list(keys))} if keys else {}
+        found = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
         pairs = ((event, found.get(Key(event.tenant, event.record_id))) for event in asked)
         return [job for event, request in pairs if request for job in self._jobs_of(event, request)]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 import httpx
+
+from ringi.errors import SettingError
 
 
 def trusting() -> ssl.SSLContext:
     """Return what trusts the public authorities; with `SSL_CERT_FILE` or `SSL_CERT_DIR`, those in it instead."""
     return httpx.create_ssl_context()
+
+
+def check_trust() -> None:
+    """Raise `SettingError` when the authorities that the environment names cannot be read."""
+    try:
+        trusting()
+    except OSError as error:
+        named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR") or ""
+        raise SettingError("SSL_CERT_FILE", named, f"name a readable file of certificates: {error}") from error
 
 
 def tls_fault(error: BaseException) -> str | None:

@@ -114,5 +114,8 @@ class Revocations:
 
 
 def mark_of(token: str) -> str:
-    """Return what tells a token from others, and cannot be used in its place."""
-    return sha256(token.encode()).hexdigest()
+    """Return what tells a token from others, and cannot be used in its place.
+
+    Its signature does not count: the same one can be written in several ways.
+    """
+    return sha256(token.rpartition(".")[0].encode()).hexdigest()

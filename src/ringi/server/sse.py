@@ -21,7 +21,7 @@ from ringi.errors import InvalidError, RingiError
 from ringi.server.auth import Door, Known, Principal
 from ringi.server.guard import HEAD, SEND
 from ringi.server.platform import ServerSettings
-from ringi.server.refusals import MalformedError, StoppingError, StreamsError
+from ringi.server.refusals import MalformedError, StoppingError, StreamsError, UnauthenticatedError
 
 log = logging.getLogger(__name__)
 HEADERS = [
@@ -276,6 +276,8 @@ class EventStream:
         """Stream until one side has enough."""
         known = self._door.entry(scope)
         feed, leave = await self._opened(scope, known.principal)
+        if self._door.is_revoked(known):  # Meanwhile; those that are open have been ended, and this one is not yet.
+            raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], known)
         feeding: asyncio.Task[None] | None = None
         try:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from ringi.errors import FenceError, NotFoundError, UnavailableError
+from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 from ringi.inbox import Clock, change
 from ringi.record import Event, Key
 from ringi.store import Store
@@ -64,7 +64,7 @@ class Debts:
     async def settle(self) -> None:
         """Give all back; raises `UnavailableError` while the store is away."""
         while self._open:
-            with suppress(NotFoundError):
+            with suppress(NotFoundError, UnreadableError):
                 await self._give_back(*self._open[0])
             self._open.pop(0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, Self
 
@@ -33,11 +33,15 @@ class Checkpoints:
         self._database = database
         self._opening = asyncio.Lock()
         self._pool: AsyncConnectionPool[Connection] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._looking:
+            self._looking.cancel()
+            await asyncio.wait([self._looking], timeout=LOOK_SECONDS)
         if self._pool:
             await self._pool.close()
 
@@ -50,13 +54,10 @@ class Checkpoints:
                 async with pool.connection() as connection, connection.transaction():
                     yield connection
             except psycopg.OperationalError:
-                await self._look_at_the_others(pool)
+                # What ended one connection ended most: each of them left in the pool would cost a run its turn.
+                if not self._looking or self._looking.done():
+                    self._looking = asyncio.create_task(pool.check())
                 raise
-
-    async def _look_at_the_others(self, pool: AsyncConnectionPool[Connection]) -> None:
-        # What ended one connection ended most: each of them left in the pool would cost a run its turn.
-        with suppress(psycopg.Error, TimeoutError):
-            await asyncio.wait_for(pool.check(), LOOK_SECONDS)
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         async with self._opening:
@@ -110,10 +111,11 @@ class FencedPostgresSaver(FencedSaver):
 
     async def _write(self, method: str, *args: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
+            result = await called(connection, method, *args)
+            # Last: held during a long write, its lock would keep this very run from renewing its lease.
             row = await (await connection.execute(FENCE, self._key)).fetchone()
             if not row or row[0] != self._fence:
                 raise FenceError(self._key.id, self._fence)
-            result = await called(connection, method, *args)
             failpoint("saver.between_fence_and_commit")
             return result
 

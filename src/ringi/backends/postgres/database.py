@@ -8,7 +8,6 @@ import re
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -92,8 +91,8 @@ class Database:
             # With a floor it would tell of every failure to keep it while the database is away.
             size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
             self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
-            # One clock for a statement and the way to it is enough.
-            self._sessions = Sessions(partial(self.connect, limit=None), self.size)
+            # Without a limit of its own a connection that the network forgot stays among those that are lent.
+            self._sessions = Sessions(self.connect, self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:

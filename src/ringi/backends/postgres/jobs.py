@@ -16,7 +16,7 @@ from pgqueuer import PgQueuer, Queries
 from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
 from pgqueuer.domain.models import Job as Picked
 
-from ringi.backends.postgres.database import DOWN, Database, refusing
+from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
 from ringi.errors import LaterError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
@@ -180,7 +180,7 @@ class Lanes:
         while True:
             await asyncio.sleep(HEARTBEAT.total_seconds() / 3)
             async with self._asking:
-                with suppress(*DOWN):
+                with suppress(*DOWN, *WRONG, RingiError):
                     self._connection = await self._connected()
                     await self._connection.execute("SELECT 1")
 
