@@ -13,7 +13,6 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore, event_row
 from ringi.form import Form, Select
 from ringi.inbox import Inbox
-from ringi.record import Record
 from ringi.request import Request
 from ringi.store import Store
 from ringi.testing import Clock, a_request, a_thread, stored
@@ -203,9 +202,8 @@ async def test_a_renewed_lease_leaves_no_finding() -> None:
     store = MemoryStore()
     thread, event = a_thread()
     await store.put(thread, event)
-    after: Record
-    after, event = thread.acquired("worker", NOON, NOON - NOON.replace(hour=11))
-    await store.put(after, event)
-    await store.put(*after.renewed(1, NOON, NOON - NOON.replace(hour=11)))
+    held, event = thread.acquired("worker", NOON, NOON - NOON.replace(hour=11))
+    await store.put(held, event)
+    await store.put(*held.renewed(held, NOON, NOON - NOON.replace(hour=11)))
 
     assert (await verify(store))[1] == []

@@ -363,7 +363,7 @@ async def test_nothing_of_a_run_is_left_beside_its_request(
         thread = await world.thread()
         assert (thread.status, thread.values, thread.erased and thread.erased.by) == ("done", {}, "root")
         assert [item.event["name"] for item in await world.items()] == ["erased"]
-        saver = world.backend.savers(thread.key, thread.fence)
+        saver = world.backend.savers(thread)
         assert [item async for item in saver.alist(None)] == []
         if name != "memory":
             assert PLANTED not in await place.everything()

@@ -181,7 +181,7 @@ async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
     with pytest.raises(FenceError):
         await stream.append(late.key, [StreamItem({"n": 2})], fence=late.fence)
     with pytest.raises(FenceError):
-        await change(inbox.store, Thread, late.key, lambda thread: thread.finished(late.fence, clock(), {}))
+        await change(inbox.store, Thread, late.key, lambda thread: thread.finished(late, clock(), {}))
     assert await inbox.store.get(Thread, *late.key) == newer
     assert [item.event for item in await stream.read(late.key)] == [{"n": 1}]
 

@@ -20,7 +20,7 @@ def held(thread: Thread | None = None) -> Thread:
 
 
 def parked() -> Thread:
-    return held().parked(1, NOON, {"step": 1})[0]
+    return held().parked(held(), NOON, {"step": 1})[0]
 
 
 def test_a_new_thread_waits_for_a_worker() -> None:
@@ -42,7 +42,7 @@ def test_a_worker_holds_it_under_a_higher_fence_until_the_lease_ends() -> None:
 
 
 def test_a_renewal_is_no_event_and_no_new_fence() -> None:
-    thread, event = held().renewed(1, LATER, LEASE)
+    thread, event = held().renewed(held(), LATER, LEASE)
 
     assert event is None
     assert (thread.fence, thread.version, thread.lease_until) == (1, 3, LATER + LEASE)
@@ -50,11 +50,11 @@ def test_a_renewal_is_no_event_and_no_new_fence() -> None:
 
 Step = Callable[[Thread], Any]
 STEPS: dict[str, Step] = {
-    "renew": lambda thread: thread.renewed(1, NOON, LEASE),
-    "park": lambda thread: thread.parked(1, NOON, {}),
-    "finish": lambda thread: thread.finished(1, NOON, {}),
-    "fail": lambda thread: thread.failed(1, NOON, Failure(message="no", code="bug")),
-    "give back": lambda thread: thread.given_back(1, NOON),
+    "renew": lambda thread: thread.renewed(held(), NOON, LEASE),
+    "park": lambda thread: thread.parked(held(), NOON, {}),
+    "finish": lambda thread: thread.finished(held(), NOON, {}),
+    "fail": lambda thread: thread.failed(held(), NOON, Failure(message="no", code="bug")),
+    "give back": lambda thread: thread.given_back(held(), NOON),
 }
 
 
@@ -67,9 +67,15 @@ def test_an_old_fence_can_do_nothing(step: str) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
+def test_another_owner_of_the_same_fence_can_do_nothing(step: str) -> None:
+    with pytest.raises(FenceError):
+        STEPS[step](a_thread()[0].acquired("other", NOON, LEASE)[0])
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_a_fence_ends_with_the_lease_it_came_with(step: str) -> None:
     with pytest.raises(FenceError):
-        STEPS[step](held().finished(1, NOON, {})[0])
+        STEPS[step](held().finished(held(), NOON, {})[0])
 
 
 def test_a_cancelled_thread_stops_whoever_runs_it() -> None:
@@ -77,7 +83,7 @@ def test_a_cancelled_thread_stops_whoever_runs_it() -> None:
 
     assert (cancelled.status, cancelled.owner, cancelled.fence) == ("idle", None, 2)
     with pytest.raises(FenceError):
-        cancelled.finished(1, NOON, {})
+        cancelled.finished(held(), NOON, {})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +97,7 @@ def test_letting_go_frees_the_thread_in_its_new_status(step: str, status: str) -
 
 def test_tries_begin_again_after_a_pause_only() -> None:
     assert parked().tries == 0
-    assert held(held().given_back(1, NOON)[0]).tries == 1  # It has not died.
+    assert held(held().given_back(held(), NOON)[0]).tries == 1  # It has not died.
 
 
 @pytest.mark.parametrize("busy", [held, parked, lambda: a_thread()[0]], ids=["running", "interrupted", "waiting"])
@@ -111,7 +117,7 @@ def test_new_input_may_follow_an_end(end: str) -> None:
 
 
 def failed(thread: Thread | None = None) -> Thread:
-    return (thread or held()).failed(1, NOON, Failure(message="no", code="bug"))[0]
+    return (thread or held()).failed(held(), NOON, Failure(message="no", code="bug"))[0]
 
 
 def stranded() -> Thread:

@@ -28,9 +28,9 @@ from ringi.erasure import Eraser
 from ringi.errors import MissingExtraError, RingiError, SettingError, UnsupportedError
 from ringi.inbox import Clock, Inbox, Limits
 from ringi.notifier import Notifier
-from ringi.record import DEFAULT_TENANT, Key
+from ringi.record import DEFAULT_TENANT
 from ringi.store import Store
-from ringi.thread import Savers
+from ringi.thread import Savers, Thread
 
 log = logging.getLogger(__name__)
 RETENTION_SECONDS = 600.0
@@ -85,10 +85,10 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     own = partial(SqliteNotifier, database)
     notifier = await _open_notifier(stack, notify, poll_interval, own, is_pubsub=False)
 
-    def savers(key: Key, fence: int) -> Any:
+    def savers(held: Thread) -> Any:
         from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
 
-        return FencedSqliteSaver(database, key, fence)
+        return FencedSqliteSaver(database, held)
 
     return Backend(url, SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
 
@@ -168,13 +168,13 @@ def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
     """Return the savers of one process: they share a few connections, closed at the end of the stack."""
     opened: list[Any] = []
 
-    def savers(key: Key, fence: int) -> Any:
+    def savers(held: Thread) -> Any:
         from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 
         if not opened:
             opened.append(Checkpoints(database))
             stack.push_async_exit(opened[0])
-        return FencedPostgresSaver(opened[0], key, fence)
+        return FencedPostgresSaver(opened[0], held)
 
     return savers
 
@@ -183,14 +183,14 @@ def memory_savers(store: Store) -> Savers:
     """Return the savers of one process: they all write to one `InMemorySaver`."""
     inner: list[Any] = []
 
-    def savers(key: Key, fence: int) -> Any:
+    def savers(held: Thread) -> Any:
         from langgraph.checkpoint.memory import InMemorySaver
 
         from ringi.backends.memory.checkpoints import FencedMemorySaver
 
         if not inner:
             inner.append(InMemorySaver())
-        return FencedMemorySaver(inner[0], store, key, fence)
+        return FencedMemorySaver(inner[0], store, held)
 
     return savers
 
@@ -289,9 +289,9 @@ def retain_days() -> float | None:
 def needing_langgraph(savers: Savers) -> Savers:
     """Return savers that name the extra when it is missing."""
 
-    def opened(key: Key, fence: int) -> Any:
+    def opened(held: Thread) -> Any:
         try:
-            return savers(key, fence)
+            return savers(held)
         except ImportError as error:
             raise MissingExtraError("erasure", "langgraph") from error
 

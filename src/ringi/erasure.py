@@ -221,7 +221,7 @@ class Eraser:
         """Delete output and checkpoints, and return whether no new run of the thread came in between."""
         try:
             if self._savers:
-                await self._savers(thread.key, thread.fence).adelete_thread(checkpoint_thread(thread.key))
+                await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
             if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
                 await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
         except FenceError:

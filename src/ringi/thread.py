@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 from ringi.errors import FenceError, ThreadBusyError
 from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Key, Record
 
-Savers = Callable[[Key, int], Any]
-"""From a thread's key and fence to a LangGraph checkpointer that refuses older fences."""
+Savers = Callable[["Thread"], Any]
+"""From a thread as its worker took it to a LangGraph checkpointer that writes for no other holder."""
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
 
 
@@ -109,26 +109,26 @@ class Thread(Record):
         after, event = self.changed("acquired", owner, now, **held)
         return after.model_copy(update={"lease_until": now + lease}), event
 
-    def renewed(self, fence: int, now: datetime, lease: timedelta) -> tuple[Self, None]:
+    def renewed(self, held: Self, now: datetime, lease: timedelta) -> tuple[Self, None]:
         """Return it held for longer; no event, for nothing happened."""
-        self.refuse_old(fence)
+        self.refuse_old(held)
         return self.model_copy(update={"version": self.version + 1, "lease_until": now + lease}), None
 
-    def parked(self, fence: int, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+    def parked(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return it waiting for people, held by nobody."""
-        return self._let_go("interrupted", fence, now, status="interrupted", values=values, tries=0)
+        return self._let_go("interrupted", held, now, status="interrupted", values=values, tries=0)
 
-    def finished(self, fence: int, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+    def finished(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return it with its run at the end."""
-        return self._let_go("done", fence, now, status="done", values=values, tries=0)
+        return self._let_go("done", held, now, status="done", values=values, tries=0)
 
-    def failed(self, fence: int, now: datetime, error: Failure) -> tuple[Self, Event]:
+    def failed(self, held: Self, now: datetime, error: Failure) -> tuple[Self, Event]:
         """Return it with its run ended by an error; new input may follow."""
-        return self._let_go("error", fence, now, status="error", error=error)
+        return self._let_go("error", held, now, status="error", error=error)
 
-    def given_back(self, fence: int, now: datetime) -> tuple[Self, Event]:
+    def given_back(self, held: Self, now: datetime) -> tuple[Self, Event]:
         """Return it still running but free for another worker at once, in the same stretch."""
-        return self._let_go("given_back", fence, now, tries=self.tries - 1, updated_at=self.updated_at)
+        return self._let_go("given_back", held, now, tries=self.tries - 1, updated_at=self.updated_at)
 
     def spared(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return it without the try of a worker that lives: it could not reach the store.
@@ -136,7 +136,7 @@ class Thread(Record):
         `held` is the thread as it took it, None if it never learned that it had. Whoever holds it now goes on.
         """
         if self.owner == owner:
-            return self.given_back(self.fence, now)
+            return self.given_back(self, now)
         # What ends or pauses a stretch sets this time, and the tries to 0.
         is_same_stretch = held and self.status == "running" and self.updated_at == held.updated_at
         if not held or not is_same_stretch or self.fence == held.fence:
@@ -163,17 +163,24 @@ class Thread(Record):
         """Return it marked for an operator, or no longer so."""
         return self.changed("attention", SYSTEM, now, attention=why)
 
-    def refuse_old(self, fence: int) -> None:
-        """Raise `FenceError` unless this is the fence that holds the thread."""
-        if fence != self.fence or self.owner is None:
-            raise FenceError(self.id, fence)
+    def is_held_as(self, held: Self) -> bool:
+        """Whether nobody has taken it over, or let go of it, since it was like this.
+
+        A store that lost its last commits gives one fence to two workers; their names are never the same.
+        """
+        return (self.fence, self.owner) == (held.fence, held.owner)
+
+    def refuse_old(self, held: Self) -> None:
+        """Raise `FenceError` unless it is held, and by whom it was held then."""
+        if self.owner is None or not self.is_held_as(held):
+            raise FenceError(self.id, held.fence)
 
     def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
         idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, "tries": 0}
         return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
-    def _let_go(self, type: str, fence: int, now: datetime, **changes: Any) -> tuple[Self, Event]:
-        self.refuse_old(fence)
+    def _let_go(self, type: str, held: Self, now: datetime, **changes: Any) -> tuple[Self, Event]:
+        self.refuse_old(held)
         free = {"owner": None, "lease_until": None, "updated_at": now}
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
 

@@ -92,7 +92,7 @@ def failed_thread(desk: Desk, id: str) -> None:
                 backend.store, Thread, Key("default", id), lambda thread: thread.acquired("w", now, timedelta(1))
             )
             failure = Failure(message=f"no paper {EVIL}", code="error")
-            await change(backend.store, Thread, Key("default", id), lambda thread: thread.failed(1, now, failure))
+            await change(backend.store, Thread, Key("default", id), lambda thread: thread.failed(thread, now, failure))
 
     asyncio.run(store())
 

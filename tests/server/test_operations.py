@@ -35,7 +35,7 @@ async def failed(world: World, id: str = "t1", tenant: str = "default") -> None:
     key, failure = Key(tenant, id), Failure(message="no paper", code="ValueError")
     store = world.backend.store
     await change(store, Thread, key, lambda t: t.acquired("worker", utc_now(), timedelta(hours=1)))
-    await change(store, Thread, key, lambda t: t.failed(t.fence, utc_now(), failure))
+    await change(store, Thread, key, lambda t: t.failed(t, utc_now(), failure))
 
 
 async def stranded(world: World, id: str = "t1", tenant: str = "default") -> Request:

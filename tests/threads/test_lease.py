@@ -20,6 +20,7 @@ from ringi.integrations.langgraph import ask
 from ringi.notifier import Wakeup
 from ringi.record import Event, Key, Record
 from ringi.stream import StreamItem
+from ringi.testing import a_thread
 from ringi.thread import Failure, Run, Thread
 from ringi.threads import lease as leases
 from ringi.threads.agent import Agent
@@ -27,6 +28,7 @@ from ringi.threads.lease import Debts, leased
 
 R = TypeVar("R", bound=Record)
 KEY = Key("default", "t1")
+LEASE = timedelta(seconds=30)
 
 
 class ShakyStore(MemoryStore):
@@ -176,8 +178,8 @@ async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then(
 @pytest.mark.parametrize(
     "end",
     [
-        lambda thread: thread.parked(2, utc_now(), {}),
-        lambda thread: thread.failed(2, utc_now(), Failure(message="no", code="bug")),
+        lambda thread: thread.parked(thread, utc_now(), {}),
+        lambda thread: thread.failed(thread, utc_now(), Failure(message="no", code="bug")),
         lambda thread: thread.cancelled("ann", utc_now()),
     ],
     ids=["paused", "failed", "cancelled"],
@@ -237,21 +239,21 @@ async def test_a_cancel_from_outside_is_no_lost_lease() -> None:
 
 async def test_a_checkpoint_under_an_old_fence_is_refused(url: str) -> None:
     async with opened(url) as world:
-        await world.start("refund", {"order": 1, "amount": 2})
+        begun = await world.start("refund", {"order": 1, "amount": 2})
         config: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
 
-        async def put(fence: int) -> None:
-            saver = world.backend.savers(KEY, fence)
+        async def put(held: Thread) -> None:
+            saver = world.backend.savers(held)
             saved = await saver.aput(config, empty_checkpoint(), {}, {})
             await saver.aput_writes(saved, [("channel", 1)], "task")
 
-        await put(0)
-        await change(world.backend.store, Thread, KEY, lambda t: t.acquired("two", utc_now(), timedelta(hours=1)))
-        await put(1)
-        for fence in (0, 2):
+        await put(begun)
+        _, held = await change(world.backend.store, Thread, KEY, lambda t: t.acquired("two", utc_now(), LEASE))
+        await put(held)
+        for other in ({"fence": 0}, {"fence": 2}, {"owner": "of the same fence"}, {"owner": None}):
             with pytest.raises(FenceError):
-                await put(fence)
-        saver = world.backend.savers(KEY, 0)
+                await put(held.model_copy(update=other))
+        saver = world.backend.savers(begun)
         assert len([found async for found in saver.alist(config)]) == 2
 
 
@@ -259,25 +261,25 @@ async def test_a_checkpoint_of_a_thread_that_is_not_there_is_refused(url: str) -
     async with opened(url) as world:
         config: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
         with pytest.raises((FenceError, NotFoundError)):
-            await world.backend.savers(KEY, 1).aput(config, empty_checkpoint(), {}, {})
+            await world.backend.savers(a_thread("t1")[0]).aput(config, empty_checkpoint(), {}, {})
 
 
 async def test_a_refused_checkpoint_leaves_its_neighbours_in_the_group_alone(file: str) -> None:
     async with opened(file) as world:
         threads = [f"t{n}" for n in range(20)]
-        for id in threads:
-            await world.start("two_questions", {}, id)
+        begun = [await world.start("two_questions", {}, id) for id in threads]
 
-        async def put(id: str, fence: int) -> None:
-            config: Any = {"configurable": {"thread_id": id, "checkpoint_ns": ""}}
-            await world.backend.savers(Key("default", id), fence).aput(config, empty_checkpoint(), {}, {})
+        async def put(thread: Thread, fence: int) -> None:
+            config: Any = {"configurable": {"thread_id": thread.id, "checkpoint_ns": ""}}
+            saver = world.backend.savers(thread.model_copy(update={"fence": fence}))
+            await saver.aput(config, empty_checkpoint(), {}, {})
 
-        puts = [put(id, n % 2) for n, id in enumerate(threads)]
+        puts = [put(thread, n % 2) for n, thread in enumerate(begun)]
         results = await asyncio.gather(*puts, return_exceptions=True)
         assert [isinstance(result, FenceError) for result in results] == [bool(n % 2) for n in range(20)]
-        for n, id in enumerate(threads):
-            config: Any = {"configurable": {"thread_id": id}}
-            assert bool(await world.backend.savers(Key("default", id), 0).aget_tuple(config)) == (n % 2 == 0)
+        for n, thread in enumerate(begun):
+            config: Any = {"configurable": {"thread_id": thread.id}}
+            assert bool(await world.backend.savers(thread).aget_tuple(config)) == (n % 2 == 0)
 
 
 async def test_two_workers_run_a_thread_one_at_a_time(file: str) -> None:

@@ -148,6 +148,6 @@ async def end_halfway(world: World, is_failed: bool = True) -> Request:
     await world.respond(a, "approve")
     failure = Failure(message="no paper", code="ValueError")
     await change(world.backend.store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
-    end = lambda t: t.failed(t.fence, utc_now(), failure) if is_failed else t.finished(t.fence, utc_now(), {})  # noqa: E731
+    end = lambda t: t.failed(t, utc_now(), failure) if is_failed else t.finished(t, utc_now(), {})  # noqa: E731
     await change(world.backend.store, Thread, KEY, end)
     return b

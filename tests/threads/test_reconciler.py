@@ -271,4 +271,4 @@ async def put_done(world: World, n: int) -> None:
     thread, event = Thread.begun(f"t{n}", "refund", run, by="bot", now=utc_now())
     await store.put(thread, event)
     await change(store, Thread, thread.key, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
-    await change(store, Thread, thread.key, lambda t: t.finished(t.fence, utc_now(), {}))
+    await change(store, Thread, thread.key, lambda t: t.finished(t, utc_now(), {}))

@@ -64,7 +64,7 @@ async def test_a_thread_that_has_just_failed_is_listed_once(url: str) -> None:
         await stranded(world)
         store, failure = world.backend.store, Failure(message="no paper", code="ValueError")
         await change(store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
-        await change(store, Thread, KEY, lambda t: t.failed(t.fence, utc_now(), failure))
+        await change(store, Thread, KEY, lambda t: t.failed(t, utc_now(), failure))
         assert [trouble.kind for trouble in await listed(world)] == ["thread"]
 
 

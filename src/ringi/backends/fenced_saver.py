@@ -16,6 +16,9 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from ringi.errors import FenceError
+from ringi.thread import Thread
+
 Saver = BaseCheckpointSaver[Any]
 
 
@@ -24,7 +27,7 @@ async def nothing(task_id: str | None) -> None:
 
 
 class FencedSaver(Saver):
-    """The checkpoints of one run: `_write` checks the fence in the transaction of the write.
+    """The checkpoints of one run: `_write` checks who holds the thread in the transaction of the write.
 
     A worker that was stopped, lost its lease and wakes late gets `FenceError` instead of a commit.
     """
@@ -32,13 +35,22 @@ class FencedSaver(Saver):
     before_write: Callable[[str | None], Awaitable[None]] = staticmethod(nothing)
     """Told of the task whose results are about to be saved, None for a whole checkpoint."""
 
+    def __init__(self, held: Thread) -> None:
+        super().__init__()
+        self._held = held
+
+    def _refuse_other(self, now: Thread | None) -> None:
+        """Raise `FenceError` unless the thread is as its worker took it."""
+        if not now or not now.is_held_as(self._held):
+            raise FenceError(self._held.id, self._held.fence)
+
     @abstractmethod
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         """Call a reading method of the real saver; what it yields comes as a list."""
 
     @abstractmethod
     async def _write(self, method: str, *args: Any) -> Any:
-        """Check the fence and call a writing method of the real saver, both or neither."""
+        """Check who holds the thread and call a writing method of the real saver, both or neither."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         found: CheckpointTuple | None = await self._read("get_tuple", config)

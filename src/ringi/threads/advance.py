@@ -45,8 +45,7 @@ class Turn:
     def __init__(self, hold: Hold, agent: Agent) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
-        key = hold.lease.key
-        self._graph = GraphRun(agent, hold.backend.savers(key, hold.lease.fence), key, hold.run.id)
+        self._graph = GraphRun(agent, hold.backend.savers(hold.thread), hold.lease.key, hold.run.id)
         self._handed: set[str] = set()
 
     async def take(self) -> None:
@@ -172,13 +171,13 @@ class Turn:
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
         await self._emitter.pause(values, [interrupt_of(request) for request in requests])
         failpoint("run.before_park")
-        await self._hold.settle(lambda t: t.parked(self._lease.fence, self._inbox.clock(), values))
+        await self._hold.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
         return False
 
     async def _finish(self, values: dict[str, Any]) -> bool:
         await self._emitter.finish(values)
         failpoint("run.before_finish")
-        await self._hold.settle(lambda t: t.finished(self._lease.fence, self._inbox.clock(), values))
+        await self._hold.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
         return False
 
 

@@ -39,7 +39,7 @@ class Hold:
         """End the run with an error, and withdraw what it still asks."""
         await self.emitter.fail(message, code)
         failure = Failure(message=message, code=code)
-        await self.settle(lambda t: t.failed(self.lease.fence, self.inbox.clock(), failure))
+        await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
         await tidy(self.backend, self.inbox, self.thread)
 
     async def mark(self, why: str | None) -> None:
@@ -55,7 +55,7 @@ class Hold:
     async def give_back(self) -> None:
         """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""
         try:
-            await self.settle(lambda t: t.given_back(self.lease.fence, self.inbox.clock()))
+            await self.settle(lambda t: t.given_back(self.thread, self.inbox.clock()))
         except FenceError:
             await self.clear_up()
         except RingiError as error:

@@ -41,13 +41,18 @@ class Lease:
 
     async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
         """Save the next version of the thread, or raise `FenceError` when another worker holds it."""
-        _, self.thread = await change(self._store, Thread, self.key, step)
+
+        def held(thread: Thread) -> tuple[Thread, Event | None]:
+            thread.refuse_old(self.thread)
+            return step(thread)
+
+        _, self.thread = await change(self._store, Thread, self.key, held)
         return self.thread
 
     async def renew(self) -> None:
         """Hold the thread for another lease."""
         length = timedelta(seconds=LEASE_SECONDS)
-        await change(self._store, Thread, self.key, lambda thread: thread.renewed(self.fence, self._clock(), length))
+        await change(self._store, Thread, self.key, lambda thread: thread.renewed(self.thread, self._clock(), length))
 
 
 class Debts:

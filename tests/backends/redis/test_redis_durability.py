@@ -13,7 +13,7 @@ from ringi.backends.redis.server import Server
 from ringi.connect import open_backend
 from ringi.errors import SettingError, UnavailableError, UnsupportedError
 from ringi.jobs import Job
-from ringi.record import Key
+from ringi.testing import a_thread
 
 
 @pytest.fixture(scope="module", params=[servers.redis_program, servers.valkey_program], ids=["redis", "valkey"])
@@ -114,4 +114,4 @@ async def test_agents_are_told_which_stores_they_need(mortal: MortalRedis) -> No
         with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
             await backend.jobs.submit(Job(key="k", kind="start", lane="l"))
         with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
-            backend.savers(Key("tenant-1", "thread-1"), 1)
+            backend.savers(a_thread()[0])

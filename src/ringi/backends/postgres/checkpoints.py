@@ -13,15 +13,16 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from ringi.backends import stored
 from ringi.backends.fenced_saver import FencedSaver
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, WHICH, Database
-from ringi.errors import FenceError, UnavailableError
+from ringi.errors import UnavailableError
 from ringi.failpoint import failpoint
-from ringi.record import Key
+from ringi.thread import Thread
 
 Connection = AsyncConnection[Any]
 # A share lock: whoever takes the thread over waits until this write is committed or undone.
-FENCE = "SELECT fence FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
+HELD = "SELECT body FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
 LOOK_SECONDS = 2.0
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
@@ -101,9 +102,9 @@ class Checkpoints:
 class FencedPostgresSaver(FencedSaver):
     """Fence and checkpoint are one transaction."""
 
-    def __init__(self, checkpoints: Checkpoints, key: Key, fence: int) -> None:
-        super().__init__()
-        self._checkpoints, self._key, self._fence = checkpoints, key, fence
+    def __init__(self, checkpoints: Checkpoints, held: Thread) -> None:
+        super().__init__(held)
+        self._checkpoints = checkpoints
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
@@ -113,9 +114,8 @@ class FencedPostgresSaver(FencedSaver):
         async with self._checkpoints.transaction() as connection:
             result = await called(connection, method, *args)
             # Last: held during a long write, its lock would keep this very run from renewing its lease.
-            row = await (await connection.execute(FENCE, self._key)).fetchone()
-            if not row or row[0] != self._fence:
-                raise FenceError(self._key.id, self._fence)
+            row = await (await connection.execute(HELD, self._held.key)).fetchone()
+            self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")
             return result
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from ringi.errors import UnsupportedError
 from ringi.jobs import Handler, Job, Jobs
-from ringi.record import Key
+from ringi.thread import Thread
 
 
 class RedisJobs(Jobs):
@@ -21,6 +21,6 @@ class RedisJobs(Jobs):
         raise UnsupportedError.of_agents("Redis")
 
 
-def redis_savers(key: Key, fence: int) -> NoReturn:
+def redis_savers(held: Thread) -> NoReturn:
     """Say which stores have checkpoints."""
     raise UnsupportedError.of_agents("Redis")

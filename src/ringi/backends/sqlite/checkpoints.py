@@ -10,11 +10,11 @@ from typing import Any
 
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from ringi.backends import stored
 from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.backends.sqlite.database import Database
-from ringi.errors import FenceError
 from ringi.failpoint import failpoint
-from ringi.record import Key
+from ringi.thread import Thread
 
 
 class BatchedSaver(SqliteSaver):
@@ -34,9 +34,9 @@ class BatchedSaver(SqliteSaver):
 class FencedSqliteSaver(FencedSaver):
     """Fence and checkpoint are one transaction, on the file's one writer."""
 
-    def __init__(self, database: Database, key: Key, fence: int) -> None:
-        super().__init__()
-        self._database, self._key, self._fence = database, key, fence
+    def __init__(self, database: Database, held: Thread) -> None:
+        super().__init__(held)
+        self._database = database
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         await prepare(self._database)
@@ -46,7 +46,7 @@ class FencedSqliteSaver(FencedSaver):
         await prepare(self._database)
 
         def fenced(connection: sqlite3.Connection) -> Any:
-            self._refuse_old(connection)
+            self._refuse_other(self._now(connection))
             result = called(BatchedSaver(connection), method, *args)
             failpoint("saver.between_fence_and_commit")
             return result
@@ -57,11 +57,10 @@ class FencedSqliteSaver(FencedSaver):
         """Return LangGraph's own next version for this saver."""
         return SqliteSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
-    def _refuse_old(self, connection: sqlite3.Connection) -> None:
-        sql = "SELECT fence FROM threads WHERE tenant = ? AND id = ?"
-        row = connection.execute(sql, self._key).fetchone()
-        if not row or row[0] != self._fence:
-            raise FenceError(self._key.id, self._fence)
+    def _now(self, connection: sqlite3.Connection) -> Thread | None:
+        sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
+        row = connection.execute(sql, self._held.key).fetchone()
+        return stored.record_of(Thread, row[0]) if row else None
 
 
 async def prepare(database: Database) -> None:

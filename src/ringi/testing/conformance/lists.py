@@ -322,7 +322,7 @@ class ListsConformance:
             await store.put(*a_thread(name))
         held, event = (await store.get(Thread, "tenant-1", "failed")).acquired("worker", NOON, 30 * SECOND)
         await store.put(held, event)
-        failed, event = held.failed(held.fence, NOON, Failure(message="no", code="bug"))
+        failed, event = held.failed(held, NOON, Failure(message="no", code="bug"))
         await store.put(failed, event)
 
         assert await store.find(Thread, Query(tenant="tenant-1", statuses=("error",))) == [failed]
@@ -340,7 +340,7 @@ class ListsConformance:
         await store.put(held, event)
         done, event = (await store.get(Thread, "tenant-1", "done")).acquired("worker", NOON, 30 * SECOND)
         await store.put(done, event)
-        await store.put(*done.finished(done.fence, NOON, {}))
+        await store.put(*done.finished(done, NOON, {}))
 
         async def unleased(seconds: float) -> list[str]:
             query = Query(unleased_at=NOON + seconds * SECOND)
@@ -354,7 +354,7 @@ class ListsConformance:
         await store.put(thread, event)
         held, event = thread.acquired("worker", NOON, 30 * SECOND)
         await store.put(held, event)
-        await store.put(*held.renewed(held.fence, NOON + 20 * SECOND, 30 * SECOND))
+        await store.put(*held.renewed(held, NOON + 20 * SECOND, 30 * SECOND))
 
         assert await store.find(Thread, Query(unleased_at=NOON + 40 * SECOND)) == []
 
