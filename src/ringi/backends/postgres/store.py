@@ -121,15 +121,25 @@ class PostgresStore(Store):
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
         number = parsed_number(after)
-        await self._database.fetch("SELECT seal()")
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT number, {', '.join(EVENT_COLUMNS)} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
-        return [event_of(tuple(row)) for row in await self._database.fetch(sql, number, limit, *chosen.values())]
+        while True:
+            has_more, _ = await self._seal_batch()
+            rows = await self._database.fetch(sql, number, limit, *chosen.values())
+            if len(rows) >= limit or not has_more:
+                return [event_of(tuple(row)) for row in rows]
 
     async def tail(self) -> Position:
-        ((last,),) = await self._database.fetch("SELECT seal()")
+        has_more = True
+        while has_more:
+            has_more, last = await self._seal_batch()
         return START if last is None else str(last)
+
+    async def _seal_batch(self) -> tuple[bool, int | None]:
+        """Number a batch of what was written; return whether there may be more, and the last number."""
+        ((has_more, last, _),) = await self._database.fetch("SELECT * FROM seal_batch()")
+        return has_more, last
 
     async def cursor(self, name: str) -> Position:
         rows = await self._database.fetch("SELECT position FROM cursors WHERE name = $1", name)
