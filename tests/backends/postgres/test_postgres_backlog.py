@@ -11,7 +11,8 @@ from ringi.backends.postgres.store import PostgresStore
 MANY, BATCH = 25_000, 10_000
 WRITE = """
 INSERT INTO unsealed (tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash)
-SELECT 'tenant-1', 'request', 'request-' || n, 1, 'request.created', n, '{}', '', '', '' FROM generate_series(1, $1) AS n
+SELECT 'tenant-1', 'request', 'request-' || n, 1, 'request.created', n, '{}', '', '', ''
+FROM generate_series(1, $1) AS n
 """
 
 
