@@ -19,6 +19,7 @@ from tests.threads.world import World, opened, working
 from ringi import Action, Form, Text
 from ringi.ask import Ask
 from ringi.audit import verify
+from ringi.delivery.courier import Task
 from ringi.delivery.tries import Target, TryLog
 from ringi.errors import (
     ConflictError,
@@ -395,8 +396,6 @@ async def test_the_tries_of_its_deliveries_are_forgotten(file: Place) -> None:
     await file.answered()
     log = TryLog(file.stream)
     assert await log.of("default", Target("ask-0", 1, "r1")) == []
-    from ringi.delivery.courier import Task
-
     task = Task(
         tenant="default", request_id="r1", version=2, event="e", type="request.completed",
         happened_at=NOON, endpoint="crm",
@@ -496,3 +495,81 @@ async def test_a_record_that_cannot_be_read_stops_no_sweep(file: Place) -> None:
     file.clock.advance(3 * 86_400)
 
     assert await file.inbox.retain(1) == 2
+
+
+async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_more_of_them(place: Place) -> None:
+    newer = Ask.kept({"title": f"May {PLANTED} go?", "id": "r1", "of_next": {"told": "ann"}})
+    asked = await place.inbox.submit(newer, by="agent:bot")
+    answered = await place.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message=PLANTED)
+
+    looked = await place.inbox.erase_all("root", person="ann", dry_run=True)
+    done = await place.inbox.erase_all("root", person="ann")
+
+    assert (looked.requests, done.requests) == ((), ())
+    assert looked.left == done.left
+    assert "of_next" in done.left["r1"]
+    assert "newer" in done.left["r1"]
+    assert await place.inbox.get("r1") == answered
+    await place.verified()
+    await place.inbox.erase("r1", "root")
+    if place.url != "memory://":
+        assert PLANTED not in await place.everything()
+    await place.verified()
+
+
+async def test_what_a_newer_version_left_empty_stands_in_the_way_of_nothing(file: Place) -> None:
+    asked = await file.inbox.submit(Ask.kept({"title": "Go?", "id": "r1", "of_next": None}), by="agent:bot")
+    await file.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message="yes")
+
+    assert (await file.inbox.erase_all("root", person="ann")).requests == ("r1",)
+    await file.verified()
+
+
+async def test_who_erased_a_thread_is_gone_too_when_they_are_erased(file: Place) -> None:
+    async with working(file.world):
+        await file.world.run("preferences", {})
+        asked = await file.world.one()
+        await file.world.respond(asked, "approve", {"sport": "running", "notes": "none"})
+        await file.world.rest()
+    await file.inbox.erase(asked.id, "rootzwetschge")
+    thread = await file.world.thread()
+    assert "rootzwetschge" in await file.everything()
+
+    done = await file.inbox.erase_all("second", person="rootzwetschge")
+
+    assert done.threads == (thread.id,)
+    left = (await file.world.thread()).erased
+    assert left
+    assert (left.by, left.rule) == ("second", "request")
+    assert "rootzwetschge" not in await file.everything()
+    await file.verified()
+    assert (await file.inbox.erase_all("second", person="rootzwetschge")).threads == ()
+
+
+async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(place: Place) -> None:
+    await place.inbox.ask("Go?", id="r1")
+    await place.inbox.cancel("r1", "bob", "bob's reason")
+    await redelivered(place, by="annzwetschge")
+    if place.url != "memory://":
+        assert "annzwetschge" in await place.everything()
+
+    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    done = await place.inbox.erase_all("root", person="annzwetschge")
+
+    assert looked.requests == done.requests == ("r1",)
+    assert await TryLog(place.stream).of_request("default", "r1") == []
+    if place.url != "memory://":
+        assert "annzwetschge" not in await place.everything()
+    assert (await place.inbox.get("r1")).reason == "bob's reason"
+    await place.verified()
+    assert (await place.inbox.erase_all("root", person="annzwetschge")).requests == ()
+
+
+async def redelivered(place: Place, by: str) -> None:
+    """Keep that somebody had an event of `r1` delivered again."""
+    task = Task(
+        tenant="default", request_id="r1", version=2, event="e", type="request.cancelled",
+        happened_at=NOON, endpoint="crm",
+    )  # fmt: skip
+    tried = task.tried("https://crm.example.com", NOON, "queued")
+    await TryLog(place.stream).add("default", "r1", tried.model_copy(update={"by": by}))

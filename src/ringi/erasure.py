@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple, Self
 
@@ -29,6 +29,7 @@ from ringi.redaction import (
     request_without,
     request_without_content,
     thread_without_content,
+    unknown_in,
 )
 from ringi.request import Request
 from ringi.store import R, Store, readable
@@ -43,6 +44,7 @@ AT_ONCE = 50
 TRIES = 20
 MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
 """What is left of a thread's output: who reads on from an old place finds its end."""
+CREATED = "request.created"
 ENDS = frozenset(
     [f"request.{how}" for how in ("completed", "cancelled", "expired")]
     + [f"thread.{how}" for how in ("done", "error", "cancelled", "abandoned")]
@@ -121,10 +123,17 @@ class Eraser:
             check(request)
             if not request.is_final:
                 raise PendingError(request.id)
+            if person and (unknown := unknown_in(request)):
+                raise ConflictError.of_newer(Request.record, request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
             emptied = [event for event in history if person is None or names(event, person)]
-            if is_bare(request, person) or not (changes or emptied):
+            has_redelivered = person is not None and await self._has_redelivered(key, person)
+            if is_bare(request, person):
+                # Whoever erased it may have been killed before they came to this.
+                await self._forget_tries(key)
+                return request
+            if not (changes or emptied or has_redelivered):
                 return request
             if person is None or has_spoken(request, person, history):
                 await self._thread_of(request, erased)
@@ -136,15 +145,18 @@ class Eraser:
                 return after
         raise ConflictError.too_often(Request.record, key.id)
 
-    async def thread(self, key: Key, erased: Erased) -> None:
-        """Erase what a thread says, its output and its checkpoints; raises `ThreadBusyError` while it is not over."""
+    async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
+        """Erase what a thread says, its output and its checkpoints, and again if a person who erased it is to go.
+
+        Raises `ThreadBusyError` while it is not over.
+        """
         for _ in range(TRIES):
             thread = await self._store.get(Thread, *key)
-            if thread.erased:
+            history, changes = await self._history(thread), thread_without_content(thread)
+            if thread.erased and not (person and any(names(event, person) for event in history)):
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
-            history, changes = await self._history(thread), thread_without_content(thread)
             if not await self._forget_run(thread):
                 continue
             if await self._saved(thread, erased, changes, history, history, None):
@@ -172,7 +184,7 @@ class Eraser:
         async def attempt(record: Record) -> None:
             try:
                 if isinstance(record, Thread):
-                    return await self.thread(record.key, erased)
+                    return await self.thread(record.key, erased, sweep.person)
                 await self.request(record.key, erased, lambda _: None, sweep.person)
             except (ConflictError, UnreadableError) as error:
                 left[record.id] = str(error)
@@ -185,17 +197,36 @@ class Eraser:
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
         threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
-        requests = await readable(self._store, Request, keys_of(wanted, Request.record))
+        asked = await self._redelivered(events, sweep.person) if sweep.person else []
+        keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked])
+        requests = await readable(self._store, Request, list(keys))
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]
         requests = [request for request in unique(requests) if not is_bare(request, sweep.person)]
-        keys = {thread_key(request) for request in requests}
-        of_requests = {thread.key: thread for thread in await readable(self._store, Thread, [k for k in keys if k])}
+        at = {key for request in requests if (key := thread_key(request))}
+        of_requests = {thread.key: thread for thread in await readable(self._store, Thread, list(at))}
         if sweep.before:
             return old(requests, threads, of_requests, sweep)
         spoken = {_key(event) for event in wanted if event.actor == sweep.person}
         more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
-        return theirs(requests, unique([*threads, *more]))
+        return theirs(requests, unique([*threads, *more]), set(keys_of(wanted, Thread.record)))
+
+    async def _redelivered(self, events: Sequence[Event], person: str) -> list[Key]:
+        """Return which of the requests that begin here a person had delivered again: no event tells of it."""
+        keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
+        for n in range(0, len(keys), AT_ONCE):
+            some = keys[n : n + AT_ONCE]
+            is_theirs = await asyncio.gather(*(self._has_redelivered(key, person) for key in some))
+            found += [key for key, it_is in zip(some, is_theirs, strict=True) if it_is]
+        return found
+
+    async def _has_redelivered(self, key: Key, person: str) -> bool:
+        after = 0
+        while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
+            if any(item.event.get("by") == person for item in items):
+                return True
+            after = items[-1].number
+        return False
 
     async def _asked_by(self, thread: Thread) -> list[Request]:
         found: list[Request] = []
@@ -292,12 +323,14 @@ def old(requests: Sequence[Request], threads: Sequence[Thread], of_requests: dic
     return Due(ended, over, {})
 
 
-def theirs(requests: Sequence[Request], threads: Sequence[Thread]) -> Due:
-    """Return what names a person, apart from what is still open."""
-    left = {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
+def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> Due:
+    """Return what names a person, apart from what cannot be erased now; `naming` are threads whose events do."""
+    newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
+    left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}
+    left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
-    over = [thread for thread in threads if not thread.is_live and not thread.erased]
-    return Due([request for request in requests if request.is_final], over, left)
+    over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
+    return Due([request for request in requests if request.id not in left], over, left)
 
 
 def thread_key(request: Request) -> Key | None:

@@ -99,6 +99,14 @@ class ConflictError(RingiError):
         return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")
 
     @classmethod
+    def of_newer(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
+        """Return the error of an erasure that cannot tell what of a newer version's words is whose."""
+        what = f"a newer Ringi wrote {', '.join(unknown)}, which may tell of them"
+        return cls(
+            f"{kind} {id!r} keeps what is theirs: {what}; erase with that version, or the whole {kind} by its id"
+        )
+
+    @classmethod
     def moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error of a follower that was overtaken by another."""
         return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")

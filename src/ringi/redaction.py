@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from ringi.record import AGENT, SOMEBODY, SYSTEM, Event
 from ringi.request import Request, Response
 from ringi.thread import Thread
@@ -38,6 +40,15 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
     yield from (changed.get(name) for name in NAMES)
     for part, name in (("response", "responder"), ("run", "by"), ("erased", "by")):
         yield (changed.get(part) or {}).get(name)
+
+
+def unknown_in(request: Request) -> list[str]:
+    """Return the dotted paths of what only a newer version knows; what it left empty does not count."""
+    try:
+        Request.model_validate_json(request.model_dump_json(), extra="forbid")
+    except ValidationError as error:
+        return [".".join(map(str, each["loc"])) for each in error.errors() if each["input"] is not None]
+    return []
 
 
 def request_without_content(request: Request) -> dict[str, Any]:

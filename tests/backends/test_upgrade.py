@@ -18,6 +18,7 @@ from ringi.audit import verify
 from ringi.backends.migrations import migrations
 from ringi.connect import inbox_on, open_backend
 from ringi.errors import SettingError
+from ringi.record import SOMEBODY
 from ringi.server.shapes import request_json
 from ringi.testing import stored
 
@@ -77,6 +78,22 @@ async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(u
         assert (await verify(backend.store))[1] == []
     shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
     assert (shown["status"], shown[MARK]) == ("completed", "asked")
+    await told(newer, url, "verify")
+
+
+async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrote_more(url: str, newer: Path) -> None:
+    asked = json.loads(await told(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
+    async with open_backend(url) as backend, inbox_on(backend) as inbox:
+        done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
+
+        left = (await inbox.erase_all("root", person="ann")).left
+
+        assert MARK in left[asked["id"]]
+        assert await inbox.get(asked["id"]) == done
+        assert (await verify(backend.store))[1] == []
+    await told(newer, url, "erase", "--person", "ann", "--name", "root", "--yes")
+    shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
+    assert (shown["response"]["responder"], shown[MARK]) == (SOMEBODY, "asked")
     await told(newer, url, "verify")
 
 

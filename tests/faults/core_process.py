@@ -74,6 +74,11 @@ async def claim(inbox: Inbox, id: str) -> None:
     say("claimed", id)
 
 
+async def erase(inbox: Inbox, id: str) -> None:
+    await inbox.erase(id, "root")
+    say("erased", id)
+
+
 async def sit(inbox: Inbox) -> None:
     while True:
         say("clock", time.time(), inbox.clock().timestamp())
@@ -89,7 +94,10 @@ async def work(url: str, seconds: str) -> None:
         await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=asyncio.Event())
 
 
-VERBS = {f.__name__: f for f in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait, ask_for, claim, sit)}
+VERBS = {
+    verb.__name__: verb
+    for verb in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait, ask_for, claim, erase, sit)
+}
 
 
 async def main(url: str, verb: str, *arguments: str) -> None:

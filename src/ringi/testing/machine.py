@@ -15,6 +15,7 @@ from ringi.ask import Action, Decision
 from ringi.audit import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.erasure import Erasure
 from ringi.errors import RingiError
 from ringi.form import Form, Select
 from ringi.inbox import Inbox, Limits
@@ -42,6 +43,7 @@ ASKS = st.builds(
     candidate_groups=st.sampled_from([(), ("boss",), ("boss", "legal")]),
     priority=st.sampled_from([None, "normal", "high"]),
 )
+TEXTS = ("返金", "refund", "ｒ1", "しま go", "40", "nowhere")
 FILTERS = st.one_of(
     st.just({}),
     st.fixed_dictionaries({"statuses": st.sampled_from([("pending",), ("completed", "expired"), ("cancelled",)])}),
@@ -52,7 +54,7 @@ FILTERS = st.one_of(
     st.fixed_dictionaries(
         {"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",), ("legal", "boss")]))}
     ),
-    st.fixed_dictionaries({"text": st.sampled_from(["返金", "refund", "ｒ1", "しま go", "40", "nowhere"])}),
+    st.fixed_dictionaries({"text": st.sampled_from(TEXTS)}),
     st.fixed_dictionaries({"ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)])}),
 )
 QUERIES = st.builds(
@@ -65,7 +67,17 @@ def unplaced(value: Any) -> Any:
     """Return what is compared: positions are each store's own."""
     if isinstance(value, list):
         return [unplaced(item) for item in value]
+    if isinstance(value, Erasure):
+        # Records come from a store in any order.
+        ids = {"requests": tuple(sorted(value.requests)), "threads": tuple(sorted(value.threads))}
+        return value.model_copy(update={**ids, "upto": START})
     return value.model_copy(update={"position": START}) if isinstance(value, Event) else value
+
+
+def decided(request: Request) -> Any:
+    """Return what stays of a response when it is erased."""
+    kept = {"decision", "channel", "at", "authorised_digest"}
+    return request.response.model_dump(include=kept) if request.response else None
 
 
 class InboxMachine(RuleBasedStateMachine):
@@ -166,6 +178,29 @@ class InboxMachine(RuleBasedStateMachine):
         """Cancel."""
         self.both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
 
+    @rule(tenant=TENANTS, id=IDS)
+    def erase(self, tenant: str, id: str) -> None:
+        """Erase what one request says, and look for it."""
+
+        async def erase(inbox: Inbox) -> tuple[Request, list[list[Request]]]:
+            return await inbox.erase(id, "root"), [await inbox.find(Query(text=text)) for text in TEXTS]
+
+        self.both(tenant, erase)
+
+    @rule(tenant=TENANTS, person=PEOPLE, dry_run=st.booleans())
+    def erase_person(self, tenant: str, person: str, dry_run: bool) -> None:
+        """Erase what is somebody's; where it was done nothing of theirs is left to do."""
+        done = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
+        if not dry_run:
+            again = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
+            assert (again.requests, again.left) == ((), done.left)
+
+    @rule(tenant=TENANTS, seconds=st.sampled_from([0, 10, 45]))
+    def erase_old(self, tenant: str, seconds: float) -> None:
+        """Erase what ended so long ago."""
+        before = self.clock() - timedelta(seconds=seconds)
+        self.both(tenant, lambda inbox: inbox.erase_all("root", before=before))
+
     @rule(tenant=TENANTS, seconds=st.sampled_from([1, 10, 45]), sweep=st.booleans())
     def pass_time(self, tenant: str, seconds: float, sweep: bool) -> None:
         """Let time pass, and perhaps end what is overdue."""
@@ -189,13 +224,14 @@ class InboxMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_has_ended_stays_as_it_ended(self) -> None:
-        """No status and no response changes twice, and no digest at all."""
+        """No status and no decision changes twice, no word but by an erasure, and no digest at all."""
         for request in self._all():
             key = (request.tenant, request.id)
             assert self.digests.setdefault(key, request.digest) == request.digest
             if request.is_final:
                 ended = self.ended.setdefault(key, request)
-                assert (request.status, request.response) == (ended.status, ended.response)
+                assert (request.status, decided(request)) == (ended.status, decided(ended))
+                assert request.response == ended.response or request.erased
             else:
                 assert key not in self.ended
 

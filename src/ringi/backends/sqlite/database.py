@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.sqlite.scrubber import Scrubber
 from ringi.backends.sqlite.turnstile import Turnstile
 from ringi.errors import SettingError, UnavailableError
 
@@ -32,8 +33,6 @@ ALARM_SECONDS = 0.5
 """How often somebody looks for tasks that waited too long: a timer for each would cost more."""
 OLDEST = (3, 35, 0)
 """The first SQLite that knows RETURNING."""
-MERGED = 500
-"""Pages of the index of terms that are merged in one transaction; more and the others wait."""
 SEARCH = "fts5"
 """The module by which texts are searched; few builds leave it out."""
 
@@ -249,8 +248,7 @@ class Database:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
         self.has_checkpoints = False
-        self._scrubbing: asyncio.Task[None] | None = None
-        self._has_begun_scrubbing = False
+        self.scrubber = Scrubber(self)
 
     async def __aenter__(self) -> Self:
         if sqlite3.sqlite_version_info < OLDEST:
@@ -268,11 +266,11 @@ class Database:
             raise
         self._writer = WriterLane(writing, self._turnstile)
         self._reader = Lane("reader", reading)
+        await self.scrubber.begin()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._scrubbing:
-            await asyncio.gather(self._scrubbing, return_exceptions=True)
+        await self.scrubber.close()
         for lane in (self._reader, self._writer):
             await lane.close()
         self._near.close()
@@ -315,26 +313,6 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")
         return connection
 
-    async def scrub(self) -> None:
-        """Leave nothing of what was deleted before: not in the index of terms, and not in the log beside the file."""
-        if self._scrubbing is None or self._has_begun_scrubbing:
-            self._scrubbing, self._has_begun_scrubbing = asyncio.create_task(self._scrub(self._scrubbing)), False
-        await asyncio.shield(self._scrubbing)
-
-    async def _scrub(self, before: asyncio.Task[None] | None) -> None:
-        if before:
-            await asyncio.gather(before, return_exceptions=True)
-        self._has_begun_scrubbing = True
-        while await self.write(merge_terms):
-            pass
-        await asyncio.to_thread(self._empty_log)
-
-    def _empty_log(self) -> None:
-        with closing(self.connect()) as connection:
-            (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if is_busy:
-                log.warning("others read %s-wal, which holds what was erased until all of them close it", self.path)
-
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
         with ExitStack() as opened, self._turnstile:
             # Two processes that switch a new file to WAL at once: one fails at once, whatever its busy timeout.
@@ -349,13 +327,6 @@ class Database:
         if isinstance(error, sqlite3.OperationalError):
             return UnavailableError(str(error))
         return SettingError("url", f"sqlite:///{self.path}", f"choose another file: {error}")
-
-
-def merge_terms(connection: sqlite3.Connection) -> bool:
-    """Merge a part of the index of terms, which forgets deleted terms by it, and return whether more is left."""
-    before = connection.total_changes
-    connection.execute("INSERT INTO search (search, rank) VALUES ('merge', ?)", [-MERGED])
-    return connection.total_changes - before >= 2
 
 
 def has_module(name: str) -> bool:

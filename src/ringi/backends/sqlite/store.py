@@ -14,7 +14,9 @@ from ringi.backends import stored
 from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
+from ringi.backends.sqlite.scrubber import owe_scrub
 from ringi.errors import ConflictError, NotFoundError
+from ringi.failpoint import failpoint
 from ringi.record import (
     START,
     Event,
@@ -54,9 +56,11 @@ class SqliteStore(Store):
                 file_anew(connection, record)
             save(connection, change)
             connection.executemany(EMPTY_EVENT, payloads)
+            owe_scrub(connection)
 
         await self._database.write(replace)
-        await self._database.scrub()
+        failpoint("erase.after_commit")
+        await self._database.scrubber.scrub()
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
