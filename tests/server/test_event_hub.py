@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from tests.server.world import until
+from tests.server.world import LIMIT, until
 
 from ringi.ask import Ask
 from ringi.backends.memory.notifier import MemoryNotifier
@@ -20,7 +22,7 @@ from ringi.server import Principal
 from ringi.server.auth import Known
 from ringi.server.event_hub import ALL, PAGE, EventHub
 from ringi.server.shapes import request_json
-from ringi.server.sse import Connection
+from ringi.server.sse import AT_ONCE, Connection
 from ringi.store import R
 
 ANN = Known(Principal("default", "admin", "ann"), None)
@@ -46,9 +48,9 @@ class BusyStore(MemoryStore):
 class Reader:
     """A client's end of a connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: asyncio.Semaphore | None = None) -> None:
         self.text = ""
-        self.connection = Connection(self.send, ANN, 1_000_000)
+        self.connection = Connection(self.send, ANN, 1_000_000, turns or asyncio.Semaphore())
 
     async def send(self, message: Any) -> None:
         self.text += message["body"].decode()
@@ -126,6 +128,97 @@ async def test_who_arrives_after_more_was_forgotten_than_is_kept_reads_it_from_t
     reader = Reader()
     await hub.feed(reader.connection, ALL, START)
     assert reader.ids == [f"r{n}" for n in range(1_200)]
+
+
+class SlowStore(MemoryStore):
+    """A store whose history takes until somebody opens the gate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.reads = self.under_way = self.most = 0
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        if tenant:
+            self.reads += 1
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await self.gate.wait()
+            self.under_way -= 1
+        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+
+
+@asynccontextmanager
+async def crowded(ids: Sequence[str]) -> AsyncIterator[tuple[SlowStore, EventHub]]:
+    """Open a hub on a slow store with some requests."""
+    store = SlowStore()
+    async with MemoryNotifier(0.05) as notifier:
+        inbox = Inbox(store, notifier)
+        async with inbox.feed:
+            await ask(inbox, *ids)
+            hub = EventHub(store, notifier, inbox.feed)
+            yield store, hub
+            await hub.close()
+
+
+async def test_who_comes_back_to_the_same_place_at_once_is_served_by_the_same_reads() -> None:
+    turns = asyncio.Semaphore(AT_ONCE)
+    async with crowded(["a", "b"]) as (store, hub), asyncio.timeout(LIMIT):
+        readers = [Reader(turns) for _ in range(3 * AT_ONCE)]
+        feeding = [asyncio.create_task(hub.feed(reader.connection, ALL, START)) for reader in readers]
+        await until(lambda: store.reads == 1 and turns.locked())
+        store.gate.set()
+        await asyncio.gather(*feeding)
+    assert all(reader.ids == ["a", "b"] for reader in readers)
+    assert store.reads <= 3
+
+
+async def test_of_thousands_who_read_different_histories_only_some_do_so_at_once() -> None:
+    turns, ids = asyncio.Semaphore(AT_ONCE), [f"r{n}" for n in range(3 * AT_ONCE)]
+    async with crowded(ids) as (store, hub), asyncio.timeout(LIMIT):
+        readers = [Reader(turns) for _ in ids]
+        feeding = [
+            asyncio.create_task(hub.feed(reader.connection, id, START)) for reader, id in zip(readers, ids, strict=True)
+        ]
+        await until(lambda: store.under_way == AT_ONCE)
+        store.gate.set()
+        await asyncio.gather(*feeding)
+    assert [reader.ids for reader in readers] == [[id] for id in ids]
+    assert store.most == AT_ONCE
+
+
+class Stuck(Reader):
+    """A client that takes nothing."""
+
+    async def send(self, message: Any) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_readers_that_take_nothing_keep_nobody_else_from_reading() -> None:
+    turns = asyncio.Semaphore(2)
+    async with crowded(["a"]) as (store, hub), asyncio.timeout(LIMIT):
+        store.gate.set()
+        stuck = [asyncio.create_task(hub.feed(Stuck(turns).connection, ALL, START)) for _ in range(3)]
+        reader = Reader(turns)
+        await hub.feed(reader.connection, ALL, START)
+        for task in stuck:
+            task.cancel()
+    assert reader.ids == ["a"]
+
+
+async def test_who_leaves_while_a_history_is_read_takes_it_from_nobody_else() -> None:
+    async with crowded(["a"]) as (store, hub), asyncio.timeout(LIMIT):
+        first, second = Reader(), Reader()
+        leaving = asyncio.create_task(hub.feed(first.connection, ALL, START))
+        await until(lambda: store.under_way == 1)
+        staying = asyncio.create_task(hub.feed(second.connection, ALL, START))
+        await until(second.connection.turns.locked)
+        leaving.cancel()
+        store.gate.set()
+        await staying
+    assert (first.ids, second.ids, store.reads) == ([], ["a"], 1)
 
 
 class OddStore(BusyStore):

@@ -62,7 +62,9 @@ class App:
         groups: tuple[Group, ...] = (requests, events, threads, operations, deliveries, session, sign_in, health)
         for group in groups:
             group.add_to(self.api)
-        self.api.router.routes += [*events.streams(), *threads.streams(), *PageRoutes(settings).routes()]
+        # First: of thousands that come at once each would be compared with all other routes before.
+        self.api.router.routes[:0] = [*events.streams(), *threads.streams()]
+        self.api.router.routes += PageRoutes(settings).routes()
         self._guard, self._proxy = Guard(self.api, settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

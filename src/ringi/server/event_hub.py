@@ -7,6 +7,7 @@ import logging
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import NamedTuple
 
 from ringi.errors import InvalidError, RingiError, UnreadableError
@@ -17,6 +18,7 @@ from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.permissions import may_read
 from ringi.server.shapes import event_json, gone_json, request_json
+from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
 from ringi.store import Store
 
@@ -64,6 +66,14 @@ class Item(NamedTuple):
         return gone_chunk(self.event) if self.before and may_read(who, self.before) else None
 
 
+class Page(NamedTuple):
+    """A part of the history: what is past `after`; if it is the end, all up to a number of the news, or more."""
+
+    number: int
+    after: Position
+    items: Sequence[Item]
+
+
 def place_of(id: str | None) -> Position | None:
     """Return the position that a client's id stands for."""
     return START if id == BEGINNING else id
@@ -76,6 +86,7 @@ class EventHub:
         self._store, self._notifier, self._feed = store, notifier, feed
         self._seats: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
         self._arriving = 0
+        self._shared = Shared()
         self._heard: deque[Event] = deque()
         self._handing: asyncio.Task[None] | None = None
         self._kept: deque[Item] = deque()
@@ -94,7 +105,10 @@ class EventHub:
 
     async def check(self, tenant: str, after: Position | None) -> None:
         """Raise `InvalidError` for a position that is not one, or not yet one."""
-        if not after or await self._store.events(after, 1, tenant=tenant):
+        if not after:
+            return
+        later = await self._shared.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
+        if later:
             return
         tail = await self._store.tail()
         while after != tail and not await self._store.events(after, 1):
@@ -126,6 +140,7 @@ class EventHub:
 
     async def close(self) -> None:
         """Follow no more."""
+        await self._shared.close()
         if self._handing:
             self._handing.cancel()
             await asyncio.gather(self._handing, return_exceptions=True)
@@ -136,20 +151,23 @@ class EventHub:
     async def _bring_up(self, connection: Connection, key: Key, after: Position | None) -> None:
         is_seated = False
         while not is_seated:
-            number, last = await self._caught_up()
+            async with connection.turns:
+                page = await self._shared.read((key, after), partial(self._page, key, after))
             if after is None:
-                after = last
-                connection.push(f"id: {last or BEGINNING}\n\n".encode())
-            events = await self._store.events(after, PAGE, tenant=key.tenant, record_id=key.id or None)
-            await self._send_history(connection, events)
-            after = events[-1].position if events else after
-            if len(events) < PAGE:
-                is_seated = self._seat(connection, key, number, {e.position for e in events if e.type in NAMES})
+                connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
+            chunks = (item.shown_to(connection.who) for item in page.items)
+            if shown := b"".join(chunk for chunk in chunks if chunk):
+                await connection.write(shown)
+            after = page.items[-1].event.position if page.items else page.after
+            if len(page.items) < PAGE:
+                sent = {item.event.position for item in page.items if item.event.type in NAMES}
+                is_seated = self._seat(connection, key, page.number, sent)
 
-    async def _send_history(self, connection: Connection, events: Sequence[Event]) -> None:
-        chunks = (item.shown_to(connection.who) for item in await self._items(events))
-        if shown := b"".join(chunk for chunk in chunks if chunk):
-            await connection.write(shown)
+    async def _page(self, key: Key, after: Position | None) -> Page:
+        number, last = await self._caught_up()
+        start = last if after is None else after
+        events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
+        return Page(number, start, await self._items(events))
 
     def _seat(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
         """Seat a connection that has seen all up to `number`, and the positions `sent` whatever their number."""

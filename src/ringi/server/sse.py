@@ -33,6 +33,8 @@ RETRY_MILLISECONDS = (500, 3_000)
 """When a reader comes again that lost its server: told the same, all would come in the same moment."""
 BEAT = b":\n\n"
 CLOSING = b"event: closing\ndata: {}\n\n"
+AT_ONCE = 64
+"""How many connections read their history at once: with thousands in one turn of the loop, all others wait for them."""
 GOODBYE_SECONDS = 1.0
 """How long the end of a stream may take to reach a slow reader."""
 
@@ -56,10 +58,22 @@ def last_event_id(scope: Scope) -> str | None:
 class Connection:
     """One client that listens. Chunks are whole events, so they may come from several places."""
 
-    __slots__ = ("_flushing", "_limit", "_pending", "_send", "_size", "_task", "is_over", "known", "skip", "who")
+    __slots__ = (
+        "_flushing",
+        "_limit",
+        "_pending",
+        "_send",
+        "_size",
+        "_task",
+        "is_over",
+        "known",
+        "skip",
+        "turns",
+        "who",
+    )
 
-    def __init__(self, send: Send, known: Known, limit: int) -> None:
-        self.who, self.known = known.principal, known
+    def __init__(self, send: Send, known: Known, limit: int, turns: asyncio.Semaphore) -> None:
+        self.who, self.known, self.turns = known.principal, known, turns
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
@@ -173,6 +187,8 @@ class Streams:
         self._by_caller: Counter[tuple[str, str, str]] = Counter()
         self._beat_at: asyncio.TimerHandle | None = None
         self._waits: set[asyncio.Task[object]] = set()
+        self.turns = asyncio.Semaphore(AT_ONCE)
+        """Held while something is read for a connection, and never while something is sent."""
         self.is_closed = False
 
     def __len__(self) -> int:
@@ -183,7 +199,7 @@ class Streams:
         self._refuse(known.principal)
         if len(self._open) >= self._settings.streams_per_process:
             raise StreamsError.of_server(len(self._open))
-        connection = Connection(send, known, self._settings.stream_buffer)
+        connection = Connection(send, known, self._settings.stream_buffer, self.turns)
         self._open.add(connection)
         self._by_caller[known.principal[:3]] += 1
         if self._beat_at is None:
@@ -275,7 +291,8 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until one side has enough."""
         known = self._door.entry(scope)
-        feed, leave = await self._opened(scope, known.principal)
+        async with self._streams.turns:
+            feed, leave = await self._opened(scope, known.principal)
         if self._door.is_revoked(known):  # Meanwhile; those that are open have been ended, and this one is not yet.
             raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], known)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 from ringi.errors import InvalidError, RingiError
 from ringi.notifier import Notifier
 from ringi.record import Key, parsed_number
 from ringi.server.shapes import dumped
+from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
 from ringi.stream import Stream, StreamItem
 from ringi.threads.emitter import stream_topic
@@ -18,12 +21,21 @@ log = logging.getLogger(__name__)
 PAGE = 500
 
 
+class Page(NamedTuple):
+    """A part of a thread's output, encoded once for all who want it."""
+
+    chunk: bytes
+    last: int
+    is_end: bool
+
+
 class ThreadHub:
     """Hands a thread's output to connections, from exactly where their history ends."""
 
     def __init__(self, stream: Stream, notifier: Notifier) -> None:
         self._stream, self._notifier = stream, notifier
         self._readers: dict[Key, Reader] = {}
+        self._shared = Shared()
 
     async def check(self, key: Key, id: str | None) -> int:
         """Return the number that a client's id stands for, or raise `InvalidError`."""
@@ -35,11 +47,12 @@ class ThreadHub:
     async def feed(self, connection: Connection, key: Key, after: int) -> None:
         """Send what is past a number, then seat the connection."""
         while True:
-            items = await self._stream.read(key, after, PAGE)
-            if items:
-                await connection.write(chunk_of(items))
-                after = items[-1].number
-            if connection.is_over or (len(items) < PAGE and self._reader(key, after).seat(connection, after)):
+            async with connection.turns:
+                page = await self._shared.read((key, after), partial(self._page, key, after))
+            if page.chunk:
+                await connection.write(page.chunk)
+            after = page.last
+            if connection.is_over or (page.is_end and self._reader(key, after).seat(connection, after)):
                 return
 
     def leave(self, connection: Connection, key: Key) -> None:
@@ -51,10 +64,15 @@ class ThreadHub:
 
     async def close(self) -> None:
         """Follow no more."""
+        await self._shared.close()
         readers, self._readers = self._readers, {}
         for reader in readers.values():
             reader.stop()
         await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
+
+    async def _page(self, key: Key, after: int) -> Page:
+        items = await self._stream.read(key, after, PAGE)
+        return Page(chunk_of(items), items[-1].number if items else after, len(items) < PAGE)
 
     def _reader(self, key: Key, at: int) -> Reader:
         reader = self._readers.get(key)
