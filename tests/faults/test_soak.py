@@ -11,7 +11,7 @@ from tests.faults.soak.load import OPERATIONS
 CYCLES = 3
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 async def test_after_load_and_faults_a_server_holds_what_it_held_before(tmp_path: Path) -> None:
     async with soaked(tmp_path, f"sqlite:///{tmp_path}/ringi.db") as server:
         for _ in range(WARM):

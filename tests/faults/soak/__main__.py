@@ -63,14 +63,21 @@ class Soaked:
         await cycle(self._address, self._tokens, self._cut if self._port else None)
 
     async def rest(self, held: Held | None = None) -> Rest:
-        """Return what it holds when that is what it should hold, or, when nothing is said, no longer changes."""
+        """Return what it holds when that is what it should hold, or, when nothing is said, no longer changes.
+
+        Of its memory the least in a few looks: what a call has just left, the next turns of the loop take away.
+        """
         last, same = await self._look(), 0
         ends_at = time.monotonic() + RESTS
         while time.monotonic() < ends_at and (last.held != held if held else same < STEADY):
             await self._busy_for_a_moment()
             now = await self._look()
             last, same = now, same + 1 if now.held == last.held else 0
-        return last
+        looks = [last]
+        for _ in range(STEADY):
+            await asyncio.sleep(0.2)
+            looks.append(await self._look())
+        return Rest(last.held, min(look.blocks for look in looks), min(look.resident for look in looks))
 
     async def request_bytes(self) -> int:
         """Return how long one request is, as JSON."""
