@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
+import sys
 import time
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 from tests.acceptance.demo_server import DemoServer
 from tests.client.desks import token
+from tests.faults.processes import skewed
 from tests.server.provider import Provider
 from tests.server.test_oidc import configured, provider, signed_in
-from tests.server.world import World, listening, open_world, until
+from tests.server.world import LIMIT, World, listening, open_world, until
 from tests.test_cli import ENTRY, Ringi, ringi_in
 
 from ringi.backend import Backend
 from ringi.connect import open_backend
 from ringi.errors import UnavailableError
 from ringi.server.auth import Keys
-from ringi.server.revocations import Issued, Revocation, Revocations, mark_of
+from ringi.server.revocations import KEY, Issued, Revocation, Revocations, mark_of
+from ringi.stream import StreamItem
 
 __all__ = ["provider"]
 
@@ -206,3 +212,101 @@ async def test_a_revoked_token_is_worth_nothing_however_its_end_is_written() -> 
 
         for client in ways:
             await until(lambda client=client: is_out(client))  # type: ignore[misc]
+
+
+ENTRIES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"tenant": "default", "name": "ann", "role": "auditor", "by": "eve"}, ["ann"]),
+    ({"tenant": "default", "name": "ann", "at": "yesterday", "by": "eve"}, ["ann"]),
+    ({"tenant": "default", "name": "ann", "at": math.nan, "by": "eve"}, ["ann"]),
+    ({"tenant": "default", "name": ["ann"], "by": "eve"}, ["ann", "bob"]),
+    ({"name": "ann"}, ["ann", "bob", "eve of acme"]),
+]
+
+
+@pytest.mark.parametrize(("entry", "out"), ENTRIES)
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_an_entry_that_cannot_be_read_takes_back_what_it_may_mean_and_nothing_else(
+    entry: dict[str, Any], out: list[str], restarts: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_backend("memory://", poll_interval=0.05) as backend:
+        revocations = Revocations(backend)
+        if not restarts:
+            await revocations.begin()
+        before = Issued("before", time.time())
+        await backend.stream.append(KEY, [StreamItem(entry)], fence=0)
+        await revoke(backend, "zoe")
+        await revocations.begin()
+        await until(lambda: revocations.holds("default", "zoe", "person", before))
+
+        people = {"ann": ("default", "ann"), "bob": ("default", "bob"), "eve of acme": ("acme", "eve")}
+        assert [who for who, key in people.items() if revocations.holds(*key, "person", before)] == out
+        assert "cannot be read" in caplog.text
+        later = Issued("later", time.time() + 1)
+        assert [who for who, key in people.items() if revocations.holds(*key, "person", later)] == []
+        await revocations.close()
+
+
+async def test_an_entry_that_names_one_token_takes_back_that_one_whatever_else_it_says() -> None:
+    async with open_backend("memory://", poll_interval=0.05) as backend:
+        await backend.stream.append(KEY, [StreamItem({"mark": "lost", "at": None})], fence=0)
+        revocations = Revocations(backend)
+        await revocations.begin()
+
+        told = [revocations.holds("default", "ann", "person", Issued(mark, 1.0)) for mark in ("lost", "kept")]
+
+        assert told == [True, False]
+        await revocations.close()
+
+
+async def test_a_command_whose_clock_is_wrong_takes_back_what_was_made_until_now(postgres_url: str) -> None:
+    url = f"{postgres_url}?schema=t{uuid.uuid4().hex}"
+    async with open_world(url) as world:
+        ann = world.client("person", "ann")
+        assert await is_in(ann)
+        words = ["token", "revoke", "--name", "ann", "--url", url]
+        environment = {**os.environ, **skewed(-3600)}
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", ENTRY, *words, env=environment)
+
+        assert await process.wait() == 0
+        await until(lambda: is_out(ann))
+
+
+async def test_who_signs_out_everywhere_is_out_though_the_clock_of_the_server_is_ahead(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_world(f"{postgres_url}?schema=t{uuid.uuid4().hex}") as world:
+        now = time.time()
+        monkeypatch.setattr("ringi.server.auth.time.time", lambda: now + 60)
+        ann = world.client("person", "ann")
+        monkeypatch.undo()
+        assert await is_in(ann)
+
+        assert (await ann.delete("/v1/session?everywhere=true")).status_code == 204
+
+        await until(lambda: is_out(ann))
+
+
+async def test_a_stream_that_is_opened_while_its_token_is_taken_back_does_not_stay(postgres_url: str) -> None:
+    schema = f"t{uuid.uuid4().hex}"
+    holder, watcher = [await asyncpg.connect(postgres_url) for _ in range(2)]
+    async with open_world(f"{postgres_url}?schema={schema}") as world:
+        request, ann = await world.asked(), world.client("person", "ann")
+        held = holder.transaction()
+        await held.start()
+        await holder.execute(f'LOCK TABLE "{schema}".requests')
+        opening = asyncio.create_task(ann.get(f"/v1/requests/{request.id}/events"))
+        sql = f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{schema}.requests'::regclass"
+
+        async def is_held() -> bool:
+            return bool(await watcher.fetchval(sql))
+
+        await until(is_held)
+        await revoke(world.backend, "ann")
+        await until(lambda: is_out(ann))
+        assert not opening.done()
+        await held.rollback()
+
+        reply = await asyncio.wait_for(opening, LIMIT)
+        assert (reply.status_code, "revoked" in reply.json()["detail"]) == (401, True)
+    for connection in (holder, watcher):
+        await connection.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -92,18 +91,19 @@ def token_revoke(
 
     if (token is None) == (name is None):
         raise SettingError("token", name, "give the token, or --name for all of somebody")
-    given: dict[str, Any] = {"at": time.time(), "by": person_name()}
+    whose: dict[str, Any] = {"tenant": tenant, "name": name, "role": role}
     if token is not None:
         who = Keys.load(home()).read(token)
-        revocation = Revocation(tenant=who.tenant, name=who.name, role=who.role, mark=mark_of(token), **given)
-    else:
-        revocation = Revocation(tenant=tenant, name=str(name), role=role, **given)
+        whose = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
 
-    async def work() -> None:
+    async def work() -> Revocation:
         async with open_backend(url) as backend:
-            await Revocations(backend).revoke(revocation)
+            revocations = Revocations(backend)
+            revocation = Revocation(**whose, at=revocations.now(), by=person_name())
+            await revocations.revoke(revocation)
+            return revocation
 
-    run(work())
+    revocation = run(work())
     what = "this token" if token else "all tokens and sessions until now"
     say(revocation.model_dump(mode="json"), f"{visible(revocation.name)}: {what} revoked", json_)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Callable
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import FiniteFloat, ValidationError
 
 from ringi.backend import Backend
 from ringi.errors import RingiError, UnavailableError
@@ -18,6 +22,11 @@ log = logging.getLogger(__name__)
 KEY = Key("", "revoked")
 TOPIC = "revoked"
 PAGE = 500
+
+
+Whose = tuple[str | None, str | None, Role | None]
+"""A tenant, a name in it, and a role; None: all."""
+EVERYBODYS: Whose = (None, None, None)
 
 
 class Issued(NamedTuple):
@@ -33,7 +42,8 @@ class Revocation(Frozen):
 
     tenant: str
     name: str
-    at: float
+    at: FiniteFloat
+    """Seconds since 1970: whatever was made up to then."""
     by: str
     role: Role | None = None
     """None: whatever they may do."""
@@ -53,12 +63,17 @@ class Revocations:
 
     def __init__(self, backend: Backend, changed: Callable[[], None] = lambda: None) -> None:
         self._stream, self._notifier, self._changed = backend.stream, backend.notifier, changed
+        self._clock = backend.clock
         self._seen = 0
         self._marks: set[str] = set()
-        self._until: dict[tuple[str, str, Role | None], float] = {}
+        self._until: dict[Whose, float] = {}
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._is_known = False
+
+    def now(self) -> float:
+        """Return the time by which all machines on the store revoke."""
+        return self._clock().timestamp()
 
     async def revoke(self, revocation: Revocation) -> None:
         """Keep a revocation durably, and tell all servers; one that does not hear it finds it by polling."""
@@ -82,7 +97,8 @@ class Revocations:
         """Whether a token is worth nothing any more; raises `UnavailableError` before that can be told."""
         if not self._is_known:
             raise NotYetKnownError
-        ends = (self._until.get((tenant, name, which), 0.0) for which in (role, None))
+        whose: tuple[Whose, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), EVERYBODYS)
+        ends = (self._until.get(each, 0.0) for each in whose)
         return issued.at <= max(ends) or issued.mark in self._marks
 
     async def _follow(self) -> None:
@@ -101,16 +117,38 @@ class Revocations:
     async def _read(self) -> None:
         while items := await self._stream.read(KEY, self._seen, PAGE):
             for item in items:
-                self._take(Revocation.model_validate(item.event))
+                self._take(item)
             self._seen = items[-1].number
             self._changed()
 
-    def _take(self, revocation: Revocation) -> None:
-        if revocation.mark:
-            self._marks.add(revocation.mark)
+    def _take(self, item: StreamItem) -> None:
+        mark, whose, at = taken(item)
+        if mark:
+            self._marks.add(mark)
             return
-        key = (revocation.tenant, revocation.name, revocation.role)
-        self._until[key] = max(revocation.at, self._until.get(key, 0.0))
+        self._until[whose] = max(at, self._until.get(whose, 0.0))
+
+
+def taken(item: StreamItem) -> tuple[str | None, Whose, float]:
+    """Return the mark of what an entry takes back, or whose tokens until when; of one that cannot be read, the most."""
+    try:
+        one = Revocation.model_validate(item.event)
+    except ValidationError:
+        mark, whose, at = at_most(item.event, time.time())
+        whom = "one token" if mark else "/".join(str(part) for part in whose if part) or "everybody"
+        log.exception("revocation %d cannot be read, what it may mean is refused: %s", item.number, whom)
+        return mark, whose, at
+    return one.mark, (one.tenant, one.name, one.role), one.at
+
+
+def at_most(said: Any, now: float) -> tuple[str | None, Whose, float]:
+    """Return the most that such fields could take back of what was made until now."""
+    fields = said if isinstance(said, dict) else {}
+    names = (fields.get(name) for name in ("mark", "tenant", "name"))
+    mark, tenant, name = (value if isinstance(value, str) and value else None for value in names)
+    at = fields.get("at")
+    until = at if isinstance(at, float) and math.isfinite(at) else now
+    return mark, (tenant, name if tenant else None, None), until
 
 
 def mark_of(token: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from importlib.metadata import version
 
@@ -12,7 +11,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.ask import parsed
-from ringi.server.auth import COOKIE, Door, Principal, set_session
+from ringi.server.auth import COOKIE, Door, Known, Principal, set_session
 from ringi.server.body import json_body
 from ringi.server.models import SignIn
 from ringi.server.openapi import documented
@@ -53,12 +52,16 @@ class SessionRoutes:
         """Forget the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         if everywhere:
-            who = self._door.caller(http.scope)
-            gone = Revocation(tenant=who.tenant, name=who.name, role=who.role, at=time.time(), by=who.actor)
-            await self._door.revocations.revoke(gone)
+            await self._revoke(self._door.entry(http.scope))
         response = HttpResponse(status_code=204)
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return response
+
+    async def _revoke(self, known: Known) -> None:
+        who, revocations = known.principal, self._door.revocations
+        # A server whose clock is ahead may just have made the caller's own.
+        until = max(revocations.now(), known.issued.at if known.issued else 0)
+        await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Return what runs here."""
