@@ -87,9 +87,22 @@ class MortalPostgres:
         self._process.wait(START_LIMIT)
         self._stack.close()
 
+    def keep(self) -> None:
+        """Keep a copy of its files while it is down."""
+        _copied(self._folder / "data", self._folder / "kept")
+
+    def put_back(self) -> None:
+        """Put the copy in the place of its files while it is down: the same cluster, as it was."""
+        _copied(self._folder / "kept", self._folder / "data")
+
     def close(self) -> None:
         """End it."""
         self._stack.close()
+
+
+def _copied(source: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    subprocess.run(["cp", "-a", source, target], check=True, timeout=START_LIMIT)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from langchain_core.runnables import RunnableConfig
 from tests import servers
+from tests.backends.postgres.test_postgres_accidents import until
 from tests.faults.chaos.agents import EFFECTS, agents
 from tests.proxy import Proxy
 from tests.threads.world import World, at_work
@@ -20,10 +22,11 @@ from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import open_backend
 from ringi.errors import InvalidError, UnavailableError
+from ringi.jobs import Job
 from ringi.seal import Sealer, compare, read_seals
 from ringi.server.event_hub import EventHub
 from ringi.store import Store
-from ringi.testing import Clock, stored
+from ringi.testing import Clock, a_thread, stored
 
 KEY = "a key that is not in the store"
 LIMIT = 30.0
@@ -158,3 +161,70 @@ async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_a
         async with Database(url) as again:
             await stored(PostgresStore(again), "later")
             assert [event.record_id for event in await PostgresStore(again).events()] == ["before", "later"]
+
+
+async def refused(check: Callable[[], Awaitable[object]]) -> bool:
+    """Whether a process that has outlived its database is told so."""
+    try:
+        await check()
+    except UnavailableError as error:
+        return "restart the process" in str(error)
+    return False
+
+
+async def test_a_process_whose_connections_outlive_its_tables_is_refused_once_it_looked_at_the_time(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringi.connect.LOOK_SECONDS", 0.2)
+    async with open_backend(target) as backend, asyncio.timeout(LIMIT):
+        await stored(backend.store, "before")
+        await asyncio.to_thread(servers.dumped, target, tmp_path / "copy")
+        await ordered(target, "DROP SCHEMA ringi CASCADE")
+        await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
+
+        await until(lambda: refused(backend.store.tail))
+
+        held, _ = a_thread()
+        config: RunnableConfig = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
+        assert await refused(lambda: stored(backend.store, "later"))
+        assert await refused(lambda: backend.savers(held).aget_tuple(config))
+        assert await refused(lambda: backend.jobs.submit(Job(key="k", kind="start", lane="l")))
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[servers.MortalPostgres]:
+    with servers.mortal_postgres() as server:
+        yield server
+
+
+def set_back(server: servers.MortalPostgres) -> None:
+    server.kill()
+    server.put_back()
+    server.start()
+
+
+async def test_a_process_that_knows_more_than_its_cluster_set_back_in_time_is_refused_also_when_that_has_gone_on(
+    mortal: servers.MortalPostgres,
+) -> None:
+    url = f"{mortal.url}?schema=t{uuid.uuid4().hex}"
+    async with Database(url) as database, Database(url) as unaware, asyncio.timeout(LIMIT):
+        store = PostgresStore(database)
+        await stored(store, "before")
+        for each in (store, PostgresStore(unaware)):
+            assert await each.tail() == "1"
+        await asyncio.to_thread(mortal.kill)
+        await asyncio.to_thread(mortal.keep)
+        await asyncio.to_thread(mortal.start)
+        await until(lambda: stored(store, "after"))
+        assert await store.tail() == "2"
+        await asyncio.to_thread(set_back, mortal)
+        async with Database(url) as another:
+            for n in range(3):
+                await stored(PostgresStore(another), f"later-{n}")
+            assert await PostgresStore(another).tail() == "4"
+
+        await until(lambda: refused(store.tail))
+
+        assert await refused(lambda: stored(store, "again"))
+        await until(PostgresStore(unaware).tail)
+        await stored(PostgresStore(unaware), "other")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, Self
@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends import stored
 from ringi.backends.fenced_saver import FencedSaver
-from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, WHICH, Database
+from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.errors import UnavailableError
 from ringi.failpoint import failpoint
 from ringi.thread import Thread
@@ -49,6 +49,7 @@ class Checkpoints:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """Yield a connection in a transaction."""
+        self._database.refuse_if_replaced()
         with refusing():
             pool = self._pool or await self._opened()
             try:
@@ -83,9 +84,11 @@ class Checkpoints:
         return {"options": words, "connect_timeout": int(WAIT_SECONDS)}
 
     async def _recognise(self, connection: Connection) -> None:
-        which = await (await connection.execute(WHICH)).fetchone()
+        async def first(sql: str) -> Sequence[Any] | None:
+            return await (await connection.execute(sql.encode())).fetchone()
+
+        await self._database.recognise(first)
         await connection.commit()
-        self._database.recognise(which or ())
 
     async def _make_tables(self, options: dict[str, Any]) -> None:
         connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -35,6 +35,11 @@ LOCKS = {"lock_timeout": "5000"}
 """Who waits for a table that somebody else has locked keeps a connection of the pool from those who need none of it."""
 WHICH = "SELECT system_identifier, to_regclass('migrations')::oid FROM pg_control_system()"
 """Which tables these are: a copy of them is others, here or in another cluster."""
+HAS = "SELECT pg_is_in_recovery() OR EXISTS (SELECT FROM events WHERE number = {} AND hash = '{}')"
+"""Whether an event is there: the same tables as they were before, a cluster set back in time, do not have it yet.
+
+A standby does not either, for a moment; it refuses to write by itself.
+"""
 DOWN = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -57,6 +62,8 @@ WRONG = (
 )
 """What no waiting mends."""
 T = TypeVar("T")
+Ask = Callable[[str], Awaitable[Any]]
+"""From a statement to its first row, if it has one."""
 IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 """What a change of the tables runs into beside a transaction that is held open."""
 MIGRATION_LOCK = 2000
@@ -78,6 +85,8 @@ class Database:
         self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
         self._which: tuple[Any, ...] | None = None
+        self._newest: tuple[int, str] | None = None
+        self._is_replaced = False
         self._late = set[asyncio.Task[Any]]()
 
     async def __aenter__(self) -> Self:
@@ -122,15 +131,29 @@ class Database:
 
     async def _recognise(self, connection: Connection) -> None:
         if self._which:
-            self.recognise(tuple(await connection.fetchrow(WHICH) or ()))
+            await self.recognise(connection.fetchrow)
 
-    def recognise(self, which: Sequence[Any]) -> None:
-        """Raise `UnavailableError` for a database that was restored under this process.
+    async def recognise(self, ask: Ask) -> None:
+        """Raise `UnavailableError`, from now on, for a database that was restored under this process.
 
         It is behind what the process knows: fences and positions are given out a second time there, to others.
         """
-        if tuple(which) != self._which:
+        newest = self._newest
+        is_ours = tuple(await ask(WHICH) or ()) == self._which
+        if not is_ours or (newest and not (await ask(HAS.format(*newest)) or (False,))[0]):
+            self._is_replaced = True
+            await self.pool.expire_connections()
+        self.refuse_if_replaced()
+
+    def refuse_if_replaced(self) -> None:
+        """Raise `UnavailableError` once the database was found to be another, on connections from before too."""
+        if self._is_replaced:
             raise UnavailableError.replaced()
+
+    def saw(self, number: int | None, hash: str | None) -> None:
+        """Remember the newest event, by which the database is known again."""
+        if number and hash and number > (self._newest or (0,))[0]:
+            self._newest = (number, hash)
 
     async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
         """Return the rows of a statement; a connection that was lost in between is replaced and asked once more."""
@@ -146,9 +169,13 @@ class Database:
         return await self._fetch(sql, values)
 
     async def time(self) -> datetime:
-        """Return the time of the server."""
+        """Return the time of the server, once it is known again."""
         ((now,),) = await self.fetch("SELECT clock_timestamp()")
+        await self.recognise(self._first)
         return now  # type: ignore[no-any-return]
+
+    async def _first(self, sql: str) -> asyncpg.Record:
+        return (await self.fetch(sql))[0]
 
     async def soonest(self, *ways: Coroutine[Any, Any, T]) -> T:
         """Return what the way returns that is at its end first; the others, which find the same, are cancelled."""
@@ -169,6 +196,7 @@ class Database:
             task.exception()  # It was told to whoever asked, or is that of the slower one.
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
+        self.refuse_if_replaced()
         with refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._sessions.one() as connection:
                 return await connection.fetch(sql, *map(storable, values))

@@ -138,7 +138,8 @@ class PostgresStore(Store):
 
     async def _seal_batch(self) -> tuple[bool, int | None]:
         """Number a batch of what was written; return whether there may be more, and the last number."""
-        ((has_more, last, _),) = await self._database.fetch("SELECT * FROM seal_batch()")
+        ((has_more, last, hash),) = await self._database.fetch("SELECT * FROM seal_batch()")
+        self._database.saw(last, hash)
         return has_more, last
 
     async def cursor(self, name: str) -> Position:
