@@ -30,7 +30,7 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
     thread = await shown(world, "interrupted")
     assert set(thread) == {
         "id", "agent", "status", "run_id", "values", "pending", "error", "attention", "reason",
-        "started_by", "created_at", "updated_at",
+        "started_by", "created_at", "updated_at", "erased",
     }  # fmt: skip
     assert thread["run_id"] == started.json()["run_id"]
     assert len(thread["pending"]) == 2

@@ -11,7 +11,7 @@ from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
 from ringi.delivery.tries import Delivery
 from ringi.erasure import Erasure, Sweep
-from ringi.record import Frozen
+from ringi.record import Erased, Frozen
 from ringi.request import PRIVATE
 from ringi.server.identity import Role
 from ringi.thread import ThreadStatus
@@ -181,6 +181,7 @@ class ThreadSummary(BaseModel):
     started_by: str | None
     created_at: datetime
     updated_at: datetime
+    erased: Erased | None
 
 
 class Thread(ThreadSummary):

@@ -18,7 +18,9 @@ from ringi.threads.operations import Trouble
 
 JSON = "application/json"
 PUBLIC = Request.public()
-THREAD_FIELDS = {"id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at"}
+THREAD_FIELDS = {
+    "id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at", "erased",
+}  # fmt: skip
 
 
 def request_json(request: Request) -> bytes:

@@ -569,6 +569,7 @@ export interface Thread {
   started_by: string | null;
   created_at: string;
   updated_at: string;
+  erased: Erased | null;
   pending: Request[];
 }
 /**
@@ -593,6 +594,7 @@ export interface ThreadSummary {
   started_by: string | null;
   created_at: string;
   updated_at: string;
+  erased: Erased | null;
 }
 /**
  * One run that cannot go on by itself.

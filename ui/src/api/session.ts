@@ -45,8 +45,9 @@ export async function signIn(client: QueryClient, given: string): Promise<void> 
   await client.resetQueries({ queryKey: ["session"] });
 }
 
-export async function signOut(client: QueryClient): Promise<void> {
-  await call("DELETE", "/v1/session");
+/** Forget who is signed in; everywhere, also all tokens and sessions that they have until now. */
+export async function signOut(client: QueryClient, everywhere = false): Promise<void> {
+  await call("DELETE", everywhere ? "/v1/session?everywhere=true" : "/v1/session");
   client.setQueryData(["session"], null);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
 }

@@ -1,6 +1,6 @@
 import { Alert } from "antd";
 import { useEffect } from "react";
-import type { Request } from "../api/types";
+import type { Erased, Request } from "../api/types";
 import { clock } from "../widgets/time";
 import { dropWords } from "./draft-store";
 import { actorName } from "./people";
@@ -17,7 +17,16 @@ export function ErasedNote({ request }: { request: Request }) {
     if (isErased) dropWords({ tenant, name }, id);
   }, [isErased, tenant, name, id]);
   if (!erased) return null;
-  const { rule, by, at } = erased;
-  const title = strings.erased[rule](actorName(by, strings), clock(at, strings.language));
-  return <Alert type="info" showIcon title={title} description={strings.erasedStays} data-testid="erased" />;
+  return <Note erased={erased} rule={erased.rule} stays={strings.erasedStays} />;
+}
+
+/** That what an agent said and did in a thread was erased; of a thread all goes, by whichever rule. */
+export function ErasedThread({ erased }: { erased: Erased }) {
+  return <Note erased={erased} rule={erased.rule === "age" ? "age" : "request"} stays={useWords().erasedThreadStays} />;
+}
+
+function Note({ erased, rule, stays }: { erased: Erased; rule: Erased["rule"]; stays: string }) {
+  const strings = useWords();
+  const title = strings.erased[rule](actorName(erased.by, strings), clock(erased.at, strings.language));
+  return <Alert type="info" showIcon title={title} description={stays} data-testid="erased" />;
 }

@@ -27,6 +27,33 @@ function NoticeSwitch() {
   );
 }
 
+/** Signing out, here or everywhere; what cannot be taken back is asked once more, in place. */
+function Leave() {
+  const strings = useStrings();
+  const client = useQueryClient();
+  const message = useMessages();
+  const [asks, setAsks] = useState(false);
+  const leave = (everywhere: boolean) =>
+    void signOut(client, everywhere).catch((error: unknown) => void message.error(explain(error, strings)));
+  if (!asks) {
+    return (
+      <>
+        <Button block onClick={() => leave(false)} data-testid="sign-out">{strings.signOut}</Button>
+        <Button block onClick={() => setAsks(true)} data-testid="sign-out-everywhere">{strings.signOutEverywhere}</Button>
+      </>
+    );
+  }
+  return (
+    <section className="menu-ask" aria-label={strings.signOutEverywhere} data-testid="confirm-everywhere-panel">
+      <p>{strings.signOutEverywhereMeans}</p>
+      <Button block danger type="primary" onClick={() => leave(true)} data-testid="confirm-everywhere">
+        {strings.signOutEverywhere}
+      </Button>
+      <Button block autoFocus onClick={() => setAsks(false)} data-testid="keep-everywhere">{strings.back}</Button>
+    </section>
+  );
+}
+
 interface MenuProps {
   session: Session;
   onClose: () => void;
@@ -36,9 +63,6 @@ interface MenuProps {
 /** Who is signed in, and what they may set for themselves. */
 export default function Menu({ session, onClose, onHelp }: MenuProps) {
   const strings = useStrings();
-  const client = useQueryClient();
-  const message = useMessages();
-  const leave = () => void signOut(client).catch((error: unknown) => void message.error(explain(error, strings)));
   return (
     <Drawer open title={visible(session.name)} onClose={onClose} size={320} data-testid="menu">
       <div className="menu">
@@ -46,7 +70,7 @@ export default function Menu({ session, onClose, onHelp }: MenuProps) {
         <div className="menu-row"><span>{strings.theme}</span><ThemeChoice /></div>
         <NoticeSwitch />
         <Button block onClick={onHelp} data-testid="open-help">{strings.keyboard}</Button>
-        <Button block onClick={leave} data-testid="sign-out">{strings.signOut}</Button>
+        <Leave />
       </div>
     </Drawer>
   );

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
 import type { Thread } from "../api/types";
+import { ErasedThread } from "../request/erased";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
@@ -65,6 +66,7 @@ export default function ThreadPage({ id }: { id: string }) {
       <div className="thread-stream">
         {!(thread && isStatus(error, 0)) && <Problem error={error} retry={() => void refetch()} />}
         {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamStarts}</p> : <Skeleton active />)}
+        {thread?.erased && <ErasedThread erased={thread.erased} />}
         <Column items={items} open={open}>
           {unshown(thread, items).map((request) => (
             <section key={request} className="pause" data-testid="pause"><RequestDetail id={request} inThread /></section>

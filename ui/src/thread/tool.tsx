@@ -59,6 +59,8 @@ export function Tool({ item }: { item: ItemOf<"tool"> }) {
 export function Custom({ item }: { item: ItemOf<"custom"> }) {
   const strings = useStrings();
   const text = JSON.stringify(item.value, null, 2);
+  // Left by an erasure in place of all that stood here.
+  if (item.name === "erased") return <p className="quiet" data-testid="erased-items">{strings.itemsErased}</p>;
   const summary = (
     <span className="fold-words">
       <span className="quiet">{strings.custom}</span> <code>{visible(item.name)} {inOneLine(JSON.stringify(item.value))}</code>

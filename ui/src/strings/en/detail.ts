@@ -123,6 +123,7 @@ export const detail = {
     age: (who: string, when: string) => `Erased because of its age by ${who}, ${when}`,
   },
   erasedStays: "When and how it ended, the digests and the audit trail stay.",
+  erasedThreadStays: "What the agent said and did here is gone. The names of thread and agent, its status and the audit trail stay.",
   happened: {
     created: "asked",
     claimed: (until: string | null) => (until ? `claimed until ${until}` : "claimed"),

@@ -17,6 +17,8 @@ export const shell = {
   everywhere: "Everywhere",
   help: "This help",
   signOut: "Sign out",
+  signOutEverywhere: "Sign out everywhere",
+  signOutEverywhereMeans: "Every session and token that you have so far ends, on all devices, this one too. What uses a token of yours stops until it gets a new one.",
   scripted: "scripted model",
   reconnecting: "reconnecting…",
   retry: "Try again",

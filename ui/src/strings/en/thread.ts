@@ -63,6 +63,7 @@ export const thread = {
   toolArguments: "Arguments",
   toolResult: "Result",
   custom: "Event",
+  itemsErased: "What stood here was erased.",
   customValue: "Value",
   step: "Step",
   began: { started: "Run started", answered: "Went on after the answer", retried: "Tried again" },

@@ -123,6 +123,7 @@ export const detail: Detail = {
     age: (who: string, when: string) => `保存期間が過ぎたため、${who} が ${when} に消去しました`,
   },
   erasedStays: "いつどのように終わったか、ダイジェスト、監査証跡は残ります。",
+  erasedThreadStays: "エージェントの発言と動作は消去されました。スレッド名、エージェント名、状態、監査証跡は残ります。",
   happened: {
     created: "依頼",
     claimed: (until: string | null) => (until ? `${until} まで対応を開始` : "対応を開始"),

@@ -19,6 +19,8 @@ export const shell: typeof en = {
   everywhere: "すべての画面",
   help: "このヘルプ",
   signOut: "サインアウト",
+  signOutEverywhere: "すべての端末でサインアウト",
+  signOutEverywhereMeans: "これまでのすべてのセッションとトークンが、この端末を含むすべての端末で無効になります。あなたのトークンを使うものは、新しいトークンを渡すまで止まります。",
   scripted: "スクリプトモデル",
   reconnecting: "再接続中…",
   retry: "再試行",

@@ -64,6 +64,7 @@ export const thread: typeof en = {
   toolArguments: "引数",
   toolResult: "結果",
   custom: "イベント",
+  itemsErased: "ここにあった内容は消去されました。",
   customValue: "値",
   step: "ステップ",
   began: { started: "実行を開始", answered: "回答を受けて再開", retried: "再試行" },

@@ -123,6 +123,7 @@ export const detail: Detail = {
     age: (who: string, when: string) => `因超过保存期限，${who} 于 ${when} 清除`,
   },
   erasedStays: "结束的时间和方式、摘要和审计记录仍然保留。",
+  erasedThreadStays: "智能体在此说过和做过的内容已清除。会话名、智能体名、状态和审计记录仍然保留。",
   happened: {
     created: "提出请求",
     claimed: (until: string | null) => (until ? `开始处理，至 ${until}` : "开始处理"),

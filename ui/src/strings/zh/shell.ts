@@ -19,6 +19,8 @@ export const shell: typeof en = {
   everywhere: "所有页面",
   help: "本帮助",
   signOut: "退出登录",
+  signOutEverywhere: "在所有设备上退出",
+  signOutEverywhereMeans: "您目前的所有会话和令牌将在所有设备上失效，包括本设备。使用您令牌的程序会停止，直到换上新令牌。",
   scripted: "脚本模型",
   reconnecting: "正在重新连接…",
   retry: "重试",

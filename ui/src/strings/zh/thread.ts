@@ -64,6 +64,7 @@ export const thread: typeof en = {
   toolArguments: "参数",
   toolResult: "结果",
   custom: "事件",
+  itemsErased: "此处的内容已清除。",
   customValue: "值",
   step: "步骤",
   began: { started: "开始运行", answered: "收到回答后继续", retried: "重试" },
