@@ -20,6 +20,7 @@ from ringi.request import Request
 
 Rows = dict[str, list[tuple[Any, ...]]]
 SAMPLE = 100
+LONG = 3600.0
 COLUMNS = tuple(columns_of(a_request(0, SAMPLE, EPOCH)[0]))
 TABLES = {"requests": "tenant, id", "shown": "tenant, audience, shelf, id", "texts": "tenant, id", "events": "number"}
 """The tables that are filled, and an order of their rows."""
@@ -63,10 +64,10 @@ async def fill(url: str, count: int) -> None:
             written += some
             if written % 50_000 == 0:
                 print(f"  {written:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
-        connection = await database.connect(limit=None, maintenance_work_mem="512MB")
-        await connection.execute(index)
+        connection = await database.connect(maintenance_work_mem="512MB")
+        await connection.execute(index, timeout=LONG)
         # As a server does by itself within a minute.
-        await connection.execute("VACUUM ANALYZE")
+        await connection.execute("VACUUM ANALYZE", timeout=LONG)
         await connection.close()
         print(f"  {count:,} requests written and indexed, {time.monotonic() - began:.0f} s", flush=True)
 
@@ -85,10 +86,10 @@ async def write_some(url: str, start: int, count: int) -> int:
 
 async def copy(database: Database, rows: Rows) -> None:
     columns = {"requests": COLUMNS, "texts": TEXT_COLUMNS, "events": ("number", *EVENT_COLUMNS)}
-    connection = await database.connect(limit=None, synchronous_commit="off")
+    connection = await database.connect(synchronous_commit="off")
     async with connection.transaction():
         for table, names in columns.items():
-            await connection.copy_records_to_table(table, records=rows[table], columns=names)
+            await connection.copy_records_to_table(table, records=rows[table], columns=names, timeout=LONG)
     await connection.close()
 
 

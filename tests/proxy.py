@@ -13,6 +13,7 @@ class Proxy:
         self._target = (host, port)
         self.drops_replies = self.is_blocked = False
         self._writers = set[asyncio.StreamWriter]()
+        self._forgotten = set[asyncio.StreamWriter]()
         self._tasks = set[asyncio.Task[None]]()
 
     async def __aenter__(self) -> Self:
@@ -31,6 +32,10 @@ class Proxy:
         """Close every connection."""
         for writer in self._writers:
             writer.close()
+
+    def forget(self) -> None:
+        """Pass on nothing more through the connections that there are, and close none; new ones work."""
+        self._forgotten |= self._writers
 
     def leads_to(self, port: int) -> None:
         """Let this be the way to another server from now on."""
@@ -55,7 +60,8 @@ class Proxy:
     async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, is_reply: bool) -> None:
         try:
             while data := await source.read(65536):
-                if not self.is_blocked and not (is_reply and self.drops_replies):
+                is_dropped = sink in self._forgotten or (is_reply and self.drops_replies)
+                if not self.is_blocked and not is_dropped:
                     sink.write(data)
                     await sink.drain()
         except OSError:

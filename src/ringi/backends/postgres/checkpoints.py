@@ -24,6 +24,8 @@ Connection = AsyncConnection[Any]
 # A share lock: whoever takes the thread over waits until this write is committed or undone.
 HELD = "SELECT body FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
 LOOK_SECONDS = 2.0
+LIMIT_SECONDS = 30.0
+"""How long a checkpoint may take, together with the way to a connection: some are large."""
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
 
@@ -53,9 +55,9 @@ class Checkpoints:
         with refusing():
             pool = self._pool or await self._opened()
             try:
-                async with pool.connection() as connection, connection.transaction():
+                async with asyncio.timeout(LIMIT_SECONDS), pool.connection() as connection, connection.transaction():
                     yield connection
-            except psycopg.OperationalError:
+            except (psycopg.OperationalError, TimeoutError):
                 # What ended one connection ended most: each of them left in the pool would cost a run its turn.
                 if not self._looking or self._looking.done():
                     self._looking = asyncio.create_task(pool.check())
@@ -81,7 +83,9 @@ class Checkpoints:
     def _options(self, **more: str) -> dict[str, Any]:
         settings = {"search_path": self._database.schema, **NOT_IDLE, **more}
         words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        return {"options": words, "connect_timeout": int(WAIT_SECONDS)}
+        # Who asks a connection that the network forgot waits a quarter of an hour for it.
+        limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
+        return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
 
     async def _recognise(self, connection: Connection) -> None:
         async def first(sql: str) -> Sequence[Any] | None:

@@ -100,7 +100,6 @@ class Database:
             # With a floor it would tell of every failure to keep it while the database is away.
             size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
             self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
-            # Without a limit of its own a connection that the network forgot stays among those that are lent.
             self._sessions = Sessions(self.connect, self.size)
         return self
 
@@ -115,12 +114,12 @@ class Database:
     @property
     def _settings(self) -> dict[str, Any]:
         settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE, **LOCKS}
+        # Without a limit of its own a connection that the network forgot stays among those that are lent.
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
 
-    async def connect(self, limit: float | None = WAIT_SECONDS, **settings: str) -> Connection:
-        """Return a connection for who keeps it, with a limit of its statements and settings for it alone."""
-        server_settings = {**self._settings["server_settings"], **settings}
-        own = {"server_settings": server_settings, "command_timeout": limit}
+    async def connect(self, **settings: str) -> Connection:
+        """Return a connection for who keeps it, with settings for it alone."""
+        own = {"server_settings": {**self._settings["server_settings"], **settings}}
         connection: Connection = await asyncpg.connect(self.url, **{**self._settings, **own})
         try:
             await self._recognise(connection)

@@ -1,0 +1,119 @@
+"""Connections that a firewall has forgotten: nobody closes them, and nothing comes through any more."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from tests.backends.postgres.test_postgres_accidents import until
+from tests.proxy import Proxy
+
+from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
+from ringi.backends.postgres.database import WAIT_SECONDS, Database
+from ringi.backends.postgres.jobs import PostgresJobs
+from ringi.backends.postgres.store import PostgresStore
+from ringi.errors import UnavailableError
+from ringi.jobs import Job
+from ringi.testing import a_thread, stored
+
+MANY = 4
+SHORT = 3.0
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
+    async with Proxy(urlsplit(postgres_url).port or 0) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def behind(
+    proxy: Proxy, database: Database, schema_url: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Database]:
+    """The database by way of the proxy, of a process that waits for a shorter time."""
+    monkeypatch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", SHORT)
+    monkeypatch.setattr("ringi.backends.postgres.checkpoints.LIMIT_SECONDS", SHORT)
+    port = urlsplit(schema_url).port
+    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as behind:
+        yield behind
+
+
+async def at_once(work: Callable[[int], Awaitable[Any]]) -> None:
+    """Do it so often at once that as many connections are there."""
+    await asyncio.gather(*(work(n) for n in range(MANY)))
+
+
+async def fail(work: Awaitable[Any]) -> None:
+    with pytest.raises((UnavailableError, TimeoutError)):
+        await work
+
+
+async def closed(connections: list[Any]) -> None:
+    async def are_closed() -> bool:
+        return all(connection.is_closed() for connection in connections)
+
+    await until(are_closed)
+
+
+async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, proxy: Proxy) -> None:
+    store = PostgresStore(behind)
+    await at_once(lambda n: behind.fetch("SELECT pg_sleep(0.5)"))
+    before = list(behind._sessions._free)
+    assert len(before) == MANY
+    proxy.forget()
+
+    await at_once(lambda n: fail(stored(store, f"lost-{n}")))
+
+    await closed(before)
+    await at_once(lambda n: stored(store, f"later-{n}"))
+
+
+async def test_the_jobs_drop_them_and_go_on_with_new_ones(behind: Database, database: Database, proxy: Proxy) -> None:
+    async with PostgresJobs(database):  # It makes the tables.
+        jobs = PostgresJobs(behind)
+
+    def submit(n: int) -> Awaitable[None]:
+        return jobs.submit(Job(key=f"key-{n}", kind="start", lane="l"))
+
+    await at_once(lambda n: behind.pool.fetch("SELECT pg_sleep(0.5)"))
+    pool: Any = behind.pool
+    before = [holder._con for holder in pool._holders if holder._con]
+    assert len(before) == MANY
+    proxy.forget()
+
+    await at_once(lambda n: fail(submit(n)))
+
+    await closed(before)
+    await at_once(submit)
+
+
+async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
+    behind: Database, database: Database, proxy: Proxy
+) -> None:
+    thread, event = a_thread()
+    await PostgresStore(database).put(thread, event)
+    async with Checkpoints(behind) as connections:
+        saver = FencedPostgresSaver(connections, thread)
+
+        async def put(n: int) -> None:
+            await saver.aput({"configurable": {"thread_id": str(n), "checkpoint_ns": ""}}, empty_checkpoint(), {}, {})
+
+        await put(0)
+        proxy.forget()
+
+        await fail(put(0))
+
+        await at_once(put)
+
+
+async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_confirms(database: Database) -> None:
+    async with Checkpoints(database) as connections, connections.transaction() as connection:
+        with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
+            assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == WAIT_SECONDS * 1000
+            assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == WAIT_SECONDS
