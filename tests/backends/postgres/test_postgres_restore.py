@@ -203,11 +203,12 @@ def set_back(server: servers.MortalPostgres) -> None:
     server.start()
 
 
+@pytest.mark.timeout(180)  # A cluster is made, killed twice and started again.
 async def test_a_process_that_knows_more_than_its_cluster_set_back_in_time_is_refused_also_when_that_has_gone_on(
     mortal: servers.MortalPostgres,
 ) -> None:
     url = f"{mortal.url}?schema=t{uuid.uuid4().hex}"
-    async with Database(url) as database, Database(url) as unaware, asyncio.timeout(LIMIT):
+    async with Database(url) as database, Database(url) as unaware, asyncio.timeout(4 * LIMIT):
         store = PostgresStore(database)
         await stored(store, "before")
         for each in (store, PostgresStore(unaware)):
