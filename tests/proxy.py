@@ -12,6 +12,7 @@ class Proxy:
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._target = (host, port)
         self.drops_replies = self.is_blocked = False
+        self.refused = 0
         self._writers = set[asyncio.StreamWriter]()
         self._forgotten = set[asyncio.StreamWriter]()
         self._tasks = set[asyncio.Task[None]]()
@@ -44,6 +45,7 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_blocked:
+            self.refused += 1
             writer.close()
             return
         try:

@@ -14,8 +14,10 @@ RingiError
 ├── FenceError              a newer worker holds this thread
 ├── LimitError              too many open requests, asks or streams                      429
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
+│   ├── OutageError         the store of a run was away while its agent was at work
 │   ├── UnreachableError    the client got no answer from its server
 │   └── UnreadableError     this version cannot read a record; nothing was changed
+├── AgentError              an agent could not do without what is away; not its run's own store
 ├── HttpError               a server answered what no verb of the client knows
 ├── LostReplyError          nobody knows whether a change that was sent was made
 ├── ClosedError             the inbox or the client was closed
@@ -195,6 +197,14 @@ class UnavailableError(RingiError):
         return cls("another database stands where this process found its own: restart the process")
 
 
+class OutageError(UnavailableError):
+    """The store that keeps a run was away while its agent was at work: no fault of the agent."""
+
+    def __init__(self, error: UnavailableError) -> None:
+        self.retry_after = error.retry_after
+        RingiError.__init__(self, str(error))
+
+
 class UnreachableError(UnavailableError):
     """The server gives no answer now; every try that could be repeated was."""
 
@@ -210,6 +220,14 @@ class UnreadableError(UnavailableError):
         self.retry_after = retry_after
         remedy = "upgrade this Ringi if a newer one wrote it, else look for damage with `ringi verify`"
         RingiError.__init__(self, f"{kind} {id!r} cannot be read here ({why}): {remedy}")
+
+
+class AgentError(RingiError):
+    """An agent's own code found something unavailable, and that was not the store that keeps its run."""
+
+    def __init__(self, error: UnavailableError) -> None:
+        self.error = error
+        super().__init__(f"{type(error).__name__}: {error}")
 
 
 class HttpError(RingiError):

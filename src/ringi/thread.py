@@ -60,6 +60,8 @@ class Thread(Record):
     lease_until: datetime | None = None
     tries: int = 0
     """How many workers have begun the present stretch of the run and not let go of it; 0 again after each pause."""
+    outages: int | None = None
+    """How many of them lived, and did not count because the store was away; None again after each pause."""
 
     @classmethod
     def begun(
@@ -94,7 +96,7 @@ class Thread(Record):
         """Return it with a new run; raises `ThreadBusyError` while it runs or waits for a person."""
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
-        fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, "tries": 0}
+        fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, **self._afresh}
         # An erasure that began before works under the fence of then: it must not take away what comes now.
         fence = self.fence + 1
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
@@ -116,19 +118,20 @@ class Thread(Record):
 
     def parked(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return it waiting for people, held by nobody."""
-        return self._let_go("interrupted", held, now, status="interrupted", values=values, tries=0)
+        return self._let_go("interrupted", held, now, status="interrupted", values=values, **self._afresh)
 
     def finished(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return it with its run at the end."""
-        return self._let_go("done", held, now, status="done", values=values, tries=0)
+        return self._let_go("done", held, now, status="done", values=values, **self._afresh)
 
     def failed(self, held: Self, now: datetime, error: Failure) -> tuple[Self, Event]:
         """Return it with its run ended by an error; new input may follow."""
         return self._let_go("error", held, now, status="error", error=error)
 
-    def given_back(self, held: Self, now: datetime) -> tuple[Self, Event]:
+    def given_back(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
         """Return it still running but free for another worker at once, in the same stretch."""
-        return self._let_go("given_back", held, now, tries=self.tries - 1, updated_at=self.updated_at)
+        spared = self._without_try if is_outage else {"tries": self.tries - 1}
+        return self._let_go("given_back", held, now, **spared, updated_at=self.updated_at)
 
     def spared(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return it without the try of a worker that lives: it could not reach the store.
@@ -136,12 +139,12 @@ class Thread(Record):
         `held` is the thread as it took it, None if it never learned that it had. Whoever holds it now goes on.
         """
         if self.owner == owner:
-            return self.given_back(self, now)
+            return self.given_back(self, now, is_outage=True)
         # What ends or pauses a stretch sets this time, and the tries to 0.
         is_same_stretch = held and self.status == "running" and self.updated_at == held.updated_at
         if not held or not is_same_stretch or self.fence == held.fence:
             return self, None
-        return self.changed("spared", owner, now, tries=max(0, self.tries - 1))
+        return self.changed("spared", owner, now, **self._without_try)
 
     def cancelled(self, by: str, now: datetime, reason: str | None = None) -> tuple[Self, Event]:
         """Return it idle under a higher fence, so that whoever runs it stops."""
@@ -152,7 +155,7 @@ class Thread(Record):
         again: dict[str, Any] = {"attention": None, "reason": reason, "updated_at": now}
         if self.status == "error" and self.run:
             run = self.run.model_copy(update={"attempt": self.run.attempt + 1})
-            again |= {"status": "running", "run": run, "error": None, "tries": 0}
+            again |= {"status": "running", "run": run, "error": None, **self._afresh}
         return self.changed("retried", by, now, **again)
 
     def abandoned(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
@@ -175,8 +178,16 @@ class Thread(Record):
         if self.owner is None or not self.is_held_as(held):
             raise FenceError(self.id, held.fence)
 
+    @property
+    def _afresh(self) -> dict[str, Any]:
+        return {"tries": 0, "outages": None} if self.outages else {"tries": 0}
+
+    @property
+    def _without_try(self) -> dict[str, Any]:
+        return {"tries": max(0, self.tries - 1), "outages": (self.outages or 0) + 1}
+
     def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
-        idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, "tries": 0}
+        idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._afresh}
         return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
     def _let_go(self, type: str, held: Self, now: datetime, **changes: Any) -> tuple[Self, Event]:

@@ -14,7 +14,7 @@ from tests.threads.test_stream import Log
 from tests.threads.world import World, at_work, checked, of_type, opened, until, working
 
 from ringi.backends.memory.store import MemoryStore
-from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError
+from ringi.errors import FenceError, NotFoundError, ThreadBusyError, UnavailableError, UnreadableError
 from ringi.inbox import change, utc_now
 from ringi.integrations.langgraph import ask
 from ringi.notifier import Wakeup
@@ -34,11 +34,14 @@ LEASE = timedelta(seconds=30)
 class ShakyStore(MemoryStore):
     """A store that can be out of reach."""
 
-    is_away = loses_reply = False
+    is_away = loses_reply = is_silent = False
     refused = 0
+    unreadable: frozenset[str] = frozenset()
 
     async def put(self, record: Record, event: Event | None) -> None:
         self._check()
+        if self.is_silent:
+            await asyncio.Event().wait()
         await super().put(record, event)
         if self.loses_reply:
             self.loses_reply = False
@@ -46,6 +49,8 @@ class ShakyStore(MemoryStore):
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         self._check()
+        if id in self.unreadable:
+            raise UnreadableError(kind.record, id, "damaged")
         return await super().get(kind, tenant, id)
 
     def _check(self) -> None:
@@ -59,8 +64,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "LEASE_SECONDS", 0.6)
 
 
-async def begun(store: MemoryStore) -> None:
-    await store.put(*Thread.begun("t1", "a", Run(id="r1", input={}), by="bot", now=utc_now()))
+async def begun(store: MemoryStore, id: str = "t1") -> None:
+    await store.put(*Thread.begun(id, "a", Run(id="r1", input={}), by="bot", now=utc_now()))
 
 
 async def hold_for_ever(store: MemoryStore, when_held: Callable[[], None], debts: Debts | None = None) -> None:
@@ -127,6 +132,17 @@ async def test_a_store_that_is_away_for_longer_stops_the_work() -> None:
     await begun(store)
     with pytest.raises(FenceError):
         await hold_for_ever(store, lambda: setattr(store, "is_away", True))
+
+
+async def test_a_store_that_says_nothing_for_longer_than_the_lease_stops_the_work_and_costs_it_no_try() -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    await begun(store)
+    with pytest.raises(FenceError):
+        await hold_for_ever(store, lambda: setattr(store, "is_silent", True), debts)
+    store.is_silent = False
+    await debts.settle()
+    assert (await store.get(Thread, *KEY)).tries == 0
 
 
 async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
@@ -223,6 +239,20 @@ async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
     await debts.settle()
     thread = await store.get(Thread, *KEY)
     assert (thread.tries, thread.owner) == (0, None)
+
+
+async def test_a_thread_that_cannot_be_read_keeps_no_other_from_being_given_back() -> None:
+    store = ShakyStore()
+    debts = Debts(store, utc_now)
+    for id in ("t1", "t2"):
+        await begun(store, id)
+        store.loses_reply = True
+        with pytest.raises(UnavailableError):
+            async with leased(store, utc_now, Key("default", id), "one", debts):
+                pytest.fail("nobody knows whether it is held")
+    store.unreadable = frozenset({"t1"})
+    await debts.settle()
+    assert (await store.get(Thread, "default", "t2")).owner is None
 
 
 async def test_a_cancel_from_outside_is_no_lost_lease() -> None:

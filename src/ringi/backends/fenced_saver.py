@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -16,7 +17,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from ringi.errors import FenceError
+from ringi.errors import FenceError, OutageError, UnavailableError
 from ringi.thread import Thread
 
 Saver = BaseCheckpointSaver[Any]
@@ -53,7 +54,8 @@ class FencedSaver(Saver):
         """Check who holds the thread and call a writing method of the real saver, both or neither."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        found: CheckpointTuple | None = await self._read("get_tuple", config)
+        with outages():
+            found: CheckpointTuple | None = await self._read("get_tuple", config)
         return found
 
     async def alist(
@@ -64,7 +66,9 @@ class FencedSaver(Saver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        for item in await self._read("list", config, filter=filter, before=before, limit=limit):
+        with outages():
+            found = await self._read("list", config, filter=filter, before=before, limit=limit)
+        for item in found:
             yield item
 
     async def aput(
@@ -74,18 +78,30 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        await self.before_write(None)
-        placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
+        with outages():
+            await self.before_write(None)
+            placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
         return placed
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await self.before_write(task_id)
-        await self._write("put_writes", config, writes, task_id, task_path)
+        with outages():
+            await self.before_write(task_id)
+            await self._write("put_writes", config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await self._write("delete_thread", thread_id)
+        with outages():
+            await self._write("delete_thread", thread_id)
+
+
+@contextmanager
+def outages() -> Iterator[None]:
+    """Raise as `OutageError` that the run's own store is away: its agent may raise the same of another one."""
+    try:
+        yield
+    except UnavailableError as error:
+        raise OutageError(error) from error
 
 
 def called(saver: Saver, method: str, *args: Any, **options: Any) -> Any:

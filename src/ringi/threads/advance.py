@@ -14,7 +14,15 @@ from pydantic import ValidationError
 from ringi.ask import Continuation, digest_of
 from ringi.canonical import canonical
 from ringi.connect import Backend
-from ringi.errors import AskedAgainError, ConflictError, FenceError, NotFoundError, RingiError, UnavailableError
+from ringi.errors import (
+    AgentError,
+    AskedAgainError,
+    ConflictError,
+    FenceError,
+    NotFoundError,
+    RingiError,
+    UnavailableError,
+)
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Key
@@ -36,6 +44,8 @@ from ringi.threads.reconciler import RUNNER
 log = logging.getLogger(__name__)
 TRIES = 5
 """How many workers may die of one stretch before it is given up."""
+OUTAGES = 50
+"""How often the store may be away in one stretch: it may be just what this run does that it cannot keep."""
 QUESTION_CHANGED = "ringi_question_changed"
 
 
@@ -65,12 +75,13 @@ class Turn:
                 log.warning("run %s failed: %s", self._run.id, error)
             else:
                 log.exception("run %s failed", self._run.id)
-            await self._hold.fail(f"{type(error).__name__}: {error}"[:2000], type(error).__name__)
+            cause = error.error if isinstance(error, AgentError) else error
+            await self._hold.fail(f"{type(cause).__name__}: {cause}"[:2000], type(cause).__name__)
 
     async def _step(self) -> bool:
         place = await self._graph.place()
         if not place.has_begun:
-            return await self._go(self._graph.agent.prepare(self._run.input))
+            return await self._go(self._graph.prepared(self._run.input))
         lost = await self._lost(place)
         if lost:
             return await self._strand(place, lost)
@@ -189,11 +200,13 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
             await hold.give_up(f"no agent {thread.agent!r} is deployed")
         elif thread.tries > TRIES:
             await hold.give_up(f"its worker died {TRIES} times")
+        elif (thread.outages or 0) > OUTAGES:
+            await hold.give_up(f"its store was away {OUTAGES} times while it ran: see what its workers logged")
         else:
             inbox.measures.retried.inc(thread.tries > 1)
             await Turn(hold, agents[thread.agent]).take()
-    except (asyncio.CancelledError, UnavailableError):
-        await asyncio.shield(hold.give_back())
+    except (asyncio.CancelledError, UnavailableError) as error:
+        await asyncio.shield(hold.give_back(is_outage=isinstance(error, UnavailableError)))
         raise
     except FenceError:
         await hold.clear_up()

@@ -6,6 +6,8 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from pydantic_core import to_json
 
 from ringi.ask import Ask
 from ringi.canonical import canonical, jsonable
-from ringi.errors import InvalidError
+from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
 from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import checkpoint_thread
@@ -81,9 +83,15 @@ class GraphRun:
         """Whether the deployed graph still has this node."""
         return name in self._graph.nodes
 
+    def prepared(self, input: dict[str, Any]) -> Any:
+        """Return the graph's own input."""
+        with agents_own():
+            return self.agent.prepare(input)
+
     def shown(self, place: Place) -> dict[str, Any]:
         """Return what the agent shows of its state, or raise `UnfitValuesError`."""
-        given = self.agent.values(place.values or {})
+        with agents_own():
+            given = self.agent.values(place.values or {})
         try:
             shown = jsonable(given)
             canonical(shown)
@@ -98,8 +106,9 @@ class GraphRun:
         emitter.begin()
         translation = Translation(emitter)
         self._saver.before_write = translation.stored
-        async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
-            translation.take(mode, part)
+        with agents_own():
+            async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
+                translation.take(mode, part)
         translation.end()
 
     async def _lost(self, tasks: set[str]) -> frozenset[str]:
@@ -107,6 +116,17 @@ class GraphRun:
         writes = (saved.pending_writes or []) if saved else []
         gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
         return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
+
+
+@contextmanager
+def agents_own() -> Iterator[None]:
+    """Raise as `AgentError` what is away for the agent's own code; taken for the run's store, it is tried for ever."""
+    try:
+        yield
+    except OutageError:
+        raise
+    except UnavailableError as error:
+        raise AgentError(error) from error
 
 
 def question_of(interrupt_id: str, node: str, value: Any) -> Question:

@@ -83,7 +83,7 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
 
     `owner` is no other block's. Raises `ThreadBusyError` while another worker holds it.
     """
-    length = timedelta(seconds=LEASE_SECONDS)
+    length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
         _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
     except (UnavailableError, asyncio.CancelledError):
@@ -91,7 +91,7 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
         debts.add(key, owner, None)
         raise
     lease, holder = Lease(store, clock, thread), asyncio.current_task()
-    renewing = asyncio.create_task(_keep(lease))
+    renewing = asyncio.create_task(_keep(lease, began + LEASE_SECONDS))
     lost: list[FenceError] = []
 
     def stop(task: asyncio.Task[None]) -> None:
@@ -115,17 +115,20 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
             debts.add(key, owner, thread)
 
 
-async def _keep(lease: Lease) -> None:
+async def _keep(lease: Lease, good_until: float) -> None:
     """Return when the lease is lost."""
-    good_until = time.monotonic() + LEASE_SECONDS
+    # A store that took so long to grant it is no fault of the block.
+    lease.is_cut_off = time.monotonic() >= good_until
     while time.monotonic() < good_until:
         await asyncio.sleep(LEASE_SECONDS / 3)
         try:
             began = time.monotonic()
-            await lease.renew()
+            # A store that says nothing, instead of that it is away, would keep the block at work past its lease.
+            async with asyncio.timeout(good_until - began):
+                await lease.renew()
             good_until, lease.is_cut_off = began + LEASE_SECONDS, False
-        except UnavailableError as error:
+        except (UnavailableError, TimeoutError) as error:
             lease.is_cut_off = True
-            log.warning("cannot renew the lease of thread %s: %s", lease.key.id, error)
+            log.warning("cannot renew the lease of thread %s: %s", lease.key.id, str(error) or "no answer")
         except (FenceError, NotFoundError):
             return

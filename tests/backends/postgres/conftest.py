@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import pytest
+from tests.proxy import Proxy
 
 from ringi.backends.postgres.database import Database
 
@@ -34,3 +36,18 @@ async def second(database: Database, schema_url: str) -> AsyncIterator[Database]
     """The same schema, opened as another process does."""
     async with Database(schema_url) as second:
         yield second
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
+    """A way to the server that can be cut."""
+    async with Proxy(urlsplit(postgres_url).port or 0) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def behind(proxy: Proxy, schema_url: str) -> AsyncIterator[Database]:
+    """The database by way of the proxy."""
+    port = urlsplit(schema_url).port
+    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as database:
+        yield database

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -40,20 +39,6 @@ def store(database: Database) -> PostgresStore:
 def mortal() -> Iterator[servers.MortalPostgres]:
     with servers.mortal_postgres() as server:
         yield server
-
-
-@pytest.fixture
-async def proxy(postgres_url: str) -> AsyncIterator[Proxy]:
-    async with Proxy(urlsplit(postgres_url).port or 0) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def behind(proxy: Proxy, schema_url: str) -> AsyncIterator[Database]:
-    """The database by way of the proxy."""
-    port = urlsplit(schema_url).port
-    async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as database:
-        yield database
 
 
 async def until(check: Callable[[], Awaitable[Any]]) -> Any:

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 
+import pytest
+from pgqueuer import Queries
+from pgqueuer.core.listeners import (
+    PGNoticeEventListener,
+    default_event_router,
+    initialize_notice_event_listener,
+)
+from pgqueuer.domain.errors import FailingListenerError
+from pgqueuer.domain.settings import db_settings
+from tests.proxy import Proxy
+
+from ringi.backends.postgres import jobs
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.jobs import Job
@@ -11,7 +26,10 @@ from ringi.notifier import Wakeup
 
 LIMIT = 50.0
 """A listener is probed every ten seconds, and given ten to answer."""
+CHANNEL = db_settings().channel
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND query LIKE 'LISTEN%pgqueuer%'"
+
+KEPT = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND query = 'SELECT 1'"
 
 
 async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had_begun_goes_on(
@@ -31,9 +49,9 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
     async def listening() -> set[int]:
         return {row["pid"] for row in await database.pool.fetch(LISTENING)}
 
-    async with PostgresJobs(database) as jobs, asyncio.timeout(LIMIT):
-        work = asyncio.create_task(jobs.work(handle, kinds=["k"], concurrency=4, stop=stop))
-        await jobs.submit(Job(kind="k", key="long", lane="long", payload={}))
+    async with PostgresJobs(database) as queue, asyncio.timeout(LIMIT):
+        work = asyncio.create_task(queue.work(handle, kinds=["k"], concurrency=4, stop=stop))
+        await queue.submit(Job(kind="k", key="long", lane="long", payload={}))
         await begun.wait()
         lost = await listening()
         assert lost
@@ -41,7 +59,7 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
 
         while not await listening() - lost:
             await Wakeup().wait(0.1)
-        await jobs.submit(Job(kind="k", key="next", lane="next", payload={}))
+        await queue.submit(Job(kind="k", key="next", lane="next", payload={}))
         await next_done.wait()
         assert handled == ["next"]
 
@@ -49,3 +67,77 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
         stop.set()
         await work
     assert handled == ["next", "long"]
+
+
+PROBE = timedelta(seconds=20)
+"""The first tenth of it passes in the test, the rest is for a slow machine."""
+
+
+@asynccontextmanager
+async def overheard(database: Database) -> AsyncIterator[asyncio.Queue[str]]:
+    """Hear all that rings for jobs."""
+    heard, connection = asyncio.Queue[str](), await database.connect()
+    await connection.add_listener(CHANNEL, lambda *said: heard.put_nowait(said[-1]))
+    yield heard
+    await connection.close()
+
+
+async def test_a_probe_that_overtakes_the_listening_is_sent_again(database: Database) -> None:
+    async with PostgresJobs(database), overheard(database) as heard, asyncio.timeout(LIMIT):
+        queue = jobs.Queue(Queries.from_asyncpg_pool(database.pool))
+        probing = asyncio.create_task(queue.listener_healthy(PROBE))
+        assert "health_check" in await heard.get()
+
+        async with queue.queries.driver as driver:
+            router = default_event_router(
+                notice_event_queue=PGNoticeEventListener(),
+                canceled={},
+                pending_health_check=queue.pending_health_check,
+            )
+            await initialize_notice_event_listener(driver, queue.channel, router)
+            assert (await probing).type == "health_check_event"
+
+
+async def never_done() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_queue_that_nothing_reaches_goes_on_until_one_of_many_before_it_has_ended(database: Database) -> None:
+    busy = {asyncio.create_task(never_done()) for _ in range(jobs.MOST_DEAF)}
+    for task in busy:
+        task.add_done_callback(busy.discard)
+    async with PostgresJobs(database), overheard(database) as heard, asyncio.timeout(LIMIT):
+        queue = jobs.Queue(Queries.from_asyncpg_pool(database.pool), deaf=busy)
+        probing = asyncio.create_task(queue.listener_healthy(PROBE / 20))
+        for _ in range(2):
+            await heard.get()
+        while queue.pending_health_check:
+            await Wakeup().wait(0.01)
+        await asyncio.wait([probing], timeout=0.05)
+        assert not probing.done()
+
+        busy.pop().cancel()
+        with pytest.raises(FailingListenerError):
+            await probing
+    for task in busy:
+        task.cancel()
+
+
+async def test_lanes_keep_their_connection_alive_again_after_one_was_refused(
+    behind: Database, database: Database, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "HEARTBEAT", timedelta(seconds=1))
+
+    async def kept() -> set[int]:
+        return {row["pid"] for row in await database.pool.fetch(KEPT)}
+
+    async with jobs.Lanes(behind), asyncio.timeout(LIMIT):
+        while not (before := await kept()):
+            await Wakeup().wait(0.01)
+        proxy.is_blocked = True
+        proxy.cut()
+        while proxy.refused < 2:
+            await Wakeup().wait(0.01)
+        proxy.is_blocked = False
+        while not await kept() - before:
+            await Wakeup().wait(0.01)

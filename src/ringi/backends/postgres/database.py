@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
-JOBS = 10
-"""Connections of one process for its jobs, opened as they are needed: each kind of work keeps one to listen."""
+JOBS = 16
+"""Connections of one process for its jobs, opened as they are needed: each of up to three workers keeps one to listen,
+and two more after a network that fell silent, for jobs that were begun before."""
 SCHEMA = "ringi"
 """Where the tables are; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0

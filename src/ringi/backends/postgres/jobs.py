@@ -6,14 +6,16 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import asyncpg
-from pgqueuer import PgQueuer, Queries
+from pgqueuer import Queries, QueueManager
 from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
+from pgqueuer.domain.models import HealthCheckEvent
 from pgqueuer.domain.models import Job as Picked
 
 from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
@@ -31,7 +33,7 @@ LOOK = timedelta(seconds=0.5)
 LANE_BUSY = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Seconds until a job looks again whether its lane is free: waiting in the worker, it would keep out other lanes."""
 MOST_DEAF = 2
-"""How many that no ring reaches may end their jobs beside the one that takes new ones: each keeps a connection."""
+"""How many that no ring reaches may end their jobs beside the one that takes new ones: each may keep a connection."""
 AGAIN_SECONDS = 1.0
 """How long a worker whose database went away waits before it takes jobs again."""
 NO_STATISTICS = timedelta(0)
@@ -185,6 +187,23 @@ class Lanes:
                     await self._connection.execute("SELECT 1")
 
 
+@dataclass
+class Queue(QueueManager):
+    """PGQueuer's queue, that ends when no ring reaches it and only a few before it are still at their jobs."""
+
+    deaf: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def listener_healthy(self, timeout: timedelta = timedelta(seconds=10)) -> HealthCheckEvent:
+        """Return the probe that came back, or raise `FailingListenerError` once this queue may end."""
+        # PGQueuer sends the first probe while it begins to listen: one that overtakes this comes back to nobody.
+        for part in (0.1, 0.9):
+            with suppress(FailingListenerError):
+                return await super().listener_healthy(timeout * part)
+        while len(self.deaf) >= MOST_DEAF:
+            await asyncio.wait(self.deaf, return_when=asyncio.FIRST_COMPLETED)
+        raise FailingListenerError
+
+
 class Worker:
     """Takes jobs until it is stopped; cancelled, it gives back what it has begun."""
 
@@ -208,13 +227,13 @@ class Worker:
 
     async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
         """Take jobs until told to stop; or until no ring is heard, and then what is begun goes on by itself."""
-        queuer = PgQueuer.from_asyncpg_pool(pool)
+        queue = Queue(Queries.from_asyncpg_pool(pool), deaf=self._deaf)
         for kind in self._kinds:
-            queuer.qm.entrypoint(kind)(partial(self._do, lanes))
-        running, deaf = asyncio.create_task(self._run(queuer)), asyncio.create_task(queuer.shutdown.wait())
+            queue.entrypoint(kind)(partial(self._do, lanes))
+        running, deaf = asyncio.create_task(self._run(queue)), asyncio.create_task(queue.shutdown.wait())
         try:
             await asyncio.wait((running, stopping, deaf), return_when=asyncio.FIRST_COMPLETED)
-            queuer.shutdown.set()
+            queue.shutdown.set()
             if deaf.done() and not stopping.done():
                 log.warning("the connection that rings for jobs was lost: listening anew")
                 self._deaf.add(running)
@@ -234,14 +253,14 @@ class Worker:
         if error:
             log.warning("jobs of a lost connection are left to others: %s", error)
 
-    async def _run(self, queuer: PgQueuer) -> None:
+    async def _run(self, queue: Queue) -> None:
         batch = max(1, self._concurrency // 2)
         with suppress(FailingListenerError):
-            await queuer.qm.run(
+            await queue.run(
                 LOOK,
                 batch,
                 max_concurrent_tasks=max(2 * batch, self._concurrency),
-                shutdown_on_listener_failure=len(self._deaf) < MOST_DEAF,
+                shutdown_on_listener_failure=True,
                 heartbeat_timeout=HEARTBEAT,
                 log_aggregation_interval=NO_STATISTICS,
             )
