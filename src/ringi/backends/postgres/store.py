@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cache, partial
 from itertools import count
@@ -14,7 +14,9 @@ from pydantic_core import to_json
 from ringi.backends import stored
 from ringi.backends.audiences import audiences_of
 from ringi.backends.postgres import lists
+from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.gathering import Gathering, Rows
 from ringi.backends.postgres.search import is_search, search
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.record import (
@@ -52,13 +54,20 @@ class PostgresStore(Store):
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._changes = Gathering(partial(change_all, database))
+        self._reads = {record: Gathering(partial(bodies, database, table)) for record, table in TABLES.items()}
 
     async def put(self, record: Record, event: Event | None) -> None:
         columns = columns_of(record)
         text = text_row(record) if isinstance(record, Request) and record.version == 1 else []
         noted = event_row(event) if event else []
         sql = statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
-        await self._write(record, sql, [*columns.values(), *text, *noted])
+        alone = partial(self._database.write, sql, *columns.values(), *text, *noted)
+        if isinstance(record, Request) and event and record.version > 1:
+            change = dict(zip(EVENT_COLUMNS, noted, strict=True)) | columns
+            await self._write(record, self._changes.result(change, alone))
+        else:
+            await self._write(record, alone())
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # What was written is moved to where it is emptied.
@@ -67,11 +76,11 @@ class PostgresStore(Store):
         payloads = [to_json(payload).decode() for payload in left.values()]
         sql = statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
         emptied = [record.record, list(left), payloads]
-        await self._write(record, sql, [*columns.values(), *text, *event_row(event), *emptied])
+        await self._write(record, self._database.write(sql, *columns.values(), *text, *event_row(event), *emptied))
 
-    async def _write(self, record: Record, sql: str, values: Sequence[Any]) -> None:
+    async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
         try:
-            saved = await self._database.write(sql, *values)
+            saved = await writing
         except UnavailableError:
             # The connection may have been lost after the commit and before its reply.
             if await self._has(record, record.model_dump_json()):
@@ -86,7 +95,8 @@ class PostgresStore(Store):
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = $1 AND id = $2"
-        found = await self._database.fetch(sql, tenant, id)
+        alone = partial(self._database.fetch, sql, tenant, id)
+        found = await self._reads[kind.record].result(Key(tenant, id), alone)
         if not found:
             raise NotFoundError(kind.record, id)
         return stored.record_of(kind, found[0][0])
@@ -155,6 +165,16 @@ class PostgresStore(Store):
             )
         if not await self._database.write(sql, name, old, new):
             raise ConflictError.moved(name, old)
+
+
+async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Rows | None]:
+    """Return what is stored of each as a row, None where nothing is."""
+    sql = (
+        f"SELECT (SELECT body FROM {table} WHERE tenant = wanted.tenant AND id = wanted.id)"
+        " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (tenant, id, n) ORDER BY n"
+    )
+    rows = await database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
+    return [None if row[0] is None else [row] for row in rows]
 
 
 @cache

@@ -1,0 +1,62 @@
+"""Changes of several requests in one statement: each is made or left, and none waits for another's row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+from pydantic_core import to_json
+
+from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.gathering import Rows
+
+TYPES = {
+    **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "audiences": "text"},
+    **{"expires_at": "bigint", "ended_at": "bigint", "unacknowledged": "boolean", "attention": "boolean"},
+    **{"type": "text", "at": "bigint", "payload": "text", "payload_digest": "text", "previous": "text", "hash": "text"},
+}
+"""What a change says of the next version of a request and of its event."""
+CHANGED = ("version", "body", "status", "audiences", "expires_at", "ended_at", "unacknowledged", "attention")
+NOTED = ("version", "type", "at", "payload", "payload_digest", "previous", "hash")
+# An insert that always finds its row: the plan of an update of joined rows may read the whole table while that is
+# small, and stays so when it has grown.
+CHANGE = f"""
+WITH given AS (
+  SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(TYPES.values(), 1))})
+  WITH ORDINALITY AS given ({", ".join(TYPES)}, n)
+), free AS MATERIALIZED (
+  SELECT given.*, stored.created_at, stored.kind, stored.priority FROM given, LATERAL (
+    SELECT created_at, kind, priority FROM requests
+    WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
+  ) AS stored
+), saved AS (
+  INSERT INTO requests (tenant, id, created_at, kind, priority, {", ".join(CHANGED)})
+  SELECT tenant, id, created_at, kind, priority,
+    {", ".join(CHANGED).replace("audiences", "ARRAY(SELECT json_array_elements_text(audiences::json))")} FROM free
+  ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in CHANGED)}
+  WHERE requests.version = excluded.version - 1
+  RETURNING tenant, id
+), noted AS (
+  INSERT INTO unsealed (tenant, record, record_id, {", ".join(NOTED)})
+  SELECT tenant, 'request', id, {", ".join(NOTED)} FROM free JOIN saved USING (tenant, id)
+)
+SELECT n FROM free JOIN saved USING (tenant, id)
+"""
+Change = dict[str, Any]
+
+
+async def change_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
+    """Make each change with its event, and return a row for each that was made.
+
+    None says nothing of why: the row is locked or of another version, or one of the changes cannot be stored.
+    Of changes of one request one is made at most.
+    """
+    audiences = [to_json(change["audiences"]).decode() for change in changes]
+    columns = [audiences if name == "audiences" else [change[name] for change in changes] for name in TYPES]
+    try:
+        rows = await database.write(CHANGE, *columns)
+    except asyncpg.PostgresError:
+        return [None] * len(changes)
+    made = {row[0]: [row] for row in rows}
+    return [made.get(n) for n, _ in enumerate(changes, 1)]
