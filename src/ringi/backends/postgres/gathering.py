@@ -1,4 +1,4 @@
-"""Statements that are asked for while others are under way: one statement, one way there, one commit."""
+"""Statements that are asked for at the same moment: one statement, one way there, one commit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Waiting(NamedTuple, Generic[I]):
     """One who waits for a result, and until when."""
 
     item: I
+    alone: Callable[[], Awaitable[Rows]]
     future: asyncio.Future[Rows | None]
     until: float
 
@@ -38,30 +39,17 @@ class Gathering(Generic[I]):
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]]) -> Rows:
         """Return the rows of `alone`, done by it or together with others."""
-        if not self._under_way and not self._waiting:
-            return await self._first(alone)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Rows | None] = loop.create_future()
-        self._waiting.append(Waiting(item, future, loop.time() + WAIT_SECONDS))
-        self._serve_more()
-        rows = await future
-        return await alone() if rows is None else rows
-
-    async def _first(self, alone: Callable[[], Awaitable[Rows]]) -> Rows:
-        self._under_way += 1
-        try:
-            return await alone()
-        finally:
-            self._under_way -= 1
-            self._serve_more()
-
-    def _serve_more(self) -> None:
-        if self._waiting and self._under_way < LANES:
-            self._under_way += 1
+        if not self._waiting and self._under_way < LANES:
             # It begins when all others that are ready have run too, so theirs goes with it.
+            self._under_way += 1
             serving = asyncio.create_task(self._serve())
             self._serving.add(serving)
             serving.add_done_callback(self._serving.discard)
+        self._waiting.append(Waiting(item, alone, future, loop.time() + WAIT_SECONDS))
+        rows = await future
+        return await alone() if rows is None else rows
 
     async def _serve(self) -> None:
         try:
@@ -77,7 +65,7 @@ class Gathering(Generic[I]):
         try:
             with refusing():
                 async with asyncio.timeout_at(batch[0].until):
-                    found = await self._together([each.item for each in batch])
+                    found = await self._found(batch)
         except Exception as error:
             for each in batch:
                 if not each.future.done():
@@ -86,3 +74,8 @@ class Gathering(Generic[I]):
         for each, rows in zip(batch, found, strict=True):
             if not each.future.done():
                 each.future.set_result(rows)
+
+    async def _found(self, batch: Sequence[Waiting[I]]) -> Sequence[Rows | None]:
+        if len(batch) == 1 and self._under_way == 1:  # It may have to wait for a row: a lane is left to the others.
+            return [await batch[0].alone()]
+        return await self._together([each.item for each in batch])
