@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 import ringi
-from ringi.ask import Action, Ask, Continuation
+from ringi.ask import Action, Ask
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.connect import PollingNotifier
@@ -23,7 +23,7 @@ from ringi.errors import (
     WaitTimeoutError,
 )
 from ringi.form import Form, Select
-from ringi.inbox import RESUMES, Inbox, Limits, change
+from ringi.inbox import Inbox, Limits, change
 from ringi.record import Event, Query, Record
 from ringi.request import Request
 from ringi.testing import Clock, stored
@@ -213,18 +213,6 @@ async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:
     taken = await inbox.acknowledge(asked.id, "worker-1")
 
     assert await inbox.acknowledge(asked.id, "worker-2") == taken
-
-
-async def test_the_end_of_a_parked_request_rings_its_run(inbox: Inbox) -> None:
-    parked = Continuation(runner="test", target="agent", key="thread-1")
-    free = await inbox.ask("Refund?", action=ACTION)
-    waited_for = await inbox.submit(Ask(title="Refund?", action=ACTION), continuation=parked)
-
-    async with inbox.notifier.subscribe(RESUMES) as wakeup:
-        await inbox.cancel(free.id, "ann")
-        assert not await wakeup.wait(0)
-        await inbox.cancel(waited_for.id, "ann")
-        assert await wakeup.wait(1)
 
 
 async def test_a_change_that_lost_a_race_is_computed_again() -> None:

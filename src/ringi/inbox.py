@@ -29,8 +29,6 @@ from ringi.verbs import Verbs
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
-RESUMES = "resumes"
-"""Rung when an ended request has a run that waits for it."""
 TRIES = 20
 """How often a change is computed again because somebody else was faster."""
 SWEEP = 200
@@ -314,7 +312,7 @@ class Inbox(Verbs):
             self.measures.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
     async def _tell(self, request: Request) -> None:
-        await self._ring(request.topic, TOPIC, *([RESUMES] if request.is_unacknowledged else []))
+        await self._ring(request.topic, TOPIC)
 
     async def _ring(self, *topics: str) -> None:
         try:

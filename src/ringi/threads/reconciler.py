@@ -6,19 +6,23 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 
-from ringi.connect import Backend
+from ringi.connect import Backend, repeat
 from ringi.errors import RingiError
-from ringi.inbox import RESUMES, Clock
+from ringi.feed import Feed
+from ringi.inbox import Clock
 from ringi.jobs import Job
-from ringi.record import Query, cursor_of
+from ringi.notifier import Wakeup
+from ringi.record import Event, Key, Query, cursor_of
 from ringi.request import Request
-from ringi.store import R, Store
+from ringi.store import R, Store, readable
 from ringi.thread import Thread
 
 log = logging.getLogger(__name__)
 RUNNER = "langgraph"
 KINDS = ("run", "resume")
 """The jobs of those who run agents."""
+ENDS = frozenset(f"request.{what}" for what in ("completed", "cancelled", "expired", "retried"))
+"""After which a run may go on."""
 PAGE = 200
 
 
@@ -44,25 +48,57 @@ class Reconciler:
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend, self._clock = backend, clock
+        self._every = backend.notifier.recheck_after
+        self._ended: list[Key] = []
+        self._news = Wakeup()
+        self._is_behind, self._due = True, 0.0
 
-    async def run(self) -> None:
-        """Look at once when rung, and every interval in case the ring was lost."""
-        async with self._backend.notifier.subscribe(RESUMES) as wakeup:
-            while True:
-                try:
-                    await self.reconcile()
-                except RingiError as error:
-                    log.warning("cannot look for runs that should go on, trying again: %s", error)
-                except Exception:
-                    log.exception("looking for runs that should go on failed, trying again")
-                await wakeup.wait(self._backend.notifier.recheck_after)
+    async def run(self, feed: Feed) -> None:
+        """Look at what ends at once, and every interval at all that nobody works on, in case that was lost."""
+
+        async def follow() -> None:
+            await self._follow(feed)
+
+        await repeat(follow, self._every)
 
     async def reconcile(self) -> None:
         """Submit what is missing, once."""
         async for ended in pages(self._backend.store, Request, Query(unacknowledged=True, limit=PAGE)):
-            await self._submit([resume_job(request) for request in ended if is_ours(request)])
+            await self._resume(ended)
         async for stranded in pages(self._backend.store, Thread, Query(unleased_at=self._clock(), limit=PAGE)):
             await self._submit([start_job(thread) for thread in stranded])
+
+    async def _follow(self, feed: Feed) -> None:
+        async with feed.follow(self._hear):
+            while True:
+                try:
+                    await self._look()
+                except RingiError as error:
+                    log.warning("cannot look for runs that should go on, trying again: %s", error)
+                except Exception:
+                    log.exception("looking for runs that should go on failed, trying again")
+                await self._news.wait(self._due - asyncio.get_running_loop().time())
+
+    def _hear(self, events: Sequence[Event]) -> None:
+        # All that is unfinished, read at each of these: with a thousand unfinished, a thousand answers read a million.
+        ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
+        self._ended += ended
+        if ended:
+            self._news.ring()
+
+    async def _look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        is_whole, self._is_behind = self._is_behind or now >= self._due, True
+        if is_whole:
+            self._due = now + self._every
+            await self.reconcile()
+        while some := self._ended[:PAGE]:
+            del self._ended[:PAGE]
+            await self._resume(await readable(self._backend.store, Request, some))
+        self._is_behind = False
+
+    async def _resume(self, ended: Sequence[Request]) -> None:
+        await self._submit([resume_job(request) for request in ended if request.is_unacknowledged and is_ours(request)])
 
     async def _submit(self, jobs: Sequence[Job]) -> None:
         await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))

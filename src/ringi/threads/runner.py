@@ -91,7 +91,7 @@ class Runner:
         advancing()
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
-        beside = [asyncio.create_task(task) for task in (reconciler.run(), settling)]
+        beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling)]
         try:
             await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
