@@ -23,11 +23,13 @@ RingiError
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorisedError      what is about to run is not what a person authorised
+├── UndecidedError          nobody answered, and an agent has no way to be told so
 ├── AskedAgainError         an agent took an answer and asks the very same again
 ├── UnsupportedError        this store does not do that                              501
 ├── LaterError              the time of a job has not come; it is called again then
 ├── SignatureError          a delivery is not from who it says, or too old
 ├── MissingExtraError       an optional dependency is not installed
+├── OutdatedError           an installed dependency is older than what agents need
 └── SettingError            a setting or URL has no meaning here
 """
 
@@ -278,6 +280,13 @@ class NotAuthorisedError(RingiError):
         super().__init__(f"request {id!r} does not authorise this: {why}")
 
 
+class UndecidedError(RingiError):
+    """A question ended without an answer, and its agent takes none that is a no."""
+
+    def __init__(self, id: str, status: str) -> None:
+        super().__init__(f"request {id!r} is {status}, and its agent takes no rejection: retry the run to ask again")
+
+
 class AskedAgainError(RingiError):
     """The agent was handed an answer and still asks: its interrupts are not in a stable order."""
 
@@ -306,6 +315,13 @@ class MissingExtraError(RingiError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
+
+
+class OutdatedError(RingiError):
+    """An installed library is older than what agents need."""
+
+    def __init__(self, name: str, found: str, needed: str) -> None:
+        super().__init__(f"{name} {found} is too old to run agents on: pip install '{name}>={needed}'")
 
 
 class UnsupportedError(RingiError):

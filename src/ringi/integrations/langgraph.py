@@ -14,8 +14,7 @@ from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, 
 from ringi.canonical import jsonable
 from ringi.form import Form
 from ringi.request import Request
-from ringi.threads.advance import QUESTION_CHANGED
-from ringi.threads.langgraph import ENVELOPE
+from ringi.threads.dialects import ENVELOPE
 
 
 def ask(
@@ -50,7 +49,7 @@ def ask(
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:
         # Without it an answer could land on another question, when the node took another branch meanwhile.
         if answer.get(ENVELOPE, {}).get("digest") != shown:
-            raise PydanticCustomError(QUESTION_CHANGED, "this answers another question")
+            raise PydanticCustomError("ringi_question_changed", "this answers another question")
         return answer
 
     wanted = form.json_schema() if form else (schema or {})

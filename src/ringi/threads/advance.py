@@ -6,9 +6,11 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, TypeAlias
 
 from ag_ui.core import Interrupt
+from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
 from ringi.ask import Continuation, digest_of
@@ -46,7 +48,8 @@ TRIES = 5
 """How many workers may die of one stretch before it is given up."""
 OUTAGES = 50
 """How often the store may be away in one stretch: it may be just what this run does that it cannot keep."""
-QUESTION_CHANGED = "ringi_question_changed"
+Asked: TypeAlias = tuple[Question, Sequence[Request]]
+REFUSED = "the agent does not take this answer: it asks again"
 
 
 class Turn:
@@ -86,42 +89,61 @@ class Turn:
         if lost:
             return await self._strand(place, lost)
         values = self._graph.shown(place) if place.questions or not place.has_more else {}
-        requests = await self._ask(place.questions)
+        asked = [(question, await self._ask(question)) for question in place.questions]
+        requests = [request for _, each in asked for request in each]
         await self._recover(requests)
         await self._drop_others(requests)
-        answers = self._answers(place.questions, requests)
-        if answers:
-            return await self._go(resume_with(answers), answers)
+        ended = ended_of(asked)
+        if ended:
+            return await self._resume(ended)
         if requests:
             return await self._park(values, requests)
         return await self._go(None) if place.has_more else await self._finish(values)
 
-    async def _go(self, input: Any, answers: Mapping[str, Any] | None = None) -> bool:
+    async def _go(self, input: Any) -> bool:
         await self._emitter.open()
         failpoint("run.before_go")
-        try:
-            await self._graph.go(input, self._emitter)
-        except ValidationError as error:
-            if not answers or not any(e["type"] == QUESTION_CHANGED for e in error.errors()):
-                raise
-            log.warning("run %s asks something else now: asking again", self._run.id)
-            await self._graph.go(None, self._emitter)
+        await self._graph.go(input, self._emitter)
         await self._emitter.flush()
         failpoint("run.after_go")
         return True
 
-    async def _ask(self, questions: Sequence[Question]) -> list[Request]:
-        return [await self._ask_one(question) for question in questions]
+    async def _resume(self, ended: Sequence[Asked]) -> bool:
+        answers = {question.interrupt_id: resume_value(question, requests) for question, requests in ended}
+        repeated = self._handed & answers.keys()
+        if repeated:
+            raise AskedAgainError(sorted(repeated))
+        self._handed |= answers.keys()
+        try:
+            return await self._go(resume_with(answers))
+        except ValidationError as error:
+            if not is_invalid_resume(error):
+                raise
+            log.warning("run %s does not take an answer to %s: asking again", self._run.id, ", ".join(answers))
+        self._handed -= answers.keys()
+        for request in [request for question, requests in ended if question.is_particular for request in requests]:
+            await self._inbox.mark_attention(request.id, REFUSED)
+        return await self._go(None)
 
-    async def _ask_one(self, question: Question) -> Request:
-        key, attempt = self._lease.key, self._run.attempt
+    async def _ask(self, question: Question) -> list[Request]:
+        return [await self._ask_one(question, position) for position in range(len(question.asks))]
+
+    async def _ask_one(self, question: Question, position: int) -> Request:
+        attempt = self._run.attempt
         for earlier in range(attempt):
-            asked = await self._asked(request_id(key, question, earlier))
+            asked = await self._asked(request_id(self._lease.key, question, position, earlier))
             # What the failure withdrew, or silence ended, is asked again; what a person has decided counts.
-            if asked and (asked.response or not asked.is_final):
+            if asked and asked.attention != REFUSED and (asked.response or not asked.is_final):
                 return asked
-        id = request_id(key, question, attempt)
-        ask = question.ask.model_copy(update={"id": id, "thread_id": key.id, "run_id": self._run.id})
+        ids = (request_id(self._lease.key, question, position, attempt, refusals) for refusals in count())
+        request = await self._submit(question, position, next(ids))
+        while request.attention == REFUSED:
+            request = await self._submit(question, position, next(ids))
+        return request
+
+    async def _submit(self, question: Question, position: int, id: str) -> Request:
+        key = self._lease.key
+        ask = question.asks[position].model_copy(update={"id": id, "thread_id": key.id, "run_id": self._run.id})
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
@@ -171,16 +193,12 @@ class Turn:
         await self._hold.fail(why, "attention")
         return False
 
-    def _answers(self, questions: Sequence[Question], requests: Sequence[Request]) -> dict[str, Any]:
-        ended = {q.interrupt_id: resume_value(q, r) for q, r in zip(questions, requests, strict=True) if r.is_final}
-        repeated = self._handed & ended.keys()
-        if repeated:
-            raise AskedAgainError(sorted(repeated))
-        self._handed |= ended.keys()
-        return ended
-
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
-        await self._emitter.pause(values, [interrupt_of(request) for request in requests])
+        await self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
+        for request in requests:
+            if request.is_unacknowledged:
+                # Its interrupt waits for others too. Without this it would be handed over again and again until then.
+                await self._inbox.acknowledge(request.id, SYSTEM)
         failpoint("run.before_park")
         await self._hold.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
         return False
@@ -215,9 +233,18 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         hold.emitter.stop()
 
 
-def request_id(key: Key, question: Question, attempt: int) -> str:
+def ended_of(asked: Sequence[Asked]) -> Sequence[Asked]:
+    """Return the questions that can be answered now, with their requests."""
+    ended = [each for each in asked if all(request.is_final for request in each[1])]
+    # Of answers that are sent together one that is refused stops the others half-way: their effects would come twice.
+    return [each for each in ended if each[0].is_particular][:1] or ended
+
+
+def request_id(key: Key, question: Question, position: int, attempt: int, refusals: int = 0) -> str:
     """Return the id of a question's request: the same whenever this attempt of the run asks it."""
-    place = [checkpoint_thread(key), question.interrupt_id, digest_of(question.ask), *([attempt] if attempt else [])]
+    place: list[Any] = [checkpoint_thread(key), question.interrupt_id, digest_of(question.asks[position])]
+    place += [attempt] if attempt else []
+    place += [{"position": position, "refusals": refusals}] if position or refusals else []
     return f"q-{hashlib.sha256(canonical(place)).hexdigest()[:32]}"
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any
 
 from ringi import form as forms
-from ringi.errors import FieldError, InvalidError, SettingError
+from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
 
 State = Mapping[str, Any]
+NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
+"""The oldest versions that keep an answer with its own question, and refuse an unfit one before it is stored."""
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
@@ -52,11 +57,30 @@ class Agent:
 
 
 def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
-    """Return the agents by name; two of one name are a `SettingError`."""
+    """Return the agents by name.
+
+    Two of one name are a `SettingError`. Raises `OutdatedError` if there are agents and a library is too old for them.
+    """
     named: dict[str, Agent] = {}
     for agent in agents:
         if agent.name in named:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         named[agent.name] = agent
+    if named:
+        check_versions()
     return named
+
+
+def check_versions() -> None:
+    """Raise `OutdatedError` for an installed library that is too old; one that is missing is told elsewhere."""
+    for name, needed in NEEDED.items():
+        with suppress(metadata.PackageNotFoundError):
+            found = metadata.version(name)
+            if numbers(found) < numbers(needed):
+                raise OutdatedError(name, found, needed)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the first three numbers of a version, to compare it by."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -6,13 +6,13 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic_core import to_json
 
 from ringi.ask import Ask
@@ -22,10 +22,9 @@ from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
+from ringi.threads.dialects import OWN, Dialect, dialect_of
 from ringi.threads.emitter import Emitter
 
-ENVELOPE = "ringi"
-"""The key under which a question of ours, and its answer, travel through an interrupt."""
 RUN = "ringi_run"
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
@@ -39,8 +38,15 @@ class Question(NamedTuple):
 
     interrupt_id: str
     node: str
-    ask: Ask
-    is_ours: bool
+    asks: tuple[Ask, ...]
+    """What people are asked: most interrupts ask one thing."""
+    dialect: Dialect
+    schema: dict[str, Any] | None
+
+    @property
+    def is_particular(self) -> bool:
+        """Whether the graph may refuse an answer that was fit for the schema."""
+        return self.schema is not None and self.dialect is not OWN
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class GraphRun:
         snapshot: StateSnapshot = await self._graph.aget_state(self._config)
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
-            question_of(interrupt.id, task.name, interrupt.value)
+            question_of(task.name, interrupt)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
@@ -129,24 +135,16 @@ def agents_own() -> Iterator[None]:
         raise AgentError(error) from error
 
 
-def question_of(interrupt_id: str, node: str, value: Any) -> Question:
-    """Return an interrupt's value as something that people can be asked."""
-    if isinstance(value, dict) and isinstance(value.get(ENVELOPE), dict):
-        return Question(interrupt_id, node, Ask.kept(value[ENVELOPE]), True)
-    text = value if isinstance(value, str) else canonical(jsonable(value)).decode()
-    ask = Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
-    return Question(interrupt_id, node, ask, False)
+def question_of(node: str, interrupt: Interrupt) -> Question:
+    """Return an interrupt as something that people can be asked."""
+    schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+    dialect, asks = dialect_of(interrupt.value, schema)
+    return Question(interrupt.id, node, asks, dialect, schema)
 
 
-def resume_value(question: Question, request: Request) -> Any:
-    """Return what the graph's `interrupt` call returns for an ended request."""
-    if question.is_ours:
-        return {ENVELOPE: request.model_dump(mode="json")}
-    response = request.response
-    if response and response.decision == "respond":
-        return response.message
-    decided = {"decision": response.decision, "message": response.message} if response else {"decision": None}
-    return {"status": request.status, **decided}
+def resume_value(question: Question, requests: Sequence[Request]) -> Any:
+    """Return what the graph's `interrupt` call returns once all its requests have ended."""
+    return question.dialect.answer(requests, question.schema)
 
 
 def resume_with(answers: dict[str, Any]) -> Command[Any]:

@@ -1,0 +1,335 @@
+"""How graphs ask through an interrupt: what each way means to people, and how it wants to be answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ringi import form as forms
+from ringi.ask import Action, Ask, Decision
+from ringi.canonical import canonical, jsonable
+from ringi.errors import InvalidError, UndecidedError
+from ringi.request import Request
+
+ENVELOPE = "ringi"
+"""The key under which a question of ours, and its answer, travel through an interrupt."""
+ANSWER = "answer"
+"""The field of the form that asks for an answer which is no object."""
+OF_ROOTS = ("$schema", "$defs", "definitions")
+"""Parts of a JSON Schema that stand at its root only."""
+DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+Schema: TypeAlias = dict[str, Any]
+M = TypeVar("M", bound=BaseModel)
+
+
+class Dialect(NamedTuple):
+    """One way to ask: from an interrupt's value and `response_schema` to questions, and from their ends back."""
+
+    read: Callable[[Any, Schema | None], Sequence[Ask]]
+    """Return what people are asked; nothing when the value is in another dialect."""
+    answer: Callable[[Sequence[Request], Schema | None], Any]
+    """Return what `interrupt` returns once all have ended; raises `UndecidedError` if it cannot tell of a silence."""
+
+
+class Ruling(NamedTuple):
+    """What is to become of a call."""
+
+    decision: Decision
+    name: str
+    args: dict[str, Any]
+    """The arguments with which it may run, if it may."""
+    words: str | None
+
+
+class ActionRequest(BaseModel):
+    """One call in LangChain's batched request."""
+
+    name: str
+    args: dict[str, Any]
+    description: str = ""
+
+
+class ReviewConfig(BaseModel):
+    """What people may decide about the calls of one tool."""
+
+    action_name: str
+    allowed_decisions: list[str]
+
+
+class HitlRequest(BaseModel):
+    """What `HumanInTheLoopMiddleware` asks about all calls of one turn."""
+
+    action_requests: list[ActionRequest] = Field(min_length=1)
+    review_configs: list[ReviewConfig]
+
+    def allowed(self, position: int) -> list[str]:
+        """Return what people may decide about the call at this position."""
+        name, config = self.action_requests[position].name, self.review_configs[position : position + 1]
+        named = [each for each in (*config, *self.review_configs) if each.action_name == name]
+        return named[0].allowed_decisions if named else []
+
+
+class ToolApproval(BaseModel):
+    """What `HumanInTheLoopMiddleware` asks about a single call."""
+
+    type: str = Field(pattern="^tool_approval$")
+    name: str
+    args: dict[str, Any]
+    description: str = ""
+
+
+class InboxAction(BaseModel):
+    """The call of Agent Inbox's request."""
+
+    action: str
+    args: dict[str, Any]
+
+
+class InboxConfig(BaseModel):
+    """What people may decide in Agent Inbox."""
+
+    allow_accept: bool
+    allow_edit: bool
+    allow_ignore: bool
+    allow_respond: bool
+
+    @property
+    def allowed(self) -> list[str]:
+        """The same in our words."""
+        offers = (self.allow_accept, self.allow_edit, self.allow_ignore, self.allow_respond)
+        return [decision for decision, is_offered in zip(DECISIONS, offers, strict=True) if is_offered]
+
+
+class HumanInterrupt(BaseModel):
+    """What a graph asks that was made for Agent Inbox."""
+
+    action_request: InboxAction
+    config: InboxConfig
+    description: str | None = None
+
+
+def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return the question of our own `ask`."""
+    # `ask` always has a schema. Without this a model whose words a graph hands to `interrupt` could write an envelope.
+    if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
+        return ()
+    return (Ask.kept(value[ENVELOPE]),)
+
+
+def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return the whole request, which our own `ask` returns."""
+    return {ENVELOPE: requests[0].model_dump(mode="json")}
+
+
+def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return the one call of LangChain's per-call mode, with the decisions and the arguments that its schema allows."""
+    asked, decisions = fitting(ToolApproval, value), decisions_of(schema or {})
+    if not asked or not decisions:
+        return ()
+    edited = within(schema or {}, decisions.get("edit", {}), "edited_action", "args")
+    return (call(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
+
+
+def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return LangChain's decision."""
+    return langchain_decision(requests[0])
+
+
+def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return one question for each call of LangChain's batched mode."""
+    asked = fitting(HitlRequest, value) if schema is None else None
+    if not asked:
+        return ()
+    calls = enumerate(asked.action_requests)
+    return [call(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
+
+
+def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return LangChain's decisions, by position."""
+    return {"decisions": [langchain_decision(request) for request in requests]}
+
+
+def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return one question for each of Agent Inbox's requests: a graph asks with one of them, or with a list."""
+    asked = [fitting(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
+    if schema is not None or not all(asked):
+        return ()
+    actions = [(each.action_request, each) for each in asked if each]
+    return [call(a.action, a.action, a.args, each.config.allowed, each.description) for a, each in actions]
+
+
+def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return Agent Inbox's responses: a list even of one."""
+    return [inbox_response(request) for request in requests]
+
+
+def read_typed(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return the form that a plain interrupt's schema asks for."""
+    if schema is None:
+        return ()
+    wanted = schema if is_object(schema) else wrapped(schema)
+    # There is no answer that says no: whoever will not answer withdraws the request, and its run needs attention.
+    return (words_of(value).model_copy(update={"kind": "form", "data_schema": wanted, "allowed": ("approve",)}),)
+
+
+def answer_typed(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return the form's data."""
+    (request,) = requests
+    data = request.response.data if request.response and not request.erased else None
+    answer = data if data is None or is_object(schema or {}) else data.get(ANSWER)
+    # LangGraph takes None for no answer at all.
+    if answer is None:
+        raise UndecidedError(request.id, request.status)
+    return answer
+
+
+def read_words(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return a plain interrupt as a question."""
+    return (words_of(value),)
+
+
+def answer_words(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return the person's words, or how it ended without any."""
+    request, response = requests[0], requests[0].response
+    if response and response.decision == "respond":
+        return response.message
+    decided = {"decision": response.decision, "message": response.message} if response else {"decision": None}
+    return {"status": request.status, **decided}
+
+
+OWN = Dialect(read_own, answer_own)
+DIALECTS = (
+    OWN,
+    Dialect(read_tool_approval, answer_tool_approval),
+    Dialect(read_batched, answer_batched),
+    Dialect(read_agent_inbox, answer_agent_inbox),
+    Dialect(read_typed, answer_typed),
+    Dialect(read_words, answer_words),
+)
+
+
+def dialect_of(value: Any, schema: Schema | None) -> tuple[Dialect, tuple[Ask, ...]]:
+    """Return how an interrupt asks, and what it asks."""
+    return next((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
+
+
+def ruling_on(request: Request) -> Ruling:
+    """Return what people decided about a call; silence is a no.
+
+    Raises `NotAuthorisedError` unless the call that may run is the one that was authorised, and
+    `UndecidedError` when nobody decided and the graph takes no no.
+    """
+    action, response = request.action, request.response
+    assert action
+    if response and not request.erased:
+        granted = request.granted
+        if granted:
+            request.authorise(action.name, granted.args)
+        return Ruling(response.decision, action.name, granted.args if granted else {}, response.message)
+    if "reject" not in request.allowed:
+        raise UndecidedError(request.id, request.status)
+    return Ruling("reject", action.name, {}, f"nobody decided: the request was {request.status}")
+
+
+def langchain_decision(request: Request) -> dict[str, Any]:
+    """Return LangChain's words for what people decided about a call."""
+    ruling = ruling_on(request)
+    if ruling.decision == "approve":
+        return {"type": "approve"}
+    if ruling.decision == "edit":
+        return {"type": "edit", "edited_action": {"name": ruling.name, "args": ruling.args}}
+    return {"type": ruling.decision, **({"message": ruling.words} if ruling.words else {})}
+
+
+def inbox_response(request: Request) -> dict[str, Any]:
+    """Return Agent Inbox's words for what people decided about a call."""
+    ruling = ruling_on(request)
+    if ruling.decision == "reject":
+        return {"type": "ignore", "args": None}
+    if ruling.decision == "respond":
+        return {"type": "response", "args": ruling.words}
+    kind = "accept" if ruling.decision == "approve" else "edit"
+    return {"type": kind, "args": {"action": ruling.name, "args": ruling.args}}
+
+
+def call(
+    name: str,
+    title: str,
+    args: dict[str, Any],
+    allowed: Collection[str],
+    description: str | None,
+    args_schema: Schema | None = None,
+) -> Ask:
+    """Return the question whether a call may run."""
+    decisions = tuple(decision for decision in DECISIONS if decision in allowed)
+    if not decisions:
+        raise InvalidError.of("allowed", f"nothing can be decided about {name!r}: allow one of {', '.join(DECISIONS)}")
+    action = Action(name, jsonable(args), schema=usable(args_schema))
+    return Ask(title=title[:500], description=(description or "")[:20_000] or None, action=action, allowed=decisions)
+
+
+def words_of(value: Any) -> Ask:
+    """Return any value as a question in words."""
+    text = value if isinstance(value, str) else canonical(jsonable(value)).decode()
+    return Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
+
+
+def fitting(model: type[M], value: Any) -> M | None:
+    """Return the value as this model, or None if it is something else."""
+    try:
+        return model.model_validate(value, strict=True)
+    except ValidationError:
+        return None
+
+
+def decisions_of(schema: Schema) -> dict[str, Schema]:
+    """Return what each decision has to look like that a schema allows."""
+    branches = [resolved(schema, branch) for branch in schema.get("oneOf", [schema])]
+    return {decision: branch for branch in branches if (decision := within(schema, branch, "type").get("const"))}
+
+
+def within(root: Schema, part: Schema, *path: str) -> Schema:
+    """Return the schema of a property of a property, with the definitions that it uses; empty where there is none."""
+    for name in path:
+        part = resolved(root, part.get("properties", {}).get(name, {}))
+    used, texts = dict[str, Schema](), [json.dumps(part)]
+    for text in texts:
+        for name in DEFINITION.findall(text):
+            if name not in used and name in root.get("$defs", {}):
+                used[name] = root["$defs"][name]
+                texts.append(json.dumps(used[name]))
+    return {**part, "$defs": used} if used else part
+
+
+def resolved(root: Schema, part: Schema) -> Schema:
+    """Return what a part of a schema refers to."""
+    name = str(part.get("$ref", "")).removeprefix("#/$defs/")
+    found: Schema = root.get("$defs", {}).get(name, part)
+    return found
+
+
+def usable(schema: Schema | None) -> Schema | None:
+    """Return a schema with which arguments can be checked here; the graph's own check comes after it."""
+    try:
+        forms.check_schema(schema, field="schema")
+    except InvalidError:
+        return None
+    return schema
+
+
+def is_object(schema: Schema) -> bool:
+    """Whether a schema's values are objects, as the data of a form is."""
+    return schema.get("type") == "object"
+
+
+def wrapped(schema: Schema) -> Schema:
+    """Return the schema of an object whose only field is what the given schema says."""
+    root = {name: schema[name] for name in OF_ROOTS if name in schema}
+    answer = {name: part for name, part in schema.items() if name not in OF_ROOTS}
+    fields = {"properties": {ANSWER: answer}, "required": [ANSWER], "additionalProperties": False}
+    return {**root, "type": "object", **fields}
