@@ -23,6 +23,7 @@ RingiError
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorisedError      what is about to run is not what a person authorised
+├── NotFinishedError    a person did not let an agent's task end as finished
 ├── UndecidedError          nobody answered, and an agent has no way to be told so
 ├── AskedAgainError         an agent took an answer and asks the very same again
 ├── UnsupportedError        this store does not do that                              501
@@ -285,6 +286,13 @@ class UndecidedError(RingiError):
 
     def __init__(self, id: str, status: str) -> None:
         super().__init__(f"request {id!r} is {status}, and its agent takes no rejection: retry the run to ask again")
+
+
+class NotFinishedError(RingiError):
+    """An agent ends although nobody has completed its task; what it did is no result."""
+
+    def __init__(self, task: str, why: str) -> None:
+        super().__init__(f"the task {task[:200]!r} is not finished: {why}")
 
 
 class AskedAgainError(RingiError):

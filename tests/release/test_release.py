@@ -114,7 +114,7 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
     with demo(programs / "ringi", tmp_path) as url, httpx.Client(base_url=url, timeout=30) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
         agents, questions = items(client, tmp_path, "agents"), items(client, tmp_path, "requests")
-        assert (len(agents), len(questions)) == ((3, 0) if extra else (0, 3))
+        assert (len(agents), len(questions)) == ((4, 0) if extra else (0, 3))
         page = client.get("/").raise_for_status().text
         assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
         assert [path for path in assets if path.endswith(".js")]

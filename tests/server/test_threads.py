@@ -129,7 +129,7 @@ async def test_an_agent_with_all_the_open_requests_that_it_may_have_begins_no_ru
 async def test_the_agents_are_listed_with_their_input(world: World) -> None:
     page = (await world.client().get("/v1/agents")).json()
     agents = {agent["name"]: agent for agent in page["items"]}
-    assert {"refund", "preferences", "two_questions"} <= set(agents)
+    assert {"refund", "preferences", "two_questions", "finisher"} <= set(agents)
     assert "order" in agents["refund"]["input_schema"]["properties"]
     assert page["next"] is None
 

@@ -205,6 +205,18 @@ async def test_two_questions_are_answered_in_any_order_and_each_goes_on_by_itsel
         await world.verified()
 
 
+async def test_the_finisher_goes_on_until_its_task_is_completed(url: str) -> None:
+    async with at_work(url) as world:
+        await world.run("finisher", {"task": "write a haiku"})
+        await world.answer(await world.one(), "edit", {"task": "write two"})
+        thread = await world.answer(await world.one(), "respond", message="はい")
+        assert (thread.status, thread.values["task"], thread.values["outcome"]) == ("done", "write two", "completed")
+        roles = [message["role"] for message in thread.values["messages"]]
+        assert roles == ["human", "ai", "human", "ai"]
+        assert thread.values["messages"][-1]["content"].endswith("write two")
+        checked(await world.items())
+
+
 async def test_two_questions_answered_at_once_are_both_taken(url: str) -> None:
     async with at_work(url) as world:
         await world.run("two_questions", {})

@@ -15,6 +15,8 @@ DELAY = 0.04
 def say(messages: Sequence[BaseMessage]) -> str:
     """Return the answer to the last message: a function of it and nothing else."""
     asked = messages[-1].text
+    if messages[0].text.startswith("Do the task"):
+        return f"I have looked at this from all sides and done it: {asked.rpartition('it is: ')[2]}"
     if asked.startswith("Explain why"):
         subject = asked.removeprefix("Explain why ").rstrip(".")
         history = "I looked at the parcel's history: it came nine days late and the customer wrote twice."

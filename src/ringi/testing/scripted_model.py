@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
 
 Script = Callable[[Sequence[BaseMessage]], str | AIMessage]
 
@@ -24,6 +25,10 @@ class ScriptedModel(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return itself: the script knows which tools there are."""
+        return self
 
     def _generate(
         self,

@@ -1,0 +1,69 @@
+"""Agents with a finish gate, and models that follow a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from tests.threads.world import World
+
+from ringi.integrations.langchain import FinishGate
+from ringi.testing.scripted_model import Script, ScriptedModel
+from ringi.threads.agent import Agent, State
+
+Heard = list[list[str]]
+
+
+def hearing(heard: Heard, script: Script | None = None) -> ScriptedModel:
+    """Return a model that notes what it was told; without a script it says what its last task was."""
+
+    def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
+        heard.append([message.text for message in messages])
+        return script(messages) if script else f"Did: {last_said(messages)}"
+
+    return ScriptedModel(script=say)
+
+
+def last_said(messages: Sequence[BaseMessage]) -> str:
+    """Return what a person said last."""
+    return [message.text for message in messages if isinstance(message, HumanMessage)][-1]
+
+
+def results(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what tools said since a person spoke."""
+    spoke = max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
+    return [message.text for message in messages[spoke:] if message.type == "tool"]
+
+
+def calls(name: str, id: str = "call-1", **args: Any) -> AIMessage:
+    """Return a message of a model that calls a tool."""
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": id, "type": "tool_call"}])
+
+
+def gated(model: ScriptedModel, *middleware: Any, gate: FinishGate | None = None, **rest: Any) -> Agent:
+    """Return an agent whose end is gated."""
+    name = rest.pop("agent_name", "worker")
+    graph = create_agent(model, middleware=[gate or FinishGate(), *middleware], **rest)
+    return Agent(name, graph, prepare=said, values=shown)
+
+
+def said(input: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [HumanMessage(input["task"])]}
+
+
+def shown(state: State) -> dict[str, Any]:
+    return {
+        "messages": [message.text for message in state.get("messages", [])],
+        "task": state.get("task"),
+        "outcome": state.get("finish_outcome"),
+        "history": [step["decision"] for step in state.get("finish_history", [])],
+    }
+
+
+async def answered(world: World, *answers: Callable[..., Any] | str, id: str = "t1") -> Any:
+    """Say these words to one question after another, and return the thread at rest."""
+    for words in answers:
+        await world.answer(await world.one(id), "respond", message=words)
+    return await world.rest(id)

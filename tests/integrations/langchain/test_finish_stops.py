@@ -1,0 +1,294 @@
+"""However an agent stops, a person is shown why, and decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ModelCallLimitMiddleware,
+    ModelRetryMiddleware,
+    ToolCallLimitMiddleware,
+    hook_config,
+)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.errors import GraphInterrupt, GraphRecursionError
+from pydantic import BaseModel
+from tests.integrations.langchain.finishing import Heard, answered, calls, gated, hearing, last_said, results
+from tests.threads.world import World, at_work
+
+from ringi import Action
+from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
+from ringi.integrations.langchain import FinishGate, finish_tool
+from ringi.integrations.langchain.finish import reason_of
+from ringi.integrations.langgraph import ask
+from ringi.request import Request
+from ringi.testing.scripted_model import ScriptedModel
+
+TASK = {"task": "delete the file"}
+
+
+class ForbiddenFileError(PermissionError):
+    """A tool that may not."""
+
+
+@tool
+def delete(path: str) -> str:
+    """Delete a file."""
+    raise ForbiddenFileError(f"you may not delete {path}")
+
+
+@tool
+def look(path: str) -> str:
+    """Look at a file."""
+    return f"{path} is long"
+
+
+def deleting(messages: Sequence[BaseMessage]) -> AIMessage:
+    """Do what the task says, and then nothing more."""
+    if results(messages):
+        return AIMessage("I could not.")
+    return (
+        calls("delete", f"call-{len(messages)}", path="a.txt") if "delete" in last_said(messages) else AIMessage("Ok.")
+    )
+
+
+def looking(messages: Sequence[BaseMessage]) -> AIMessage:
+    """Look without end, as long as nobody says stop."""
+    if "stop" in last_said(messages):
+        return AIMessage("I have seen enough.")
+    return calls("look", f"call-{len(messages)}", path="a.txt").model_copy(update={"content": "I look once more."})
+
+
+async def stopped(world: World, task: dict[str, str] = TASK) -> Request:
+    """Run until the agent stands at its gate."""
+    assert (await world.run("worker", task)).status == "interrupted"
+    return await world.one()
+
+
+async def test_a_tool_without_permission_leads_to_the_gate_and_the_agent_may_go_on(file: str) -> None:
+    heard: Heard = []
+    async with at_work(file, [gated(hearing(heard, deleting), tools=[delete])]) as world:
+        request = await stopped(world)
+        assert request.title == "Stopped before its end: delete the file"
+        assert request.context["reason"] == "delete: ForbiddenFileError: you may not delete a.txt"
+        await answered(world, "update: leave it")
+        assert "Error: ForbiddenFileError: you may not delete a.txt" in heard[-1]
+        assert (await world.one()).context["summary"] == "Ok."
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+async def test_two_tools_that_fail_at_once_are_both_told(file: str) -> None:
+    def twice(messages: Sequence[BaseMessage]) -> AIMessage:
+        both = [calls("delete", id, path=id).tool_calls[0] for id in ("a", "b")]
+        return AIMessage("", tool_calls=both)
+
+    async with at_work(file, [gated(hearing([], twice), tools=[delete])]) as world:
+        reason = (await stopped(world)).context["reason"]
+        assert ("delete a" in reason, "delete b" in reason) == (True, True)
+
+
+async def test_what_a_tool_refused_is_shown_even_if_the_agent_says_nothing_of_it(file: str) -> None:
+    class Told(AgentMiddleware[Any, Any, Any]):
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return ToolMessage("not allowed", tool_call_id=request.tool_call["id"], name="delete", status="error")
+
+    async with at_work(file, [gated(hearing([], deleting), Told(), tools=[delete])]) as world:
+        request = await stopped(world)
+        assert (request.context["summary"], request.context["reason"]) == ("I could not.", "delete: not allowed")
+
+
+async def test_an_error_of_the_model_leads_to_the_gate(file: str) -> None:
+    def broken(messages: Sequence[BaseMessage]) -> AIMessage:
+        if "again" in last_said(messages):
+            return AIMessage("Here it is.")
+        raise TimeoutError("the provider is away")
+
+    async with at_work(file, [gated(hearing([], broken))]) as world:
+        request = await stopped(world)
+        assert request.context["reason"] == "TimeoutError: the provider is away"
+        await world.answer(request, "reject", message="try again")
+        assert (await world.one()).context["summary"] == "Here it is."
+
+
+async def test_an_error_of_the_model_among_tools_leads_to_the_gate(file: str) -> None:
+    def broken(messages: Sequence[BaseMessage]) -> AIMessage:
+        if not results(messages):
+            return calls("look", path="a.txt")
+        raise TimeoutError("the provider is away")
+
+    async with at_work(file, [gated(hearing([], broken), tools=[look])]) as world:
+        assert "TimeoutError" in (await stopped(world)).context["reason"]
+
+
+async def test_others_have_their_tries_before_the_gate(file: str) -> None:
+    heard: Heard = []
+
+    def second(messages: Sequence[BaseMessage]) -> AIMessage:
+        if len(heard) == 1:
+            raise TimeoutError("the provider is away")
+        return AIMessage("Done.")
+
+    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
+    async with at_work(file, [gated(hearing(heard, second), retry)]) as world:
+        assert "reason" not in (await stopped(world)).context
+
+
+async def test_the_limit_of_model_calls_leads_to_the_gate(file: str) -> None:
+    limit = ModelCallLimitMiddleware(run_limit=2)
+    async with at_work(file, [gated(hearing([], looking), limit, tools=[look])]) as world:
+        request = await stopped(world)
+        assert request.title.startswith("Stopped before its end")
+        assert "limits exceeded" in request.context["reason"]
+        assert request.context["summary"] == "I look once more."
+        await answered(world, "update: stop")
+        assert (await world.one()).context["summary"] == "I have seen enough."
+
+
+async def test_the_limit_of_tool_calls_leads_to_the_gate(file: str) -> None:
+    limit = ToolCallLimitMiddleware(run_limit=1, exit_behavior="end")
+    async with at_work(file, [gated(hearing([], looking), limit, tools=[look])]) as world:
+        request = await stopped(world)
+        assert "call limit reached" in request.context["reason"]
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+async def test_a_limit_for_the_whole_thread_leads_to_the_gate_each_time_and_never_past_it(file: str) -> None:
+    limit = ModelCallLimitMiddleware(thread_limit=1)
+    async with at_work(file, [gated(hearing([], looking), limit, tools=[look])]) as world:
+        await stopped(world)
+        for _ in range(2):
+            await answered(world, "update: something else")
+            assert "limits exceeded" in (await world.one()).context["reason"]
+
+
+async def test_the_limit_of_steps_is_an_error_on_langgraph_alone() -> None:
+    bare = create_agent(ScriptedModel(script=looking), [look]).with_config(recursion_limit=20)
+    with pytest.raises(GraphRecursionError):
+        await bare.ainvoke({"messages": [HumanMessage("delete the file")]})
+
+
+async def test_the_limit_of_steps_leads_to_the_gate_and_the_next_task_has_its_own(file: str) -> None:
+    agent = gated(hearing([], looking), tools=[look])
+    limited = replace(agent, graph=agent.graph.with_config(recursion_limit=20))
+    async with at_work(file, [limited]) as world:
+        assert (await stopped(world)).context["reason"] == "the limit of steps of one run was reached"
+        await answered(world, "update: look again")
+        assert (await world.one()).context["reason"] == "the limit of steps of one run was reached"
+        await answered(world, "update: stop")
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+@pytest.mark.parametrize("error", [FenceError("t1", 1), OutageError(UnavailableError("away")), GraphInterrupt(())])
+def test_what_is_no_error_of_the_agent_passes_the_gate_by(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        reason_of(error)
+
+
+class EndsAfter(AgentMiddleware[Any, Any, Any]):
+    """What is known to loop: it wants to end where the agent ends anyway."""
+
+    @hook_config(can_jump_to=["end"])
+    def after_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        return {"jump_to": "end"}
+
+
+async def test_pitfall_17_an_end_after_the_agent_runs_until_the_limit_of_steps() -> None:
+    bare = create_agent(ScriptedModel(script=lambda _: "done"), middleware=[EndsAfter()])
+    with pytest.raises(GraphRecursionError):
+        await bare.ainvoke({"messages": [HumanMessage("begin")]}, {"recursion_limit": 20})
+
+
+async def test_pitfall_17_here_the_gate_ends_once_however_it_was_reached(file: str) -> None:
+    for limit in (ModelCallLimitMiddleware(run_limit=1), ToolCallLimitMiddleware(run_limit=1, exit_behavior="end")):
+        id = type(limit).__name__
+        async with at_work(file, [gated(hearing([], looking), limit, tools=[look])]) as world:
+            await world.run("worker", TASK, id)
+            assert (await answered(world, "yes", id=id)).values["outcome"] == "completed"
+            assert len(await world.asked(id)) == 1
+
+
+async def test_a_question_of_a_tool_goes_through_the_gate_as_a_question(file: str) -> None:
+    @tool
+    def remove(path: str) -> str:
+        """Remove a file."""
+        request = ask(f"Remove {path}?", action=Action("remove", {"path": path}))
+        return "removed" if request.granted else "kept"
+
+    def removing(messages: Sequence[BaseMessage]) -> AIMessage:
+        done = results(messages)
+        return AIMessage(f"It is {done[0]}.") if done else calls("remove", path="a.txt")
+
+    async with at_work(file, [gated(hearing([], removing), tools=[remove])]) as world:
+        assert (await stopped(world)).kind == "approval"
+        await world.answer(await world.one(), "reject")
+        request = await world.one()
+        assert (request.kind, request.context["summary"]) == ("finish", "It is kept.")
+
+
+async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -> None:
+    heard: Heard = []
+
+    def finishing(messages: Sequence[BaseMessage]) -> AIMessage:
+        said = {"summary": f"did {len(heard)}", "handover": "the key is under the mat"}
+        return calls("finish", f"call-{len(messages)}", **said)
+
+    async with at_work(file, [gated(hearing(heard, finishing), tools=[finish_tool])]) as world:
+        request = await stopped(world)
+        assert request.title == "Is this finished: delete the file"
+        assert (request.context["summary"], request.context["handover"]) == ("did 1", "the key is under the mat")
+        await answered(world, "update: once more")
+        assert (await world.one()).context["summary"] == "did 2"
+        assert len(heard) == 2
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+        await world.run("worker", TASK)
+        assert (await world.one()).context["summary"] == "did 3"
+
+
+async def test_what_is_called_beside_the_finish_tool_still_has_its_result(file: str) -> None:
+    def both(messages: Sequence[BaseMessage]) -> AIMessage:
+        asked = [calls("look", "a", path="a.txt").tool_calls[0], calls("finish", "b", summary="seen").tool_calls[0]]
+        return AIMessage("", tool_calls=asked)
+
+    async with at_work(file, [gated(hearing([], both), tools=[look, finish_tool])]) as world:
+        thread = await world.run("worker", TASK)
+        assert (await world.one()).context["summary"] == "seen"
+        assert "a.txt is long" in thread.values["messages"]
+
+
+class Poem(BaseModel):
+    """What the agent answers with."""
+
+    text: str
+
+
+async def test_a_structured_answer_and_a_direct_one_are_gated_too(file: str) -> None:
+    @tool(return_direct=True)
+    def direct(path: str) -> str:
+        """Answer at once."""
+        return "direct"
+
+    def structured(messages: Sequence[BaseMessage]) -> AIMessage:
+        return calls("Poem", f"call-{len(messages)}", text=last_said(messages))
+
+    def at_once(messages: Sequence[BaseMessage]) -> AIMessage:
+        return calls("direct", f"call-{len(messages)}", path="a")
+
+    poet = gated(hearing([], structured), agent_name="poet", response_format=Poem)
+    quick = gated(hearing([], at_once), agent_name="quick", tools=[direct])
+    async with at_work(file, [poet, quick]) as world:
+        for name in ("poet", "quick"):
+            await world.run(name, TASK, name)
+            await answered(world, "update: another", id=name)
+            assert (await world.one(name)).context["task"] == "another"
+            assert (await answered(world, "yes", id=name)).values["outcome"] == "completed"
+
+
+def test_a_gate_that_would_let_nobody_say_no_is_refused() -> None:
+    with pytest.raises(SettingError):
+        FinishGate(max_rounds=0)
