@@ -58,7 +58,8 @@ class Turn:
     def __init__(self, hold: Hold, agent: Agent) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
-        self._graph = GraphRun(agent, hold.backend.savers(hold.thread), hold.lease.key, hold.run.id)
+        saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
+        self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, max_fields=most)
         self._handed: set[str] = set()
 
     async def take(self) -> None:

@@ -20,12 +20,20 @@ from ringi.canonical import canonical, jsonable
 from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
 from ringi.record import Key
 from ringi.request import Request
+from ringi.switch import is_on
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.dialects import OWN, Dialect, dialect_of
 from ringi.threads.emitter import Emitter
+from ringi.threads.model_form import Words
 
 RUN = "ringi_run"
+ASKS = "ringi_asks"
+"""Whether a run asks people, as the switch said when it began."""
+MAX_FIELDS = "ringi_max_fields"
+"""How many fields the server lets a form have."""
+MODEL_FORMS = "ringi_model_forms"
+"""The tag of a model that may put a form into its answer."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """How often a step's results wait for its last words: LangGraph hands them on within a few."""
@@ -64,11 +72,12 @@ class Place:
 class GraphRun:
     """A graph with the checkpointer of one lease."""
 
-    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str) -> None:
+    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, max_fields: int) -> None:
         self.agent = agent
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver}), saver
         self._run_id = run_id
-        self._config: Any = {"configurable": {"thread_id": checkpoint_thread(key)}, "metadata": {RUN: run_id}}
+        given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields}
+        self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
 
     async def place(self) -> Place:
         """Return where the graph stands, from its newest checkpoint."""
@@ -80,7 +89,9 @@ class GraphRun:
             for interrupt in task.interrupts
             if interrupt.id in open_ids
         )
-        has_begun = (snapshot.metadata or {}).get(RUN) == self._run_id
+        metadata: Any = snapshot.metadata or {}
+        has_begun = metadata.get(RUN) == self._run_id
+        self._decide(metadata.get(ASKS, True) if has_begun else is_on())
         lost = await self._lost({task.id for task in snapshot.tasks})
         # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
         return Place(snapshot.values, questions, lost, has_begun, bool(snapshot.tasks))
@@ -116,6 +127,11 @@ class GraphRun:
             async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
                 translation.take(mode, part)
         translation.end()
+
+    def _decide(self, asks: bool) -> None:
+        # Without it a call that somebody rejected would run if the switch is off by the time its run goes on.
+        for part in ("configurable", "metadata"):
+            self._config[part][ASKS] = asks
 
     async def _lost(self, tasks: set[str]) -> frozenset[str]:
         saved = await self._saver.aget_tuple(self._config)
@@ -159,6 +175,7 @@ class Message:
     id: str
     task: str
     whole: AIMessageChunk | None = None
+    words: Words | None = None
 
 
 @dataclass
@@ -219,7 +236,9 @@ class Translation:
         if not isinstance(message, AIMessage):
             return None
         known = self._known(message, str(metadata.get("langgraph_checkpoint_ns", "")))
-        self.emitter.text(known.id, message.text)
+        if MODEL_FORMS in metadata.get("tags", ()):
+            known.words = known.words or Words()
+        self.emitter.text(known.id, known.words.add(message.text) if known.words else message.text)
         chunk = message if isinstance(message, AIMessageChunk) else None
         if chunk is None:
             self._tool_calls(message)
@@ -235,6 +254,9 @@ class Translation:
         return self.messages[key]
 
     def _close(self, message: Message) -> None:
+        if message.words is not None:
+            self.emitter.text(message.id, message.words.rest())
+            message.words = None
         self.emitter.end_text(message.id)
         if message.whole is not None:
             self._tool_calls(message.whole)

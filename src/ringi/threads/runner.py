@@ -16,6 +16,7 @@ from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
+from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Debts, Lease, leased
@@ -89,6 +90,10 @@ class Runner:
             await stop.wait()
             return
         advancing()
+        if not is_on():
+            log.warning(
+                "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
+            )
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
         beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling)]

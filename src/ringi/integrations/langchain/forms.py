@@ -1,0 +1,228 @@
+"""Forms that a model makes: a `hitl_request` in its answer becomes a request with that form."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import ensure_config
+from langchain_core.tools import StructuredTool
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from ringi.ask import Ask
+from ringi.errors import InvalidError
+from ringi.integrations.langchain.switch import asks
+from ringi.integrations.langgraph import ask
+from ringi.request import Request
+from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS
+from ringi.threads.model_form import KEY, Found, ask_of, found_in
+
+log = logging.getLogger(__name__)
+UNANSWERED = "ringi_unanswered"
+"""Marks the message after a form that nobody answered."""
+INSTRUCTION = """\
+When you need information or a confirmation from the person, you may answer with one JSON object that has `response`
+(what you say) and `hitl_request` (a form):
+{"response": "Let me get to know your taste in sports.", "hitl_request": {"type": "form", "title": "Sports", "fields": [
+{"name": "sport", "type": "select", "label": "Favourite sport", "required": true,
+"options": [{"value": "running", "label": "Running"}, {"value": "football", "label": "Football"}]}]}}
+Field types: text, textarea, number, date, boolean; select, radio, multiselect and checkbox with `options`; slider with
+`min` and `max`. A field may have `required`, `default`, `placeholder` and `help`. Use at most %d fields.
+Use it only to learn preferences or personal details, to confirm an important step, or where the person has to choose.
+The answer comes as a message with `hitl_response`: its `decision` is approve, edit or reject, its `data` the answers.
+"""
+FIELD = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "type": {
+            "enum": [
+                *("text", "textarea", "select", "multiselect", "radio", "checkbox"),
+                *("number", "slider", "date", "boolean"),
+            ]
+        },
+        "label": {"type": "string"},
+        "required": {"type": "boolean"},
+        "options": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"value": {"type": "string"}, "label": {"type": "string"}}},
+        },
+        "placeholder": {"type": "string"},
+        "help": {"type": "string"},
+        "min": {"type": "number"},
+        "max": {"type": "number"},
+        "step": {"type": "number"},
+    },
+    "required": ["name", "type", "label"],
+}
+TOOL = StructuredTool(
+    name=KEY,
+    description="Ask the person with a form: to learn preferences or details, to confirm a step, to let them choose.",
+    args_schema={
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "description": {"type": "string"},
+            "fields": {"type": "array", "items": FIELD},
+        },
+        "required": ["title", "fields"],
+    },
+)
+
+
+class Forms(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Ask people with the forms that a model makes, and hand it their answers.
+
+    A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is sound; its
+    deadline and size are of this middleware and the server, whatever the model says. One that is not sound is
+    logged, and the answer stays words. People see `response` in place of the JSON. `instruction` is added to the
+    system prompt, or with `as_tool` the model gets a tool instead. Put it last in the list of middleware.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_fields: int = 5,
+        expires_in: float | None = 300,
+        instruction: str | None = None,
+        as_tool: bool = False,
+    ) -> None:
+        super().__init__()
+        self._max_fields, self._expires_in = max_fields, expires_in
+        told = INSTRUCTION % max_fields if instruction is None else instruction
+        self._instruction = "" if as_tool else told
+        self.tools = [TOOL] if as_tool else []
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Tell the model how it can ask."""
+        return handler(self._told(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Tell the model how it can ask."""
+        return await handler(self._told(request))
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Ask what the answer asks, and go on with what people said."""
+        *earlier, answer = state["messages"]
+        if not isinstance(answer, AIMessage) or not asks():
+            return None
+        for call in answer.invalid_tool_calls:
+            if call["name"] == KEY:
+                refused(call["error"] or "its arguments are no JSON")
+        found = found_in(answer.text)
+        if found is None:
+            return None
+        try:
+            question = self._question(found, answer, earlier)
+        except InvalidError as error:
+            refused(error)
+            return {"messages": [in_words(answer, found)]}
+        return {"messages": [answered(asked(question))], "jump_to": "model"}
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Ask what the call asks."""
+        return self._result(request) if is_ours(request) else handler(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Ask what the call asks."""
+        return self._result(request) if is_ours(request) else await handler(request)
+
+    def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        if not asks():
+            return request.override(tools=[tool for tool in request.tools if tool is not TOOL])
+        if isinstance(request.model, BaseChatModel):
+            tags = [*(request.model.tags or ()), MODEL_FORMS]
+            request = request.override(model=request.model.model_copy(update={"tags": tags}))
+        if not self._instruction:
+            return request
+        return request.override(system_message=with_more(request.system_message, self._instruction))
+
+    def _question(self, found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> Ask:
+        if found.why:
+            raise InvalidError.of(KEY, found.why)
+        if answer.tool_calls:
+            raise InvalidError.of(KEY, "it stands beside calls of tools")
+        if earlier and UNANSWERED in earlier[-1].additional_kwargs:
+            # A model that asks again would ask for ever, at its price, while nobody is there.
+            raise InvalidError.of(KEY, "nobody answered the one before")
+        return self._sound(found.request)
+
+    def _sound(self, request: object) -> Ask:
+        most = ensure_config().get("configurable", {}).get(MAX_FIELDS, self._max_fields)
+        return ask_of(request, max_fields=min(self._max_fields, most), expires_in=self._expires_in)
+
+    def _result(self, request: ToolCallRequest) -> ToolMessage:
+        call = request.tool_call
+        args = call["args"]
+        try:
+            question = self._sound(args.get(KEY, args))
+        except InvalidError as error:
+            refused(error)
+            text = f"The form was not shown: {error}. Go on without it, or say it in words."
+            return ToolMessage(text, tool_call_id=call["id"], name=KEY, status="error")
+        return ToolMessage(outcome(asked(question)), tool_call_id=call["id"], name=KEY)
+
+
+def is_ours(request: ToolCallRequest) -> bool:
+    """Whether a call asks for a form, and no tool of the agent's own is called so."""
+    return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and asks()
+
+
+def asked(question: Ask) -> Request:
+    """Ask, and return the request once it has ended."""
+    return ask(
+        question.title,
+        kind="form",
+        description=question.description,
+        form=question.form,
+        actions=question.actions,
+        context=question.context,
+        expires_in=question.expires_in,
+    )
+
+
+def outcome(request: Request) -> str:
+    """Return what a model is told of the end of a request."""
+    told = {"title": request.title, "status": request.status}
+    given = request.response.model_dump(include={"decision", "data", "message"}) if request.response else {}
+    return json.dumps(
+        {"hitl_response": {**told, **{k: v for k, v in given.items() if v is not None}}}, ensure_ascii=False
+    )
+
+
+def answered(request: Request) -> HumanMessage:
+    """Return the message that tells a model of the end of a request."""
+    return HumanMessage(outcome(request), additional_kwargs={} if request.response else {UNANSWERED: True})
+
+
+def in_words(answer: AIMessage, found: Found) -> AIMessage:
+    """Return the answer as people see it."""
+    return answer.model_copy(update={"content": found.shown}) if isinstance(answer.content, str) else answer
+
+
+def with_more(system: SystemMessage | None, text: str) -> SystemMessage:
+    """Return the system prompt with a text at its end."""
+    if system is None:
+        return SystemMessage(text)
+    return SystemMessage(content_blocks=[*system.content_blocks, {"type": "text", "text": f"\n\n{text}"}])
+
+
+def refused(why: object) -> None:
+    """Log why a form is not asked."""
+    log.warning("a form of the model is not asked, its answer stays words: %s", why)

@@ -1,0 +1,22 @@
+"""The switch that lets agents run without people."""
+
+from __future__ import annotations
+
+import os
+
+from ringi.errors import SettingError
+
+VARIABLE = "RINGI_ENABLED"
+OFF = ("0", "false", "off", "no")
+ON = ("", "1", "true", "on", "yes")
+
+
+def is_on() -> bool:
+    """Whether agents ask people; raise `SettingError` for a word that says neither yes nor no."""
+    said = os.environ.get(VARIABLE, "").strip().lower()
+    if said in OFF:
+        return False
+    if said not in ON:
+        # Taken for a no, a slip of the pen would let every gated call run.
+        raise SettingError(VARIABLE, said, "write 0 to let agents run without asking, or leave it out")
+    return True

@@ -1,0 +1,74 @@
+"""What a model writes for a form: found, checked, shown; whatever it is, nothing breaks."""
+
+from __future__ import annotations
+
+import contextlib
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.threads.mangled import SOUND, mangled
+
+from ringi.ask import Ask
+from ringi.errors import InvalidError
+from ringi.threads.model_form import Found, Words, ask_of, found_in
+
+HOWS = ("value", "insert", "cut", "drop", "twice")
+QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+
+
+def streamed(text: str, sizes: list[int]) -> str:
+    """Return what people see of a text that arrives in pieces."""
+    words, at, seen = Words(), 0, ""
+    while at < len(text):
+        size = sizes[len(seen) % len(sizes)]
+        seen += words.add(text[at : at + size])
+        at += size
+    return seen + words.rest()
+
+
+def asked(found: Found | None) -> Ask | None:
+    if found is None or found.why:
+        return None
+    with contextlib.suppress(InvalidError):
+        return ask_of(found.request, max_fields=5, expires_in=300)
+    return None
+
+
+def check(text: str) -> None:
+    found = found_in(text)
+    ask = asked(found)
+    if ask is not None:
+        assert (ask.id, ask.expires_in, ask.kind) == (None, 300, "form")
+        assert ask.form
+        assert len(ask.form.fields) <= 5
+    assert streamed(text, [len(text) or 1]) == (found.shown if found else text)
+
+
+@settings(QUICK, max_examples=5_000)
+@given(mangled("value"))
+def test_five_thousand_answers_with_strange_values_are_forms_or_words(text: str) -> None:
+    check(text)
+
+
+@settings(QUICK, max_examples=5_000)
+@given(mangled(*HOWS))
+def test_five_thousand_damaged_answers_are_forms_or_words(text: str) -> None:
+    check(text)
+
+
+@settings(QUICK, max_examples=300)
+@given(st.sampled_from(SOUND), st.lists(st.integers(1, 40), min_size=1, max_size=5))
+def test_a_sound_form_is_never_seen_as_json_however_it_arrives(text: str, sizes: list[int]) -> None:
+    found = found_in(text)
+    assert found
+    assert asked(found), found
+    assert streamed(text, sizes) == found.shown
+    assert "hitl_request" not in found.shown
+    assert "让我了解一下" in found.shown
+
+
+@settings(QUICK, max_examples=300)
+@given(mangled(*HOWS), st.lists(st.integers(1, 40), min_size=1, max_size=5))
+def test_the_pieces_in_which_an_answer_arrives_do_not_change_what_is_seen(text: str, sizes: list[int]) -> None:
+    found = found_in(text)
+    assert streamed(text, sizes) == (found.shown if found else text)
