@@ -25,7 +25,7 @@ from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.dialects import OWN, Dialect, dialect_of
 from ringi.threads.emitter import Emitter
-from ringi.threads.model_form import Words
+from ringi.threads.model_form import Words, clean
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -238,7 +238,8 @@ class Translation:
         known = self._known(message, str(metadata.get("langgraph_checkpoint_ns", "")))
         if MODEL_FORMS in metadata.get("tags", ()):
             known.words = known.words or Words()
-        self.emitter.text(known.id, known.words.add(message.text) if known.words else message.text)
+        text = clean(message.text)
+        self.emitter.text(known.id, known.words.add(text) if known.words else text)
         chunk = message if isinstance(message, AIMessageChunk) else None
         if chunk is None:
             self._tool_calls(message)
