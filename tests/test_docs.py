@@ -67,6 +67,17 @@ def test_next_to_nothing_on_a_page_is_left_unrun(page: Path) -> None:
     assert [part.line for part in parts if part.kind == "json" and not part.title] == []
 
 
+def test_each_pitfall_of_langgraph_is_shown_by_tests_of_both_sides_where_the_page_says() -> None:
+    page = (ROOT / "docs" / "explanation" / "langgraph-pitfalls.md").read_text("utf-8")
+    rows = {int(number): file for number, file in re.findall(r"(?m)^\| (\d+) \|.*`(tests/\S+)` \|$", page)}
+
+    assert list(rows) == list(range(1, 20))
+    for number, file in rows.items():
+        tests = re.findall(rf"def test_pitfall_{number}_(here_)?", (ROOT / file).read_text("utf-8"))
+        # A predicate of LangChain's own gate turns here as well: the page says so, and there is nothing else to show.
+        assert set(tests) == ({"", "here_"} if number != 10 else {""}), number
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_what_a_page_saves_is_used_further_down(page: Path) -> None:
     parts = parts_of(page.read_text("utf-8"))

@@ -27,6 +27,7 @@ from ringi.threads.agent import Agent
 from ringi.threads.dialects import dialect_of
 
 MANY = "one", "two", "three"
+Effects = list[Any]
 
 
 class State(TypedDict, total=False):
@@ -54,7 +55,9 @@ def calls(*made: tuple[str, dict[str, Any]]) -> Callable[[Sequence[BaseMessage]]
     return script
 
 
-def gated(effects: list[Any], gates: Any, *made: tuple[str, dict[str, Any]], mode: Any = "batched") -> Agent:
+def gated(
+    effects: Effects, gates: Any, *made: tuple[str, dict[str, Any]], mode: Any = "batched", more: Sequence[Any] = ()
+) -> Agent:
     """Return LangChain's agent with LangChain's own gate before a tool that notes what it does."""
 
     @tool
@@ -70,7 +73,7 @@ def gated(effects: list[Any], gates: Any, *made: tuple[str, dict[str, Any]], mod
         return f"saw {what}"
 
     gate = HumanInTheLoopMiddleware(interrupt_on=gates, interrupt_mode=mode)
-    graph = create_agent(Calling(script=calls(*made)), [pay, look], middleware=[gate])
+    graph = create_agent(Calling(script=calls(*made)), [pay, look], middleware=[*more, gate])
     return Agent("agent", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=messages)
 
 
@@ -95,7 +98,7 @@ TWO_PAYMENTS = (("pay", {"to": "ann", "amount": 1}), ("pay", {"to": "bob", "amou
 
 
 async def test_a_call_behind_langchains_gate_is_an_approval_of_that_call(url: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     async with at_work(url, [gated(effects, {"pay": True}, TWO_PAYMENTS[0])]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -122,7 +125,7 @@ async def test_a_call_behind_langchains_gate_is_an_approval_of_that_call(url: st
 async def test_every_decision_reaches_langchains_gate(
     file: str, mode: str, decision: str, given: Any, said: tuple[str, str], effect: list[Any]
 ) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     async with at_work(file, [gated(effects, {"pay": True}, TWO_PAYMENTS[0], mode=mode)]) as world:
         await world.run("agent", {})
         thread = await world.answer(await world.one(), decision, **given)
@@ -133,7 +136,7 @@ async def test_every_decision_reaches_langchains_gate(
 
 
 async def test_a_batch_is_answered_once_every_call_is_decided_and_in_its_order(url: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     made = [*TWO_PAYMENTS, ("pay", {"to": "cyd", "amount": 3})]
     async with at_work(url, [gated(effects, {"pay": True}, *made)]) as world:
         await world.run("agent", {})
@@ -153,7 +156,7 @@ async def test_a_batch_is_answered_once_every_call_is_decided_and_in_its_order(u
 
 
 async def test_two_calls_that_are_all_alike_are_two_questions(file: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     async with at_work(file, [gated(effects, {"pay": True}, TWO_PAYMENTS[0], TWO_PAYMENTS[0])]) as world:
         await world.run("agent", {})
         first, second = await world.pending()
@@ -175,7 +178,7 @@ async def test_a_half_decided_batch_is_left_alone_until_it_is_whole(file: str) -
 
 
 async def test_a_withdrawn_call_of_a_batch_is_a_no_for_it_alone(url: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     async with at_work(url, [gated(effects, {"pay": True}, *TWO_PAYMENTS)]) as world:
         await world.run("agent", {})
         ann, bob = sorted(await world.pending(), key=lambda r: str(r.action and r.action.args["to"]))
@@ -187,7 +190,7 @@ async def test_a_withdrawn_call_of_a_batch_is_a_no_for_it_alone(url: str) -> Non
 
 
 async def test_without_a_decision_nothing_runs_even_where_the_gate_knows_no_no(file: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     gates = {"pay": {"allowed_decisions": ["approve"]}}
     async with at_work(file, [gated(effects, gates, TWO_PAYMENTS[0])]) as world:
         await world.run("agent", {})
@@ -209,7 +212,7 @@ async def test_without_a_decision_nothing_runs_even_where_the_gate_knows_no_no(f
 
 
 async def test_single_calls_are_answered_each_by_itself(url: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     agent = gated(effects, {"pay": {"allowed_decisions": ["approve", "reject"]}}, *TWO_PAYMENTS, mode="per_call")
     async with at_work(url, [agent]) as world:
         await world.run("agent", {})
@@ -223,7 +226,7 @@ async def test_single_calls_are_answered_each_by_itself(url: str) -> None:
 
 
 async def test_edited_arguments_are_checked_by_the_tools_own_schema_before_they_count(file: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     async with at_work(file, [gated(effects, {"pay": True}, TWO_PAYMENTS[0], mode="per_call")]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -418,7 +421,7 @@ def test_a_call_about_which_nothing_can_be_decided_is_refused(allowed: list[str]
 
 
 async def test_all_calls_of_a_batch_answered_in_one_moment_run_once(url: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     made = [("pay", {"to": name, "amount": 1}) for name in MANY]
     async with at_work(url, [gated(effects, {"pay": True}, *made)]) as world:
         await world.run("agent", {})
@@ -428,7 +431,7 @@ async def test_all_calls_of_a_batch_answered_in_one_moment_run_once(url: str) ->
 
 
 async def test_a_graph_within_a_tool_is_asked_about_too(file: str) -> None:
-    effects: list[Any] = []
+    effects: Effects = []
     inner = gated(effects, {"pay": True}, *TWO_PAYMENTS).graph
 
     async def delegate(state: State) -> State:

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from tests.threads.world import World, at_work, checked, opened, working
+from tests.threads.world import World, at_work, checked, of_type, opened, working
 
 from ringi import Action, Form, Select
 from ringi.errors import FinalError, InvalidError, NotFoundError, ThreadBusyError
@@ -77,7 +78,55 @@ async def granted(world: World) -> list[str]:
     return list((await world.rest()).values["log"])
 
 
-async def test_pitfall_2_two_answers_at_once_take_effect_once() -> None:
+def side_by_side(**nodes: Any) -> Any:
+    """Return a graph that runs these nodes all at once."""
+    graph = StateGraph(State)
+    for name, node in nodes.items():
+        graph.add_node(name, node)
+        graph.add_edge(START, name)
+        graph.add_edge(name, END)
+    return graph
+
+
+def told(runs: Effects, name: str, question: Any) -> Any:
+    """Return a node that says that it begins, and asks."""
+
+    def node(state: State) -> State:
+        runs.append(name)
+        get_stream_writer()({"name": "begun", "node": name})
+        return {"log": [f"{name} {question(name)}"]}
+
+    return node
+
+
+async def test_pitfall_1_each_partial_answer_begins_all_other_waiting_nodes_anew_and_says_so_again() -> None:
+    runs: Effects = []
+    nodes = {name: told(runs, name, interrupt) for name in "abc"}
+    graph = side_by_side(**nodes).compile(checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t1"}}
+    said = [part async for part in graph.astream({"log": []}, config, stream_mode="custom")]
+    a, *_ = (await graph.aget_state(config)).interrupts
+    said += [part async for part in graph.astream(Command(resume={a.id: "yes"}), config, stream_mode="custom")]
+    assert sorted(runs) == ["a", "a", "b", "b", "c", "c"]
+    assert sorted(part["node"] for part in said) == ["a", "a", "b", "b", "c", "c"]
+
+
+async def test_pitfall_1_here_they_begin_anew_too_but_what_is_asked_and_said_stays_as_it_was(url: str) -> None:
+    runs: Effects = []
+    nodes = {name: told(runs, name, lambda name: ask(f"{name}?").status) for name in "abc"}
+    three = Agent("agent", side_by_side(**nodes).compile(), prepare=lambda _: {"log": []}, values=dict)
+    async with at_work(url, [three]) as world:
+        await world.run("agent", {})
+        a, *others = await world.pending()
+        await world.answer(a, "respond", message="yes")
+        assert sorted(runs) == ["a", "a", "b", "b", "c", "c"]
+        assert await world.pending() == others
+        said = [event["value"]["node"] for event in of_type(await world.items(), "CUSTOM")]
+        assert sorted(said) == ["a", "b", "c"]
+        checked(await world.items())
+
+
+async def test_pitfall_2_two_answers_at_once_both_take_effect() -> None:
     effects: Effects = []
 
     def act(state: State) -> State:
@@ -249,11 +298,7 @@ async def test_pitfall_8_here_one_refused_answer_leaves_the_other_questions_alon
 
         return node
 
-    graph = StateGraph(State)
-    for name in ("a", "b"):
-        graph.add_node(name, asks(name))
-        graph.add_edge(START, name)
-        graph.add_edge(name, END)
+    graph = side_by_side(a=asks("a"), b=asks("b"))
     both = Agent("agent", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
     async with at_work(url, [both]) as world:
         await world.run("agent", {})
@@ -340,6 +385,36 @@ async def test_pitfall_14_here_new_input_is_refused_and_the_question_stays(url: 
         assert (await world.answer(request, "approve")).values["log"] == ["A:yes"]
 
 
+def careless(question: Any, effects: Effects) -> Any:
+    """Return a node that catches whatever is raised where it asks."""
+
+    def act(state: State) -> State:
+        try:
+            answer = question()
+        except Exception:
+            return {"log": ["caught"]}
+        effects.append("paid")
+        return {"log": [str(answer)]}
+
+    return act
+
+
+async def test_pitfall_15_a_node_that_catches_everything_swallows_the_pause() -> None:
+    effects: Effects = []
+    bare = Bare(act=careless(lambda: interrupt("pay?"), effects))
+    await bare.graph.ainvoke({"log": []}, bare.config)
+    assert (await bare.graph.aget_state(bare.config)).interrupts == ()
+    assert (await bare.log(), effects) == (["caught"], [])
+
+
+async def test_pitfall_15_here_it_swallows_it_too_and_what_is_gated_stays_undone(url: str) -> None:
+    effects: Effects = []
+    async with at_work(url, [agent(act=careless(lambda: ask("Pay?", action=Action("pay")), effects))]) as world:
+        thread = await world.run("agent", {})
+        assert (thread.status, thread.values["log"], effects) == ("done", ["caught"], [])
+        assert await world.asked() == []
+
+
 async def test_pitfall_16_a_renamed_node_makes_the_question_vanish() -> None:
     def act(state: State) -> State:
         return {"log": [interrupt("pay?")]}
@@ -369,19 +444,14 @@ async def test_pitfall_16_here_a_renamed_node_calls_for_an_operator(url: str) ->
 
 
 async def test_pitfall_16_here_a_lost_step_stays_answerable_beside_one_that_is_answered(url: str) -> None:
-    def side_by_side(**nodes: Any) -> Agent:
-        graph = StateGraph(State)
-        for name, node in nodes.items():
-            graph.add_node(name, node)
-            graph.add_edge(START, name)
-            graph.add_edge(name, END)
-        return Agent("agent", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    def both(**nodes: Any) -> Agent:
+        return Agent("agent", side_by_side(**nodes).compile(), prepare=lambda _: {"log": []}, values=dict)
 
-    async with opened(url, [side_by_side(a=gate("A"), b=gate("B"))]) as world:
+    async with opened(url, [both(a=gate("A"), b=gate("B"))]) as world:
         async with working(world):
             await world.run("agent", {})
         a, b = await world.pending()
-        async with working(World(world.backend, world.inbox, [side_by_side(a=gate("A"))])):
+        async with working(World(world.backend, world.inbox, [both(a=gate("A"))])):
             thread = await world.answer(a, "approve")
             assert (thread.status, thread.attention) == ("interrupted", "the deployed agent has no step 'b' any more")
             lost = await world.one()
@@ -422,7 +492,45 @@ async def test_pitfall_16_here_an_added_question_is_asked(url: str) -> None:
             assert (await world.answer(delete, "reject")).values["log"] == ["rename False", "delete False"]
 
 
-async def test_pitfall_18_a_question_from_a_graph_within_a_graph_goes_on(url: str) -> None:
+async def test_pitfall_18_a_node_that_runs_a_graph_begins_anew_and_the_finished_nodes_of_that_graph_do_not() -> None:
+    runs: Effects = []
+
+    def before(state: State) -> State:
+        runs.append("inner")
+        return {"log": ["before"]}
+
+    inner = chain(before=before, gate=lambda state: {"log": [interrupt("pay?")]}).compile()
+
+    async def outer(state: State) -> State:
+        runs.append("outer")
+        return {"log": (await inner.ainvoke({"log": []}))["log"]}
+
+    bare = Bare(outer=outer)
+    id = await bare.begin()
+    await bare.resume({id: "yes"})
+    assert (runs, await bare.log()) == (["outer", "inner", "outer"], ["before", "yes"])
+
+
+async def test_pitfall_18_here_the_node_begins_anew_too_and_a_question_within_it_goes_on(url: str) -> None:
+    runs: Effects = []
+
+    def before(state: State) -> State:
+        runs.append("inner")
+        return {"log": ["before"]}
+
+    inner = chain(before=before, gate=gate("inner")).compile()
+
+    async def outer(state: State) -> State:
+        runs.append("outer")
+        return {"log": (await inner.ainvoke({"log": []}))["log"]}
+
+    async with at_work(url, [agent(outer=outer)]) as world:
+        await world.run("agent", {})
+        assert (await world.answer(await world.one(), "approve")).values["log"] == ["before", "inner:yes"]
+        assert runs == ["outer", "inner", "outer"]
+
+
+async def test_pitfall_18_here_a_question_from_a_graph_within_a_graph_goes_on(url: str) -> None:
     inner_runs: Effects = []
 
     def before(state: State) -> State:
@@ -435,6 +543,26 @@ async def test_pitfall_18_a_question_from_a_graph_within_a_graph_goes_on(url: st
         assert (await world.answer(await world.one(), "approve")).values["log"] == ["before", "inner:yes"]
         assert inner_runs == ["before"]
         checked(await world.items())
+
+
+async def test_pitfall_19_a_question_that_is_passed_over_leaves_no_trace_of_it() -> None:
+    bare = Bare(act=lambda state: {"log": [interrupt("pay?")]}, after=lambda state: {"log": ["after"]})
+    await bare.begin()
+    await bare.graph.aupdate_state(bare.config, {"log": []}, as_node="act")
+    now = await bare.graph.aget_state(bare.config)
+    assert (now.interrupts, now.next, now.values["log"]) == ((), ("after",), [])
+
+
+async def test_pitfall_19_here_a_question_that_is_withdrawn_says_by_whom_and_why(url: str) -> None:
+    async with at_work(url, [agent(a=gate("A"), after=lambda state: {"log": ["after"]})]) as world:
+        await world.run("agent", {})
+        id = (await world.one()).id
+        await world.inbox.cancel(id, "boss", "the customer has gone")
+        assert (await world.rest()).values["log"] == ["A:no", "after"]
+        request = await world.inbox.get(id)
+        assert (request.status, request.reason) == ("cancelled", "the customer has gone")
+        trail = [(event.type, event.actor) for event in await world.inbox.events(request_id=id)]
+        assert ("request.cancelled", "boss") in trail
 
 
 async def test_a_bare_interrupt_is_a_question_too(url: str) -> None:
