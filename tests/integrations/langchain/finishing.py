@@ -44,9 +44,9 @@ def calls(name: str, id: str = "call-1", **args: Any) -> AIMessage:
 
 def gated(model: ScriptedModel, *middleware: Any, gate: FinishGate | None = None, **rest: Any) -> Agent:
     """Return an agent whose end is gated."""
-    name = rest.pop("agent_name", "worker")
-    graph = create_agent(model, middleware=[gate or FinishGate(), *middleware], **rest)
-    return Agent(name, graph, prepare=said, values=shown)
+    name, gate = rest.pop("agent_name", "worker"), gate or FinishGate()
+    both = gate.around(*middleware) if rest.pop("is_around", False) else [gate, *middleware]
+    return Agent(name, create_agent(model, middleware=both, **rest), prepare=said, values=shown)
 
 
 def said(input: dict[str, Any]) -> dict[str, Any]:

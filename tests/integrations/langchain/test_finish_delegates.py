@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.integrations.langchain.finishing import Heard, answered, calls, gated, hearing, results
 from tests.threads.world import World, at_work, checked, of_type, opened, working
@@ -138,3 +138,24 @@ async def test_a_graph_outside_of_threads_shows_the_plain_interrupt() -> None:
     result = await graph.ainvoke({"messages": [HumanMessage("begin")]}, {"configurable": {"thread_id": "t1"}})
     (question,) = result["__interrupt__"]
     assert question.value["ringi"]["kind"] == "finish"
+
+
+def test_without_async_it_stops_at_the_same_interrupt_with_the_reason() -> None:
+    @tool
+    def look(place: str) -> str:
+        """Look somewhere."""
+        raise PermissionError(f"you may not look in {place}")
+
+    def looking(messages: Sequence[BaseMessage]) -> AIMessage:
+        if "model" in messages[-1].text:
+            raise TimeoutError("the provider is away")
+        return calls("look", place="the cellar")
+
+    graph = create_agent(hearing([], looking), [look], middleware=[FinishGate()], checkpointer=InMemorySaver())
+    for task, reason in {
+        "look": "look: PermissionError: you may not look in the cellar",
+        "the model": "Timeout",
+    }.items():
+        result = graph.invoke({"messages": [HumanMessage(task)]}, {"configurable": {"thread_id": task}})
+        (question,) = result["__interrupt__"]
+        assert question.value["ringi"]["context"]["reason"].startswith(reason)

@@ -25,7 +25,7 @@ from tests.threads.world import World, at_work
 from ringi import Action
 from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
-from ringi.integrations.langchain.finish import reason_of
+from ringi.integrations.langchain.stopping import HOOKS, reason_of
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
 from ringi.testing.scripted_model import ScriptedModel
@@ -184,6 +184,74 @@ async def test_the_limit_of_steps_leads_to_the_gate_and_the_next_task_has_its_ow
         assert (await answered(world, "yes")).values["outcome"] == "completed"
 
 
+LIMITS: list[AgentMiddleware[Any, Any, Any]] = [
+    ModelCallLimitMiddleware(run_limit=2, exit_behavior="error"),
+    ToolCallLimitMiddleware(run_limit=1, exit_behavior="error"),
+]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_a_limit_that_is_an_error_fails_the_run_and_around_the_gate_it_leads_there(
+    file: str, limit: AgentMiddleware[Any, Any, Any]
+) -> None:
+    inside = gated(hearing([], looking), limit, tools=[look], agent_name="inside")
+    outside = gated(hearing([], looking), limit, tools=[look], is_around=True)
+    async with at_work(file, [inside, outside]) as world:
+        failed = await world.run("inside", TASK, "t0")
+        assert failed.error
+        assert (failed.status, failed.error.code) == ("error", f"{limit.name.removesuffix('Middleware')}ExceededError")
+        request = await stopped(world)
+        assert request.context["reason"].startswith(f"{failed.error.code}: ")
+        await answered(world, "update: stop")
+        assert (await world.one()).context["summary"] == "I have seen enough."
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+class Breaks(AgentMiddleware[Any, Any, Any]):
+    """A middleware that fails in one of its steps, the first time."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__()
+        self.step, self.failed = step, False
+
+    def _fail(self, step: str) -> None:
+        if step == self.step and not self.failed:
+            self.failed = True
+            raise OSError(f"no paper in {step}")
+
+    def before_agent(self, state: Any, runtime: Any) -> None:
+        self._fail("before_agent")
+
+    async def abefore_model(self, state: Any, runtime: Any) -> None:
+        self._fail("before_model")
+
+    async def aafter_model(self, state: Any, runtime: Any) -> None:
+        self._fail("after_model")
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        self._fail("after_agent")
+
+
+@pytest.mark.parametrize("step", HOOKS)
+async def test_an_error_in_a_step_of_another_middleware_leads_to_the_gate_around_it(file: str, step: str) -> None:
+    heard: Heard = []
+    async with at_work(file, [gated(hearing(heard), Breaks(step), is_around=True)]) as world:
+        assert (await stopped(world)).context["reason"] == f"OSError: no paper in {step}"
+        assert len(heard) == (0 if step.startswith("before") else 1)
+        await answered(world, "update: again")
+        assert "reason" not in (await world.one()).context
+        assert (await answered(world, "yes")).values["outcome"] == "completed"
+
+
+async def test_a_call_that_never_ran_has_an_answer_when_the_agent_goes_on(file: str) -> None:
+    heard: Heard = []
+    agent = gated(hearing(heard, looking), LIMITS[1], tools=[look], is_around=True)
+    async with at_work(file, [agent]) as world:
+        await stopped(world)
+        await answered(world, "update: stop")
+        assert heard[-1][-2] == "Not run: the agent was stopped before."
+
+
 @pytest.mark.parametrize("error", [FenceError("t1", 1), OutageError(UnavailableError("away")), GraphInterrupt(())])
 def test_what_is_no_error_of_the_agent_passes_the_gate_by(error: Exception) -> None:
     with pytest.raises(type(error)):
@@ -287,6 +355,34 @@ async def test_a_structured_answer_and_a_direct_one_are_gated_too(file: str) -> 
             await answered(world, "update: another", id=name)
             assert (await world.one(name)).context["task"] == "another"
             assert (await answered(world, "yes", id=name)).values["outcome"] == "completed"
+
+
+@pytest.fixture
+def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let agents run without people."""
+    monkeypatch.setenv("RINGI_ENABLED", "0")
+
+
+@pytest.mark.usefixtures("switched_off")
+async def test_with_people_switched_off_an_agent_ends_and_fails_as_if_there_were_no_gate(file: str) -> None:
+    finishing = gated(
+        hearing([], lambda _: calls("finish", summary="did it")), agent_name="finishing", tools=[finish_tool]
+    )
+    deleter = gated(hearing([], deleting), agent_name="deleter", tools=[delete])
+    limited = gated(hearing([], looking), LIMITS[0], agent_name="limited", tools=[look], is_around=True)
+    endless = gated(hearing([], looking), agent_name="endless", tools=[look])
+    endless = replace(endless, graph=endless.graph.with_config(recursion_limit=20))
+    ending = gated(hearing([], looking), ModelCallLimitMiddleware(run_limit=2), agent_name="ending", tools=[look])
+    async with at_work(file, [gated(hearing([])), finishing, ending, deleter, limited, endless]) as world:
+        for name in ("worker", "finishing", "ending"):
+            thread = await world.run(name, TASK, name)
+            assert (thread.status, thread.values["outcome"]) == ("done", "unasked")
+        for name, code in {
+            "deleter": "ForbiddenFileError", "limited": "ModelCallLimitExceededError", "endless": "GraphRecursionError",
+        }.items():  # fmt: skip
+            failed = await world.run(name, TASK, name)
+            assert failed.error
+            assert (failed.status, failed.error.code) == ("error", code)
 
 
 def test_a_gate_that_would_let_nobody_say_no_is_refused() -> None:

@@ -11,14 +11,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, tool
 from langgraph.config import get_stream_writer
-from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from ringi.ask import Decision, Kind
-from ringi.errors import FenceError, NotFinishedError, OutageError, SettingError
+from ringi.errors import NotFinishedError, SettingError
+from ringi.integrations.langchain.stopping import stopped_model, stopped_tool, watched
+from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langchain.words import Said, read
 from ringi.integrations.langgraph import ask
 from ringi.request import Response
@@ -37,8 +38,6 @@ HEARD = ("values", "custom")
 """What is read of a delegate: its state, and what it tells on the way."""
 LONGEST = 20_000
 """Characters of a text that people are shown."""
-PASSING = (GraphBubbleUp, FenceError, OutageError)
-"""What is no error of the agent: a pause, a worker that lost its thread, a store that is away."""
 
 
 def noted(before: list[Note] | None, more: list[Note]) -> list[Note]:
@@ -82,6 +81,10 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
             raise SettingError("max_rounds", max_rounds, "let people send the agent on at least once")
         self._max_rounds, self._anew = max_rounds, anew
 
+    def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
+        """Return the gate before other middleware, whose own errors, such as a limit's, lead to it too."""
+        return [self, *map(watched, others)]
+
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Begin: what an earlier run on the thread left counts no more."""
         said = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
@@ -92,7 +95,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         """Go to the gate if something stopped the agent, or the run's limit of steps soon will."""
         if state.get("finish_notes"):
             return {"jump_to": "end"}
-        if state["remaining_steps"] > STEPS_KEPT:
+        if state["remaining_steps"] > STEPS_KEPT or not asks():
             return None
         return {"jump_to": "end", "finish_notes": [{"reason": "the limit of steps of one run was reached"}]}
 
@@ -136,13 +139,14 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     def after_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Ask whether the task is finished, and go on if it is not."""
         history, context = state.get("finish_history", []), context_of(state)
+        if not asks():
+            return ended("unasked", [*history, {"decision": "unasked", **context}])
         verdict = Offer(context, len(history) + 1, self._max_rounds, self._anew).verdict()
         told = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
         runtime.stream_writer({"name": f"finish.{verdict.decision}", **told})
-        after = {"finish_history": [*history, told], "finish_notes": []}
         if verdict.decision == "complete":
-            # Without it the edge reads what led here, an earlier jump to the end, and comes back for ever.
-            return {**after, "finish_outcome": "completed", "jump_to": None}
+            return ended("completed", [*history, told])
+        after = {"finish_history": [*history, told], "finish_notes": []}
         return {**after, **onward(state, verdict, context), "jump_to": "model"}
 
 
@@ -254,6 +258,11 @@ def clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
+def ended(outcome: str, history: list[dict[str, Any]]) -> Update:
+    """Return the last state of an agent."""
+    return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
+
+
 def onward(state: FinishState, verdict: Verdict, context: Note) -> Update:
     """Return what the agent goes on with."""
     if verdict.decision == "anew":
@@ -278,29 +287,9 @@ def unanswered(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
 def reminded(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """Return the request with the task in it: whatever shortens long conversations may have dropped it."""
     task = str(request.state.get("task", ""))
-    if not task or any(task in message.text for message in request.messages):
+    if not task or not asks() or any(task in message.text for message in request.messages):
         return request
     return request.override(messages=[HumanMessage(f"Your task is: {task}"), *request.messages])
-
-
-def reason_of(error: Exception) -> str:
-    """Return why the agent stops, or raise what is no error of the agent."""
-    if isinstance(error, PASSING) or is_invalid_resume(error):
-        raise error
-    return f"{type(error).__name__}: {error}"[:2000]
-
-
-def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
-    """Return the answer of a model that has none."""
-    note = {"reason": reason_of(error)}
-    return ExtendedModelResponse(ModelResponse(result=[]), Command(update={"finish_notes": [note]}))
-
-
-def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
-    """Return the result of a tool that has none."""
-    name, reason = request.tool_call["name"], reason_of(error)
-    told = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
-    return Command(update={"messages": [told], "finish_notes": [{"reason": f"{name}: {reason}"}]})
 
 
 @tool("finish")
