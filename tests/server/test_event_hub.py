@@ -208,6 +208,25 @@ async def test_readers_that_take_nothing_keep_nobody_else_from_reading() -> None
     assert reader.ids == ["a"]
 
 
+async def test_a_feed_that_stands_still_keeps_no_turn_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = asyncio.Semaphore(1)
+    async with crowded(["a"]) as (store, hub), asyncio.timeout(LIMIT):
+        store.gate.set()
+        await hub.feed(Reader(turns).connection, ALL, START)
+        tail, asked = await store.tail(), asyncio.Event()
+
+        async def ahead() -> str:
+            asked.set()
+            return f"{tail}0"
+
+        monkeypatch.setattr(store, "tail", ahead)
+        waiting = asyncio.create_task(hub.feed(Reader(turns).connection, ALL, START))
+        await asked.wait()
+        async with turns:  # Somebody else's.
+            monkeypatch.undo()
+        await waiting
+
+
 async def test_who_leaves_while_a_history_is_read_takes_it_from_nobody_else() -> None:
     async with crowded(["a"]) as (store, hub), asyncio.timeout(LIMIT):
         first, second = Reader(), Reader()

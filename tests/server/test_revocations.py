@@ -286,6 +286,21 @@ async def test_who_signs_out_everywhere_is_out_though_the_clock_of_the_server_is
         await until(lambda: is_out(ann))
 
 
+@pytest.mark.parametrize("ahead", [-60, 60])
+async def test_a_session_is_made_by_the_clock_that_takes_it_back(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, ahead: float
+) -> None:
+    monkeypatch.setattr(Revocations, "now", lambda _: time.time() + ahead)
+    async with open_world("memory://", oidc=configured(provider)) as world:
+        laptop, phone = [(await signed_in(world, provider))[0] for _ in range(2)]
+        laptop.headers["origin"] = "http://localhost"
+        assert (await laptop.delete("/v1/session?everywhere=true")).status_code == 204
+        await until(lambda: is_out(phone))
+
+        again, _ = await signed_in(world, provider)
+        assert await is_in(again)
+
+
 async def test_a_stream_that_is_opened_while_its_token_is_taken_back_does_not_stay(postgres_url: str) -> None:
     schema = f"t{uuid.uuid4().hex}"
     holder, watcher = [await asyncpg.connect(postgres_url) for _ in range(2)]

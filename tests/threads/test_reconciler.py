@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from ringi.threads.reconciler import Reconciler, resume_job, start_job
 
 REFUND = {"order": 1, "amount": 2}
 KEY = Key("default", "t1")
+CONTINUATION = Continuation(runner="langgraph", target="refund", key="t0")
 
 
 def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
@@ -93,6 +95,33 @@ async def test_what_ends_is_read_once_however_much_waits_to_go_on(url: str, monk
         looking.cancel()
     assert list(dict.fromkeys(job.payload["thread"] for job in jobs)) == lines
     assert len(rows) <= 2 * len(lines)  # What the first look found is heard of once more.
+
+
+async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(url, poll=0.05) as world:
+        jobs = submissions(world, monkeypatch)
+        submit = world.backend.jobs.submit
+        looking = Reconciler(world.backend, utc_now)
+
+        async def and_one_more(job: Job) -> None:
+            await submit(job)
+            if job.kind == "resume":
+                waits = Continuation(runner="langgraph", target="refund", key=uuid.uuid4().hex)
+                asked = await world.inbox.submit(Ask(title="Go?", thread_id=waits.key), continuation=waits)
+                ended = await world.inbox.cancel(asked.id, "ann")
+                looking._hear(await world.backend.store.events(record_id=ended.id, tenant=ended.tenant))
+
+        monkeypatch.setattr(world.backend.jobs, "submit", and_one_more)
+        busy = asyncio.create_task(looking.run(world.inbox.feed))
+        first = await world.inbox.submit(Ask(title="Go?", thread_id="t0"), continuation=CONTINUATION)
+        await world.inbox.cancel(first.id, "ann")
+        await until(partial(submitted, jobs, "t0"), "a first job")
+        await world.start("refund", REFUND, "stranded")
+        jobs.clear()
+        await until(partial(submitted, jobs, "stranded"), "a job for the run that nobody works on")
+        busy.cancel()
 
 
 async def submitted(jobs: list[Job], line: str) -> Job | None:

@@ -151,8 +151,10 @@ class EventHub:
     async def _bring_up(self, connection: Connection, key: Key, after: Position | None) -> None:
         is_seated = False
         while not is_seated:
+            # Outside a turn: a feed that stands still would keep all turns, and nobody's history could be read.
+            upto = await self._shared.read(after, self._caught_up)
             async with connection.turns:
-                page = await self._shared.read((key, after), partial(self._page, key, after))
+                page = await self._shared.read((key, after), partial(self._page, key, after, *upto))
             if after is None:
                 connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
             chunks = (item.shown_to(connection.who) for item in page.items)
@@ -163,8 +165,7 @@ class EventHub:
                 sent = {item.event.position for item in page.items if item.event.type in NAMES}
                 is_seated = self._seat(connection, key, page.number, sent)
 
-    async def _page(self, key: Key, after: Position | None) -> Page:
-        number, last = await self._caught_up()
+    async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> Page:
         start = last if after is None else after
         events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
         return Page(number, start, await self._items(events))

@@ -147,7 +147,7 @@ def at_most(said: Any, now: float) -> tuple[str | None, Whose, float]:
     names = (fields.get(name) for name in ("mark", "tenant", "name"))
     mark, tenant, name = (value if isinstance(value, str) and value else None for value in names)
     at = fields.get("at")
-    until = at if isinstance(at, float) and math.isfinite(at) else now
+    until = float(at) if isinstance(at, int | float) and math.isfinite(at) else now
     return mark, (tenant, name if tenant else None, None), until
 
 

@@ -146,7 +146,8 @@ class SignInRoutes:
         return attempt
 
     def _minted(self, oidc: Oidc, person: Person) -> str:
-        token = self._door.keys.mint(**person._asdict(), expires_in=oidc.session_seconds)
+        now = self._door.revocations.now()
+        token = self._door.keys.mint(**person._asdict(), expires_in=oidc.session_seconds, now=now)
         if len(token) > LONGEST_COOKIE:
             raise SignInError.too_many_groups(len(person.groups))
         return token

@@ -187,19 +187,17 @@ class Streams:
         self._by_caller: Counter[tuple[str, str, str]] = Counter()
         self._beat_at: asyncio.TimerHandle | None = None
         self._waits: set[asyncio.Task[object]] = set()
-        self.turns = asyncio.Semaphore(AT_ONCE)
-        """Held while something is read for a connection, and never while something is sent."""
         self.is_closed = False
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def connection(self, send: Send, known: Known) -> Connection:
+    def connection(self, send: Send, known: Known, turns: asyncio.Semaphore) -> Connection:
         """Return a new connection with a slot of its own, or raise what refuses it."""
         self._refuse(known.principal)
         if len(self._open) >= self._settings.streams_per_process:
             raise StreamsError.of_server(len(self._open))
-        connection = Connection(send, known, self._settings.stream_buffer, self.turns)
+        connection = Connection(send, known, self._settings.stream_buffer, turns)
         self._open.add(connection)
         self._by_caller[known.principal[:3]] += 1
         if self._beat_at is None:
@@ -216,7 +214,7 @@ class Streams:
 
     @contextmanager
     def slot(self, who: Principal) -> Iterator[None]:
-        """Hold one of the caller's slots for a long poll, or raise what refuses it."""
+        """Hold one of the caller's slots for a long poll or an opening, or raise what refuses it."""
         self._refuse(who)
         self._by_caller[who[:3]] += 1
         try:
@@ -287,15 +285,17 @@ class EventStream:
 
     def __init__(self, door: Door, streams: Streams, opener: Opener) -> None:
         self._door, self._streams, self._opener = door, streams, opener
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until one side has enough."""
         known = self._door.entry(scope)
-        async with self._streams.turns:
-            feed, leave = await self._opened(scope, known.principal)
+        with self._streams.slot(known.principal):
+            async with self._turns:
+                feed, leave = await self._opened(scope, known.principal)
         if self._door.is_revoked(known):  # Meanwhile; those that are open have been ended, and this one is not yet.
             raise UnauthenticatedError.revoked()
-        connection = self._streams.connection(scope[SEND], known)
+        connection = self._streams.connection(scope[SEND], known, self._turns)
         feeding: asyncio.Task[None] | None = None
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

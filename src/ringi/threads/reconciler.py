@@ -92,9 +92,10 @@ class Reconciler:
         if is_whole:
             self._due = now + self._every
             await self.reconcile()
-        while some := self._ended[:PAGE]:
-            del self._ended[:PAGE]
-            await self._resume(await readable(self._backend.store, Request, some))
+        some, self._ended = self._ended[:PAGE], self._ended[PAGE:]
+        if self._ended:  # Next time: while answers never end, nothing else would be looked for.
+            self._news.ring()
+        await self._resume(await readable(self._backend.store, Request, some))
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:

@@ -68,15 +68,21 @@ class Scrubber:
         upto = await self._file.read(owed)
         while await self._file.write(merge_terms):
             pass
-        if await asyncio.to_thread(self._empty_log):
+        if await self._empty_log():
             await self._file.write(lambda connection: connection.execute(PAID, [upto]))
 
-    def _empty_log(self) -> bool:
-        with closing(self._file.connect()) as connection:
-            (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    async def _empty_log(self) -> bool:
+        try:
+            is_busy = await asyncio.to_thread(self._is_log_kept)
+        except sqlite3.Error as error:
+            raise UnavailableError(str(error)) from error
         if is_busy:
             log.warning("others read %s-wal, which holds what was erased until all of them close it", self._file.path)
         return not is_busy
+
+    def _is_log_kept(self) -> bool:
+        with closing(self._file.connect()) as connection:
+            return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
 
 def owe_scrub(connection: sqlite3.Connection) -> None:
