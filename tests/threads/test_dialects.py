@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -26,6 +29,10 @@ from ringi.threads import operations
 from ringi.threads.agent import Agent
 from ringi.threads.dialects import dialect_of
 
+WORDS = [
+    *("type", "name", "args", "description", "action_requests", "review_configs", "action_name", "allowed_decisions"),
+    *("action_request", "action", "config", "oneOf", "$ref", "$defs", "properties", "const", "a", "ringi", "title"),
+]
 MANY = "one", "two", "three"
 Effects = list[Any]
 
@@ -446,3 +453,66 @@ async def test_a_graph_within_a_tool_is_asked_about_too(file: str) -> None:
         await world.answer(first, "approve")
         assert (await world.answer(second, "approve")).values["log"] == ["done"]
         assert sorted(effects) == [("ann", 1), ("bob", 2)]
+
+
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [
+        (HALF, "a?b"),
+        ({"n": 2**60}, '{"n": 1152921504606846976}'),
+        ({"x": object()}, '{"x": "object"}'),
+        (" ", "The agent asks"),
+    ],
+)
+def test_a_value_that_is_no_portable_json_is_still_a_question(value: Any, title: str) -> None:
+    _, (ask,) = dialect_of(value, None)
+    assert ask.title == title
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["tool_approval", "approve", "#/$defs/a"]),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.sampled_from(WORDS) | st.text(), parts, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(value=JSON, schema=st.none() | st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_asked_with_is_a_question_or_is_refused_with_a_reason(value: Any, schema: Any) -> None:
+    try:
+        _, asks = dialect_of(value, schema)
+    except InvalidError:
+        return
+    assert asks
+
+
+@given(value=JSON, changes=st.dictionaries(st.sampled_from(WORDS), JSON, max_size=3), place=st.integers(0, 3))
+@settings(max_examples=300, deadline=None)
+def test_a_mangled_request_of_another_framework_is_a_question_or_is_refused_with_a_reason(
+    value: Any, changes: Any, place: int
+) -> None:
+    whole = [
+        batch(["approve"], ["reject"]),
+        [human_interrupt()],
+        human_interrupt(),
+        {"type": "tool_approval", "name": "pay", "args": {}},
+    ]
+    mangled: Any = copy.deepcopy(whole[place])
+    part = mangled[0] if isinstance(mangled, list) else mangled
+    part[next(iter(part))] = value
+    part |= changes
+    schema = {"oneOf": [{"properties": {"type": {"const": "approve"}}}, {"$ref": "#/$defs/a"}], "$defs": changes}
+    for told in (None, schema):
+        try:
+            _, asks = dialect_of(mangled, told)
+        except InvalidError:
+            continue
+        assert asks

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 from pydantic import BaseModel, Field, ValidationError
 
 from ringi import form as forms
-from ringi.ask import Action, Ask, Decision
+from ringi.ask import Ask, Decision, parsed
 from ringi.canonical import canonical, jsonable
 from ringi.errors import InvalidError, UndecidedError
 from ringi.request import Request
+from ringi.threads.model_form import clean
 
 ENVELOPE = "ringi"
 """The key under which a question of ours, and its answer, travel through an interrupt."""
@@ -128,10 +129,11 @@ def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
 
 def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the one call of LangChain's per-call mode, with the decisions and the arguments that its schema allows."""
-    asked, decisions = fitting(ToolApproval, value), decisions_of(schema or {})
-    if not asked or not decisions:
+    asked = fitting(ToolApproval, value) if schema is not None else None
+    decisions = decisions_of(schema) if asked and schema else {}
+    if not asked or not schema or not decisions:
         return ()
-    edited = within(schema or {}, decisions.get("edit", {}), "edited_action", "args")
+    edited = within(schema, decisions.get("edit", {}), "edited_action", "args")
     return (call(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
 
 
@@ -269,14 +271,23 @@ def call(
     decisions = tuple(decision for decision in DECISIONS if decision in allowed)
     if not decisions:
         raise InvalidError.of("allowed", f"nothing can be decided about {name!r}: allow one of {', '.join(DECISIONS)}")
-    action = Action(name, jsonable(args), schema=usable(args_schema))
-    return Ask(title=title[:500], description=(description or "")[:20_000] or None, action=action, allowed=decisions)
+    action = {"name": name, "args": jsonable(args), "schema": usable(args_schema)}
+    told = clean(description or "")[:20_000] or None
+    return parsed(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
 
 
 def words_of(value: Any) -> Ask:
     """Return any value as a question in words."""
-    text = value if isinstance(value, str) else canonical(jsonable(value)).decode()
+    text = clean(value if isinstance(value, str) else text_of(value))
     return Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
+
+
+def text_of(value: Any) -> str:
+    """Return any value as JSON, and what JSON has no word for as the name of its type."""
+    try:
+        return canonical(jsonable(value)).decode()
+    except (InvalidError, ValueError):
+        return json.dumps(value, default=lambda part: type(part).__name__, skipkeys=True)
 
 
 def fitting(model: type[M], value: Any) -> M | None:
@@ -288,29 +299,38 @@ def fitting(model: type[M], value: Any) -> M | None:
 
 
 def decisions_of(schema: Schema) -> dict[str, Schema]:
-    """Return what each decision has to look like that a schema allows."""
-    branches = [resolved(schema, branch) for branch in schema.get("oneOf", [schema])]
-    return {decision: branch for branch in branches if (decision := within(schema, branch, "type").get("const"))}
+    """Return what each decision has to look like; nothing for a schema that is not one of decisions alone."""
+    one_of = schema.get("oneOf")
+    branches = [resolved(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])]
+    decisions = [at(branch, "properties", "type", "const") for branch in branches]
+    return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
 
 
 def within(root: Schema, part: Schema, *path: str) -> Schema:
     """Return the schema of a property of a property, with the definitions that it uses; empty where there is none."""
     for name in path:
-        part = resolved(root, part.get("properties", {}).get(name, {}))
-    used, texts = dict[str, Schema](), [json.dumps(part)]
+        part = resolved(root, at(part, "properties", name))
+    used, texts = dict[str, Any](), [json.dumps(part)]
     for text in texts:
         for name in DEFINITION.findall(text):
-            if name not in used and name in root.get("$defs", {}):
-                used[name] = root["$defs"][name]
+            if name not in used:
+                used[name] = at(root, "$defs", name)
                 texts.append(json.dumps(used[name]))
     return {**part, "$defs": used} if used else part
 
 
-def resolved(root: Schema, part: Schema) -> Schema:
-    """Return what a part of a schema refers to."""
-    name = str(part.get("$ref", "")).removeprefix("#/$defs/")
-    found: Schema = root.get("$defs", {}).get(name, part)
-    return found
+def resolved(root: Schema, part: Any) -> Schema:
+    """Return what a part of a schema refers to; empty where that is no object."""
+    reference = at(part, "$ref")
+    found = at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
+    return found if isinstance(found, dict) else {}
+
+
+def at(value: Any, *path: str) -> Any:
+    """Return what stands at this path in JSON data; None where nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def usable(schema: Schema | None) -> Schema | None:
@@ -319,7 +339,7 @@ def usable(schema: Schema | None) -> Schema | None:
         forms.check_schema(schema, field="schema")
     except InvalidError:
         return None
-    return schema
+    return schema or None
 
 
 def is_object(schema: Schema) -> bool:
