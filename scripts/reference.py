@@ -27,6 +27,7 @@ Json = dict[str, Any]
 GROUPS = {
     "requests": "Requests",
     "threads": "Threads",
+    "chat": "Chat",
     "operations": "Operations",
     "events": "Events",
     "deliveries": "Deliveries",
@@ -93,7 +94,7 @@ def _reply(code: str, reply: Json) -> str:
     for media, content in reply.get("content", {}).items():
         schema = content.get("schema", {})
         if media == "text/event-stream":
-            of = _type(schema["x-event-data"]) if "x-event-data" in schema else "AG-UI"
+            of = _type(schema["x-event-data"]) if "x-event-data" in schema else schema.get("title", "AG-UI")
             return f"{code}, server-sent events of {of}"
         return f"{code}, {_type(schema) if media == 'application/json' else f'`{media}`'}"
     return code

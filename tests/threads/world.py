@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from ag_ui.core import Event as AguiEvent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
 from pydantic import TypeAdapter
 
 from ringi import examples
@@ -21,7 +20,7 @@ from ringi.notifier import Wakeup
 from ringi.record import Key, Query
 from ringi.request import Request
 from ringi.stream import StreamItem
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.scripted_model import Script, ScriptedModel
 from ringi.thread import Thread
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
@@ -31,7 +30,7 @@ LIMIT = 15.0
 AGUI: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 
 
-def model(script: Callable[[Sequence[BaseMessage]], str] = say) -> BaseChatModel:
+def model(script: Script = say) -> BaseChatModel:
     """Return a model that answers at once."""
     return ScriptedModel(script=script, delay=0.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.examples import finisher, preferences, refund, two_questions
+from ringi.examples import chat, finisher, preferences, refund, two_questions
 from ringi.examples.script import scripted_model
 from ringi.threads.agent import Agent
 
@@ -12,4 +12,5 @@ from ringi.threads.agent import Agent
 def agents(model: BaseChatModel | None = None) -> list[Agent]:
     """Return the demo agents on a model; without one, on a script."""
     model = model or scripted_model()
-    return [refund.agent(model), preferences.agent(model), two_questions.agent(), finisher.agent(model)]
+    talking = [chat.agent(model), finisher.agent(model)]
+    return [refund.agent(model), preferences.agent(model), two_questions.agent(), *talking]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
+from ringi.examples import chat
 from ringi.testing.scripted_model import ScriptedModel
 
 DELAY = 0.04
 """Seconds between words, so that one sees the stream."""
 
 
-def say(messages: Sequence[BaseMessage]) -> str:
+def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the answer to the last message: a function of it and nothing else."""
+    if chat.is_chat(messages):
+        return chat.reply(messages)
     asked = messages[-1].text
     if messages[0].text.startswith("Do the task"):
         return f"I have looked at this from all sides and done it: {asked.rpartition('it is: ')[2]}"

@@ -19,6 +19,7 @@ HEAD = "ringi.head"
 """In the scope of a GET whose body nobody wants."""
 SEND = "ringi.send"
 """In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
+CHATS = ("/v1/chat", "/agui/")
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NO_STORE = (b"cache-control", b"no-store")
 POLICY = (
@@ -38,7 +39,7 @@ class Guard:
     """Checks host, body and media type before the app sees a call; nothing but a problem leaves on failure."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        self._app, self._max_body = app, settings.max_body
+        self._app, self._settings = app, settings
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,9 +67,10 @@ class Guard:
             return receive
         check_media_type(headers)
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length[:20]) > self._max_body:
-            raise TooLargeError(self._max_body)
-        return Metered(receive, self._max_body)
+        limit = self._settings.max_history if scope["path"].startswith(CHATS) else self._settings.max_body
+        if not length.isdigit() or int(length[:20]) > limit:
+            raise TooLargeError(limit)
+        return Metered(receive, limit)
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.getlist("host")

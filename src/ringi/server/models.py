@@ -56,6 +56,17 @@ class NewRun(Frozen):
     input: dict[str, Any] = {}
 
 
+class ChatTurn(Frozen):
+    """What `useChat` sends: of the messages only the newest counts, the others are on the server."""
+
+    id: Id
+    messages: Annotated[list[Any], Field(min_length=1)]
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    message_id: str | None = Field(default=None, alias="messageId")
+    agent: Name | None = None
+    """Without it that of the thread, else the only one that takes messages."""
+
+
 class SignIn(Frozen):
     """The token to exchange for a cookie."""
 
@@ -280,7 +291,9 @@ class Health(BaseModel):
     """What an acknowledged change outlives, where that is a setting of the store."""
 
 
-INPUTS: tuple[type[BaseModel], ...] = (Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, Operation, SignIn, Sweep)
+INPUTS: tuple[type[BaseModel], ...] = (
+    Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, ChatTurn, Operation, SignIn, Sweep,
+)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
     AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,

@@ -16,6 +16,10 @@ STREAMS = {
     "/v1/requests/{id}/events": ("Follow one request: its history, then live", "FeedEvent", "requests"),
     "/v1/threads/{id}/stream": ("Follow a thread's output as AG-UI events", None, "threads"),
 }
+CHATS = {
+    "/v1/chat": ("post", "Say something, and follow the answer as a UI message stream of the AI SDK", "ChatTurn"),
+    "/v1/chat/{id}/stream": ("get", "Follow a thread's newest message again from its beginning", None),
+}
 
 
 def documented(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def described(api: FastAPI) -> dict[str, Any]:
         for operation in operations.values() if "{id}" in path else ():
             operation["parameters"] = with_id(operation.get("parameters", []))
     document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
+    document["paths"] |= {path: {told[0]: chat(path, *told[1:])} for path, told in CHATS.items()}
     return document
 
 
@@ -92,3 +97,20 @@ def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, An
             "default": problem(),
         },
     }
+
+
+def chat(path: str, summary: str, body: str | None) -> dict[str, Any]:
+    """Return the description of a chat protocol's stream."""
+    hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
+    schema = {"type": "string", "title": "the AI SDK"}
+    parts = {"description": "Parts of a message", "content": {"text/event-stream": {"schema": schema}}}
+    described: dict[str, Any] = {
+        "summary": summary,
+        "tags": ["chat"],
+        "parameters": [*(with_id([]) if "{id}" in path else []), hold],
+        "responses": {"200": parts, "default": problem()},
+    }
+    if body:
+        content = {"application/json": {"schema": reference(body)}}
+        return {**described, "requestBody": {"required": True, "content": content}}
+    return {**described, "responses": {**described["responses"], "204": {"description": "Nothing runs or waits"}}}

@@ -34,6 +34,8 @@ class ServerSettings:
     model: str | None = None
     static: Path = STATIC
     max_body: int = 256 * 1024
+    max_history: int = 4 * 1024 * 1024
+    """A body of the chat protocols, whose clients send the whole conversation each time."""
     max_depth: int = 64
     """How deep the JSON of a body may nest."""
     max_list: int = 200

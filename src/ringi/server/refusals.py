@@ -281,6 +281,15 @@ class NotTheirsError(ForbiddenError):
         return cls(f"only who began {kind} {id!r}, or an admin, may cancel it")
 
 
+class NotNewestError(RefusalError):
+    """A client goes on with a message that is not the one the thread goes on with."""
+
+    status, code = 409, "not_newest"
+
+    def __init__(self, thread_id: str, message_id: str) -> None:
+        super().__init__(f"message {message_id!r} is not the newest of thread {thread_id!r}: load the chat again")
+
+
 class PaceError(LimitError):
     """Somebody asks too fast."""
 

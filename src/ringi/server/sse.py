@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -65,6 +65,7 @@ class Connection:
         "_send",
         "_size",
         "_task",
+        "goodbye",
         "is_over",
         "known",
         "skip",
@@ -77,6 +78,8 @@ class Connection:
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
+        self.goodbye = CLOSING
+        """What a reader hears last when this side ends the stream."""
         self._send, self._limit = send, limit
         self._pending: list[bytes] = []
         self._size = 0
@@ -142,7 +145,7 @@ class Connection:
             async with asyncio.timeout(GOODBYE_SECONDS):
                 if self._flushing:
                     await asyncio.wait({self._flushing})
-                await self.finish(CLOSING)
+                await self.finish(self.goodbye)
         except TimeoutError:
             log.info("a reader of %s did not take the end of its stream", self.who.name)
 
@@ -283,8 +286,10 @@ Opener = Callable[[Scope, Principal], Awaitable[tuple[Feeder, Callable[[Connecti
 class EventStream:
     """An ASGI endpoint that sends one kind of events."""
 
-    def __init__(self, door: Door, streams: Streams, opener: Opener) -> None:
-        self._door, self._streams, self._opener = door, streams, opener
+    def __init__(
+        self, door: Door, streams: Streams, opener: Opener, headers: Sequence[tuple[bytes, bytes]] = HEADERS
+    ) -> None:
+        self._door, self._streams, self._opener, self._headers = door, streams, opener, headers
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -298,7 +303,7 @@ class EventStream:
         connection = self._streams.connection(scope[SEND], known, self._turns)
         feeding: asyncio.Task[None] | None = None
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": self._headers})
             if scope.get(HEAD):
                 await connection.finish()
                 return

@@ -13,7 +13,7 @@ from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Query
 from ringi.request import Request
 from ringi.thread import Thread
-from ringi.threads.emitter import Emitter
+from ringi.threads.emitter import Emitter, stream_topic
 from ringi.threads.reconciler import is_ours, pages
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ async def wind_up(backend: Backend, inbox: Inbox, thread: Thread, by: str, reaso
 
 async def tell(backend: Backend, thread: Thread) -> None:
     """Ring for those who watch a thread."""
-    for topic in (thread.topic, TOPIC):
+    for topic in (thread.topic, TOPIC, stream_topic(thread.key)):
         await backend.notifier.publish(topic)
 
 

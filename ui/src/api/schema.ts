@@ -406,6 +406,19 @@ export interface Cancel {
   reason?: string | null;
 }
 /**
+ * What `useChat` sends: of the messages only the newest counts, the others are on the server.
+ */
+export interface ChatTurn {
+  id: string;
+  /**
+   * @minItems 1
+   */
+  messages: unknown[];
+  trigger?: "submit-message" | "regenerate-message";
+  messageId?: string | null;
+  agent?: string | null;
+}
+/**
  * How many there are, counted up to 999.
  */
 export interface Count {

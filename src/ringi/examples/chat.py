@@ -1,0 +1,104 @@
+"""An agent to talk with: it answers, asks with a form, and pays money back once a person approved it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import tool
+
+from ringi import Action
+from ringi.canonical import canonical
+from ringi.examples.preferences import FORM
+from ringi.examples.refund import ARGS, exact
+from ringi.integrations.langgraph import ask
+from ringi.threads.agent import Agent
+
+PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
+MESSAGES = {
+    "type": "object",
+    "properties": {
+        "messages": {
+            "type": "array",
+            "title": "Messages",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
+                "required": ["role", "content"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["messages"],
+    "additionalProperties": False,
+}
+
+
+@tool
+def refund(order: int, amount: float) -> str:
+    """Pay money back for an order; a person has to approve it."""
+    request = ask(
+        f"Refund {exact(amount)} for order {order}?",
+        action=Action("refund", {"order": order, "amount": amount}, schema=ARGS),
+    )
+    if request.granted is None:
+        return f"not refunded: {(request.response and request.response.message) or request.status}"
+    request.authorise("refund", request.granted.args)
+    return f"refunded {exact(request.granted.args['amount'])}"
+
+
+@tool
+def preferences() -> str:
+    """Ask the person which sport they like."""
+    request = ask("Which sport do you like?", description="This helps me to know you better.", form=FORM)
+    answer = request.response.data if request.response else None
+    return canonical(answer).decode() if answer else "no answer"
+
+
+def agent(model: BaseChatModel) -> Agent:
+    """Return the agent on this model."""
+    return Agent(
+        "chat",
+        create_agent(model, [refund, preferences], system_prompt=PROMPT),
+        title="Chat",
+        description="Talks with you; say 'refund 40 for order 1182' or 'ask me'.",
+        input_schema=MESSAGES,
+    )
+
+
+def is_chat(messages: Sequence[BaseMessage]) -> bool:
+    """Whether these are the messages of this agent."""
+    return messages[0].text == PROMPT
+
+
+def reply(messages: Sequence[BaseMessage]) -> AIMessage:
+    """Return what the scripted model says next: a function of the messages and nothing else."""
+    said, results = messages[-1].text, results_of(messages)
+    if results:
+        return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
+    calls = []
+    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", said, re.I):
+        calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
+    if re.search(r"\bask\b|\bform\b|preference", said, re.I):
+        calls.append(("preferences", {}))
+    if not calls:
+        return AIMessage(f"You said: {said} I can pay money back, and I can ask you something.")
+    named = [
+        {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
+        for n, (name, args) in enumerate(calls, 1)
+    ]
+    return AIMessage("One moment, a person has to look at this.", tool_calls=named)
+
+
+def results_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what the tools of the newest turn said."""
+    results: list[str] = []
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            break
+        results.insert(0, message.text)
+    return results

@@ -1,0 +1,83 @@
+"""One run's output as it comes, for those who put it into the words of another protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ringi.connect import Backend
+from ringi.errors import NotFoundError
+from ringi.record import Key
+from ringi.stream import StreamItem
+from ringi.thread import Thread
+from ringi.threads.emitter import stream_topic
+from ringi.threads.ledger import belongs
+
+PAGE = 500
+
+
+async def run_output(
+    backend: Backend, key: Key, run_id: str, turns: asyncio.Semaphore
+) -> AsyncIterator[list[StreamItem]]:
+    """Yield a run's output from its beginning, an empty list whenever that is all so far; end when the run is over."""
+    place = Place(run_id)
+    async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
+        while not place.is_past:
+            async with turns:
+                is_over = place.is_at_end or not await _is_live(backend, key, run_id)
+                # After the look at the thread: what a run said before its end is read, whatever happens in between.
+                items = await backend.stream.read(key, place.after, PAGE)
+            if own := place.take(items):
+                yield own
+            if items:
+                continue
+            if is_over:
+                return
+            yield []
+            await wakeup.wait(backend.notifier.recheck_after)
+
+
+class Place:
+    """How far a run's output has been read."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self.after = 0
+        self.is_past = False
+        """Whether another run has begun after it."""
+        self.is_at_end = False
+        """Whether the newest item says that the run is over; an operator may have it go on."""
+        self._is_inside = False
+
+    def take(self, items: list[StreamItem]) -> list[StreamItem]:
+        """Return those items that belong to the run."""
+        return [item for item in items if self._is_own(item)]
+
+    def _is_own(self, item: StreamItem) -> bool:
+        self.after = item.number
+        if item.event["type"] == "RUN_STARTED":
+            is_own = belongs(item.event["runId"], self._run_id)
+            self.is_past = self.is_past or (self._is_inside and not is_own)
+            self._is_inside = is_own
+        self.is_at_end = self._is_inside and is_end(item.event)
+        return self._is_inside
+
+
+def is_end(event: dict[str, Any]) -> bool:
+    """Whether an event says that its run is over."""
+    return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not open_interrupts(event))
+
+
+def open_interrupts(event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a pause asks; of any other event, nothing."""
+    outcome = event.get("outcome") if event["type"] == "RUN_FINISHED" else None
+    return list(outcome["interrupts"]) if outcome and outcome["type"] == "interrupt" else []
+
+
+async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
+    try:
+        thread = await backend.store.get(Thread, *key)
+    except NotFoundError:
+        return False
+    return thread.run_id == run_id and thread.is_live

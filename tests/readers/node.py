@@ -1,0 +1,67 @@
+"""Programs of other people, in a real Node: they get commands line by line, and tell all that they see."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import hatch_build
+from tests.pages import ROOT
+
+HERE = Path(__file__).parent
+SECONDS = 30.0
+LONGEST = 16 * 1024 * 1024
+
+
+class Reader:
+    """A running program."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.told: list[dict[str, Any]] = []
+
+    async def do(self, *command: Any) -> None:
+        """Give a command; what it brings about comes later."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(command).encode() + b"\n")
+        await self._process.stdin.drain()
+
+    async def until(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        """Return the first state from now on that is as it should be, or fail."""
+        assert self._process.stdout
+        try:
+            async with asyncio.timeout(SECONDS):
+                async for line in self._process.stdout:
+                    state: dict[str, Any] = json.loads(line)
+                    self.told.append(state)
+                    if holds(state):
+                        return state
+        except TimeoutError:
+            raise AssertionError(f"still {json.dumps(self.told[-1:], indent=1)[:5000]}") from None
+        raise AssertionError(f"ended after {json.dumps(self.told[-1:], indent=1)[:5000]}")
+
+
+@contextlib.asynccontextmanager
+async def reading(program: str, folder: Path, **options: Any) -> AsyncIterator[Reader]:
+    """Run a program of this folder with the packages of the page, as somebody does who installed them."""
+    packages, script = folder / "node_modules", folder / program
+    if not packages.exists():
+        packages.symlink_to(ROOT / "ui/node_modules")
+        (folder / "package.json").write_text("{}")
+    script.write_text((HERE / program).read_text("utf-8"))
+    found = hatch_build.find_node()
+    assert found, "no Node: the dev group of pyproject.toml has it"
+    process = await asyncio.create_subprocess_exec(
+        found[0], script, json.dumps(options), cwd=folder, limit=LONGEST,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield Reader(process)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
