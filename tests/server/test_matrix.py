@@ -37,6 +37,7 @@ def never(status: int) -> dict[str, Any]:
 
 
 ANSWER = {"decision": "respond", "message": "yes", "digest": "?"}
+HITL = {"request_id": "{id}", "session_id": "{id}", "action": "reject", "data": {}}
 NEW_RUN = {"agent": "two_questions", "input": {}}
 SAID = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
 CHAT_TURN = {"id": "{id}", "agent": "chat", "messages": [SAID]}
@@ -46,6 +47,7 @@ SAME = dict.fromkeys(ROLES, 200)
 REQUESTS = {
     ("GET", "/v1/requests/{id}"): READ,
     ("POST", "/v1/requests/{id}/respond"): Row(never(403), DECIDE, owned(200, 200), ANSWER),
+    ("POST", "/hitl/respond"): Row(never(403), DECIDE, owned(200, 200), HITL),
     ("POST", "/v1/requests/{id}/claim"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
@@ -135,7 +137,7 @@ async def peopled(request: pytest.FixtureRequest, store_url: str) -> AsyncIterat
                 by = "agent:agent" if name == "agent" else name
                 is_persons = name == "person"
                 who = {"by": "somebody" if is_persons else by, "assignee": "person" if is_persons else "nobody"}
-                await world.asked(tenant=tenant, id=f"{tenant}-{name}", **who)
+                await world.asked(tenant=tenant, id=f"{tenant}-{name}", thread_id=f"{tenant}-{name}", **who)
                 await world.runner.start(tenant, f"{tenant}-{name}", "two_questions", {}, by=by)
         yield world
 
@@ -171,7 +173,7 @@ async def call(
 ) -> httpx.Response:
     is_proxied = world.settings.proxy is not None and role != "agent"
     client = world.proxied(role, name or role) if is_proxied else world.client(role, name or role)
-    body = dict(row.body) if row.body is not None else None
+    body = {name: id if part == "{id}" else part for name, part in row.body.items()} if row.body is not None else None
     if body and "digest" in body:
         known = await world.client("admin", "root", id.partition("-")[0]).get(f"/v1/requests/{id}")
         body["digest"] = known.json().get("digest", "?")
@@ -204,7 +206,7 @@ KNOWN_TO_ALL_PEOPLE = {
 )
 async def test_an_agent_and_a_person_of_one_name_never_meet(world: World, method: str, path: str) -> None:
     for role, actor in TWINS.items():
-        await world.asked(id=f"default-{role}", by=actor, assignee="nobody")
+        await world.asked(id=f"default-{role}", thread_id=f"default-{role}", by=actor, assignee="nobody")
         await world.runner.start("default", f"default-{role}", "two_questions", {}, by=actor)
     row = ROWS[method, path]
     for role, other in (("agent", "person"), ("person", "agent")):

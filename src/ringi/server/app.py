@@ -20,6 +20,7 @@ from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
 from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
+from ringi.server.hitl import HitlRoutes
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import described
 from ringi.server.operations import OperationRoutes
@@ -48,7 +49,7 @@ class App:
         backend, settings = platform.backend, platform.settings
         self._streams = Streams(settings)
         self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
-        self._threads = ThreadHub(backend.stream, backend.notifier)
+        self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(door))
         door = Door(platform.keys, settings, self._revocations)
         events = EventRoutes(platform, door, self._streams, self._events)
@@ -61,7 +62,8 @@ class App:
         self.api = bare_api()
         operations = OperationRoutes(platform, door)
         deliveries = DeliveryRoutes(platform, door)
-        groups: tuple[Group, ...] = (requests, events, threads, operations, deliveries, session, sign_in, health)
+        hitl = HitlRoutes(platform, door)
+        groups: tuple[Group, ...] = (requests, events, threads, operations, deliveries, hitl, session, sign_in, health)
         for group in groups:
             group.add_to(self.api)
         # First: of thousands that come at once each would be compared with all other routes before.

@@ -49,6 +49,16 @@ class BulkAnswer(Frozen):
     items: list[BulkItem]
 
 
+class HitlAnswer(Frozen):
+    """The answer to a form that a chat was shown."""
+
+    request_id: Id
+    session_id: Id
+    """The thread."""
+    action: Literal["approve", "edit", "reject"]
+    data: dict[str, Any] | None = None
+
+
 class NewRun(Frozen):
     """What a run begins with."""
 
@@ -153,6 +163,15 @@ class BulkResult(BaseModel):
 
     items: list[BulkOutcome]
     next: None
+
+
+class HitlResult(BaseModel):
+    """What became of an answer to a form."""
+
+    success: Literal[True]
+    next_action: Literal["continue", "complete"]
+    """Whether a run goes on with the answer."""
+    message: str
 
 
 class Agent(BaseModel):
@@ -292,9 +311,9 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassign, NewRun, ChatTurn, Operation, SignIn, Sweep,
+    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, Operation, SignIn, Sweep,
 )  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, Counts, BulkResult, Problem, AgentPage, RunStarted, Thread, ThreadPage, TroublePage,
-    AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
+    Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,
+    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
 )  # fmt: skip

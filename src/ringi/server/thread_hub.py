@@ -11,9 +11,14 @@ from typing import NamedTuple
 from ringi.errors import InvalidError, RingiError
 from ringi.notifier import Notifier
 from ringi.record import Key, parsed_number
+from ringi.request import Request
+from ringi.server.auth import Principal
+from ringi.server.hitl import asked_in, hitl_event
+from ringi.server.permissions import may_read
 from ringi.server.shapes import dumped
 from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
+from ringi.store import Store
 from ringi.stream import Stream, StreamItem
 from ringi.threads.emitter import stream_topic
 
@@ -21,19 +26,50 @@ log = logging.getLogger(__name__)
 PAGE = 500
 
 
-class Page(NamedTuple):
-    """A part of a thread's output, encoded once for all who want it."""
+class Output:
+    """Items of a thread's output, encoded once for all who may read the same of them.
 
-    chunk: bytes
+    What a pause asks comes before the pause: who loses the connection in between is told of it again, never not at all.
+    """
+
+    def __init__(self, items: Sequence[StreamItem], requests: Sequence[Request]) -> None:
+        self.items = items
+        self._requests = {request.id: request for request in requests}
+        self._chunks: dict[tuple[int, frozenset[str]], bytes] = {}
+
+    def chunk(self, who: Principal, after: int = 0) -> bytes:
+        """Return what a reader gets of the items past a number."""
+        theirs = frozenset(id for id, request in self._requests.items() if may_read(who, request))
+        chunk = self._chunks.get((after, theirs))
+        if chunk is None:
+            parts = [self._encoded(item, theirs) for item in self.items if item.number > after]
+            chunk = self._chunks[after, theirs] = b"".join(parts)
+        return chunk
+
+    def _encoded(self, item: StreamItem, theirs: frozenset[str]) -> bytes:
+        asked = [hitl_event(self._requests[id]) for id in asked_in(item) if id in theirs]
+        return b"".join([*asked, encoded(dumped(item.event), id=str(item.number))])
+
+
+class Page(NamedTuple):
+    """A part of a thread's output."""
+
+    output: Output
     last: int
     is_end: bool
+
+
+async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
+    """Return items with the requests that they ask, as these are now."""
+    keys = [Key(tenant, id) for item in items for id in asked_in(item)]
+    return Output(items, await store.get_many(Request, keys) if keys else [])
 
 
 class ThreadHub:
     """Hands a thread's output to connections, from exactly where their history ends."""
 
-    def __init__(self, stream: Stream, notifier: Notifier) -> None:
-        self._stream, self._notifier = stream, notifier
+    def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
+        self._stream, self._notifier, self._store = stream, notifier, store
         self._readers: dict[Key, Reader] = {}
         self._shared = Shared()
 
@@ -49,8 +85,8 @@ class ThreadHub:
         while True:
             async with connection.turns:
                 page = await self._shared.read((key, after), partial(self._page, key, after))
-            if page.chunk:
-                await connection.write(page.chunk)
+            if chunk := page.output.chunk(connection.who):
+                await connection.write(chunk)
             after = page.last
             if connection.is_over or (page.is_end and self._reader(key, after).seat(connection, after)):
                 return
@@ -72,20 +108,21 @@ class ThreadHub:
 
     async def _page(self, key: Key, after: int) -> Page:
         items = await self._stream.read(key, after, PAGE)
-        return Page(chunk_of(items), items[-1].number if items else after, len(items) < PAGE)
+        output = await output_of(self._store, key.tenant, items)
+        return Page(output, items[-1].number if items else after, len(items) < PAGE)
 
     def _reader(self, key: Key, at: int) -> Reader:
         reader = self._readers.get(key)
         if reader is None:
-            reader = self._readers[key] = Reader(self._stream, self._notifier, key, at)
+            reader = self._readers[key] = Reader(self._stream, self._notifier, self._store, key, at)
         return reader
 
 
 class Reader:
     """Reads one thread's output as it comes, once for all who follow."""
 
-    def __init__(self, stream: Stream, notifier: Notifier, key: Key, at: int) -> None:
-        self._stream, self._notifier, self._key, self._at = stream, notifier, key, at
+    def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
+        self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
         self._seats: dict[Connection, int] = {}
         self.task = asyncio.create_task(self._run())
 
@@ -114,6 +151,7 @@ class Reader:
     async def _read(self) -> bool:
         try:
             items = await self._stream.read(self._key, self._at, PAGE)
+            output = await output_of(self._store, self._key.tenant, items)
         except RingiError as error:
             log.warning("the output of thread %s cannot be read, trying again: %s", self._key.id, error)
             return False
@@ -121,19 +159,11 @@ class Reader:
             log.exception("the output of thread %s cannot be read, trying again", self._key.id)
             return False
         if items:
-            self._hand_out(items)
+            self._hand_out(output)
         return len(items) == PAGE
 
-    def _hand_out(self, items: Sequence[StreamItem]) -> None:
-        chunk, before = chunk_of(items), self._at
-        self._at = items[-1].number
+    def _hand_out(self, output: Output) -> None:
+        before, self._at = self._at, output.items[-1].number
         for connection, seen in self._seats.items():
-            if seen <= before:
-                connection.push(chunk)
-            elif seen < self._at:
-                connection.push(chunk_of([item for item in items if item.number > seen]))
-
-
-def chunk_of(items: Sequence[StreamItem]) -> bytes:
-    """Return items of a thread's output as server-sent events."""
-    return b"".join(encoded(dumped(item.event), id=str(item.number)) for item in items)
+            if seen < self._at:
+                connection.push(output.chunk(connection.who, max(seen, before)))

@@ -41,10 +41,18 @@ FLUSH_SECONDS = 0.05
 """How long tokens are gathered before they are stored as one event."""
 FLUSH_CHARACTERS = 4096
 
+AGAIN = "again"
+"""The mark of an interrupt that an earlier pause of the run has shown."""
+
 
 def stream_topic(key: Key) -> str:
     """Return the topic that is rung when a thread's stream has grown."""
     return f"stream/{key.tenant}/{key.id}"
+
+
+def with_mark(interrupt: Interrupt) -> Interrupt:
+    """Return an interrupt that says that it is open since an earlier pause."""
+    return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), AGAIN: True}})
 
 
 class Emitter:
@@ -119,8 +127,9 @@ class Emitter:
         self._once(f"result:{call_id}", event)
 
     async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
-        """Close the stretch: people are asked."""
-        await self._close(values, RunFinishedInterruptOutcome(interrupts=interrupts))
+        """Close the stretch: people are asked; what an earlier pause has asked is marked."""
+        again = [with_mark(interrupt) if interrupt.id in self._told.asked else interrupt for interrupt in interrupts]
+        await self._close(values, RunFinishedInterruptOutcome(interrupts=again))
 
     async def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run is at its end."""

@@ -23,6 +23,8 @@ class Ledger:
     stretch: str | None = None
     """The AG-UI run that has begun and not ended."""
     stretches: int = 0
+    asked: set[str] = field(default_factory=set)
+    """The requests of the pauses."""
 
     def add(self, item: StreamItem) -> None:
         """Take one item into account."""
@@ -43,6 +45,7 @@ class Ledger:
 
     def _end_run(self, event: dict[str, Any]) -> None:
         self.stretch = None
+        self.asked.update(interrupt["id"] for interrupt in (event.get("outcome") or {}).get("interrupts") or ())
 
     def _start_text(self, event: dict[str, Any]) -> None:
         self.open.add(event["messageId"])

@@ -499,6 +499,23 @@ export interface Health {
   durability?: string | null;
 }
 /**
+ * The answer to a form that a chat was shown.
+ */
+export interface HitlAnswer {
+  request_id: string;
+  session_id: string;
+  action: "approve" | "edit" | "reject";
+  data?: JsonObject | null;
+}
+/**
+ * What became of an answer to a form.
+ */
+export interface HitlResult {
+  success: true;
+  next_action: "continue" | "complete";
+  message: string;
+}
+/**
  * What runs here.
  */
 export interface Info {

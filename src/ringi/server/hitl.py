@@ -1,0 +1,68 @@
+"""Forms in a chat, as the front ends of others know them: the event `hitl`, and `POST /hitl/respond`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.ask import Answer, parsed
+from ringi.errors import NotFoundError
+from ringi.request import Request
+from ringi.server.auth import Door, channel_of
+from ringi.server.body import json_body
+from ringi.server.models import HitlAnswer
+from ringi.server.openapi import documented
+from ringi.server.permissions import answerable, inbox_for, refuse_agents
+from ringi.server.platform import Platform
+from ringi.server.shapes import dumped, reply, request_json
+from ringi.stream import StreamItem
+from ringi.threads.emitter import AGAIN
+
+MESSAGES = {
+    "approve": "Your answer is recorded.",
+    "edit": "Your changed answer is recorded.",
+    "reject": "It is recorded that you say no.",
+}
+
+
+class HitlRoutes:
+    """The answer to a form of a chat."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        said = documented("HitlResult", body="HitlAnswer")
+        api.add_api_route("/hitl/respond", self.respond, methods=["POST"], tags=["requests"], **said)
+
+    async def respond(self, http: HttpRequest) -> HttpResponse:
+        """Decide a request of a thread, as it was sent to it; the first answer wins."""
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        given = parsed(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        request = await inbox.get(given.request_id)
+        if request.thread_id != given.session_id:
+            raise NotFoundError("request", given.request_id)
+        # A front end sends its form with every button; of who says no nothing is kept.
+        data = None if given.action == "reject" else given.data
+        answer = Answer(decision=given.action, digest=request.digest, data=data)
+        request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
+        next = "continue" if request.continuation else "complete"
+        return reply(dumped({"success": True, "next_action": next, "message": MESSAGES[given.action]}))
+
+
+def asked_in(item: StreamItem) -> list[str]:
+    """Return the ids of the requests that a pause is the first to ask; most items are none."""
+    outcome = item.event.get("outcome") if item.event.get("type") == "RUN_FINISHED" else None
+    interrupts = (outcome or {}).get("interrupts") or ()
+    return [interrupt["id"] for interrupt in interrupts if AGAIN not in (interrupt.get("metadata") or {})]
+
+
+def hitl_event(request: Request) -> bytes:
+    """Return the event that shows a request to a chat."""
+    form = {"type": "form", "fields": request.form.model_dump(mode="json")["fields"]} if request.form else {}
+    shown = request_json(request)[:-1] + b"," + dumped({"type": request.kind, **form})[1:]
+    return b'event: hitl\ndata: {"type":"hitl","payload":{"request":' + shown + b"}}\n\n"
