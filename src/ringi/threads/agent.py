@@ -15,6 +15,7 @@ from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
 State = Mapping[str, Any]
 NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that keep an answer with its own question, and refuse an unfit one before it is stored."""
+ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
@@ -59,17 +60,30 @@ class Agent:
 def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents by name.
 
-    Two of one name are a `SettingError`. Raises `OutdatedError` if there are agents and a library is too old for them.
+    Two of one name are a `SettingError`, and so is a graph that stops without a question. Raises `OutdatedError` if
+    there are agents and a library is too old for them.
     """
     named: dict[str, Agent] = {}
     for agent in agents:
         if agent.name in named:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
+        if stops := breakpoints(agent.graph):
+            raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
         named[agent.name] = agent
     if named:
         check_versions()
     return named
+
+
+def breakpoints(graph: Any) -> list[str]:
+    """Return the nodes at which a graph, or one within it, was compiled to stop.
+
+    Such a stop has no question and no answer. A worker cannot tell it from a step that is yet to do, and goes on.
+    """
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    places = ("interrupt_before_nodes", "interrupt_after_nodes")
+    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
 
 
 def check_versions() -> None:
