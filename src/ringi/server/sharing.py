@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+import contextvars
+from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,14 +16,16 @@ class Shared:
     def __init__(self) -> None:
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def read(self, what: Hashable, read: Callable[[], Awaitable[T]]) -> T:
+    async def read(self, what: Hashable, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return what is read, by somebody else who began it before or by a new reading; it fails for all or none.
 
         So it may be older than this call: who needs what comes after it must know from the result where that begins.
         """
         reading = self._under_way.get(what)
         if reading is None:
-            reading = self._under_way[what] = asyncio.ensure_future(read())
+            # In a copy of the first one's context everything would be read in its name.
+            reading = asyncio.create_task(read(), context=contextvars.Context())
+            self._under_way[what] = reading
             reading.add_done_callback(lambda _: self._under_way.pop(what))
         result: T = await asyncio.shield(reading)  # Who leaves takes it from nobody else.
         return result

@@ -218,6 +218,17 @@ async def test_a_reply_lost_after_a_common_commit_is_an_acknowledged_change_for_
     assert (await verify(store))[1] == []
 
 
+async def test_one_that_cannot_be_read_fails_no_other_and_is_told_nothing_of_them(store: PostgresStore) -> None:
+    requests = await asked(store, 3)
+    keys = [*(request.key for request in requests), Key("tenant-2", "odd \ud800")]
+
+    found = await asyncio.gather(*(store.get(Request, *key) for key in keys), return_exceptions=True)
+
+    assert found[:-1] == requests
+    assert isinstance(found[-1], asyncpg.DataError)
+    assert not any(name in f"{found[-1]!r}" for key in keys[:-1] for name in key)
+
+
 class TestStoreWhereEverybodyGathers(StoreConformance):
     """The whole contract while another statement of this process is under way: all that come later gather."""
 

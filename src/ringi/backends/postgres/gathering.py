@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ringi.backends.postgres.database import WAIT_SECONDS, refusing
+from ringi.errors import UnavailableError
 
 LANES = 2
 """How many statements are under way before others gather: one that waits, or was lost on its way, stops nobody."""
@@ -17,12 +19,11 @@ Rows: TypeAlias = Sequence[Any]
 
 
 class Waiting(NamedTuple, Generic[I]):
-    """One who waits for a result, and until when."""
+    """One who waits for a result."""
 
     item: I
     alone: Callable[[], Awaitable[Rows]]
     future: asyncio.Future[Rows | None]
-    until: float
 
 
 class Gathering(Generic[I]):
@@ -39,43 +40,63 @@ class Gathering(Generic[I]):
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]]) -> Rows:
         """Return the rows of `alone`, done by it or together with others."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Rows | None] = loop.create_future()
-        if not self._waiting and self._under_way < LANES:
-            # It begins when all others that are ready have run too, so theirs goes with it.
-            self._under_way += 1
-            serving = asyncio.create_task(self._serve())
-            self._serving.add(serving)
-            serving.add_done_callback(self._serving.discard)
-        self._waiting.append(Waiting(item, alone, future, loop.time() + WAIT_SECONDS))
-        rows = await future
+        future: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(Waiting(item, alone, future))
+        if len(self._waiting) == 1:
+            self._begin()
+        with refusing():
+            async with asyncio.timeout(WAIT_SECONDS):
+                rows = await future
         return await alone() if rows is None else rows
 
+    def _begin(self) -> None:
+        if not self._waiting or self._under_way >= LANES:
+            return
+        self._under_way += 1
+        # It begins when all others that are ready have run too, so theirs goes with it. In a copy of the first one's
+        # context everything would be done in its name.
+        serving = asyncio.create_task(self._serve(), context=contextvars.Context())
+        self._serving.add(serving)
+        serving.add_done_callback(self._ended)
+
+    def _ended(self, serving: asyncio.Task[None]) -> None:
+        """Give the lane on. A task that is cancelled before it has begun comes by here too."""
+        self._serving.discard(serving)
+        self._under_way -= 1
+        self._begin()
+
     async def _serve(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-                await self._settle([each for each in batch if not each.future.done()])
-        finally:
-            self._under_way -= 1
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            self._begin()
+            if batch := [each for each in batch if not each.future.done()]:
+                await self._settle(batch)
 
     async def _settle(self, batch: Sequence[Waiting[I]]) -> None:
-        if not batch:
-            return
         try:
             with refusing():
-                async with asyncio.timeout_at(batch[0].until):
-                    found = await self._found(batch)
+                async with asyncio.timeout(WAIT_SECONDS):
+                    tell(batch, await self._found(batch))
         except Exception as error:
-            for each in batch:
-                if not each.future.done():
-                    each.future.set_exception(error)
-            return
-        for each, rows in zip(batch, found, strict=True):
-            if not each.future.done():
-                each.future.set_result(rows)
+            # It may name what the others asked for.
+            is_of_all = len(batch) > 1 and not isinstance(error, UnavailableError)
+            tell(batch, [None if is_of_all else error] * len(batch))
+        except BaseException:
+            tell(batch, [UnavailableError("the statement was cancelled")] * len(batch))
+            raise
 
     async def _found(self, batch: Sequence[Waiting[I]]) -> Sequence[Rows | None]:
         if len(batch) == 1 and self._under_way == 1:  # It may have to wait for a row: a lane is left to the others.
             return [await batch[0].alone()]
         return await self._together([each.item for each in batch])
+
+
+def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | None]) -> None:
+    """Give each its outcome, unless it has gone."""
+    for each, outcome in zip(batch, outcomes, strict=True):
+        if each.future.done():
+            continue
+        if isinstance(outcome, Exception):
+            each.future.set_exception(outcome)
+        else:
+            each.future.set_result(outcome)
