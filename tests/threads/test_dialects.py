@@ -19,7 +19,7 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from pydantic import AfterValidator, BaseModel
-from tests.threads.world import at_work, checked
+from tests.threads.world import World, at_work, checked, opened, working
 
 from ringi.errors import InvalidError
 from ringi.record import Query
@@ -182,6 +182,20 @@ async def test_a_half_decided_batch_is_left_alone_until_it_is_whole(file: str) -
         assert await world.backend.store.count(Request, Query(unacknowledged=True)) == 0
         assert (await world.thread()).version == before.version
         assert (await world.answer(second, "approve")).status == "done"
+
+
+async def test_a_batch_that_is_decided_over_restarts_runs_once(url: str) -> None:
+    effects: Effects = []
+    async with opened(url, [gated(effects, {"pay": True}, *TWO_PAYMENTS)]) as world:
+        async with working(world):
+            await world.run("agent", {})
+        first, second = await world.pending()
+        for request, status in ((first, "interrupted"), (second, "done")):
+            await world.respond(request, "approve")
+            async with working(World(world.backend, world.inbox, [gated(effects, {"pay": True}, *TWO_PAYMENTS)])):
+                assert (await world.rest()).status == status
+        assert sorted(effects) == [("ann", 1), ("bob", 2)]
+        checked(await world.items())
 
 
 async def test_a_withdrawn_call_of_a_batch_is_a_no_for_it_alone(url: str) -> None:
