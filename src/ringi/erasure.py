@@ -21,7 +21,21 @@ from ringi.errors import (
     UnreadableError,
 )
 from ringi.failpoint import failpoint
-from ringi.record import AGENT, SOMEBODY, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, Record, cursor_of
+from ringi.record import (
+    AGENT,
+    POLICY,
+    SOMEBODY,
+    START,
+    SYSTEM,
+    Erased,
+    Event,
+    Frozen,
+    Key,
+    Position,
+    Query,
+    Record,
+    cursor_of,
+)
 from ringi.redaction import (
     has_spoken,
     left_of,
@@ -73,7 +87,8 @@ class Sweep(Frozen):
         """Return itself, or raise `InvalidError` for what cannot be erased by whoever asks for it."""
         if (self.person is None) == (self.before is None):
             raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
-        if self.person is not None and (self.person in ("", SYSTEM, SOMEBODY) or self.person.startswith(AGENT)):
+        nobody = self.person in ("", SYSTEM, SOMEBODY) or (self.person or "").startswith((AGENT, POLICY))
+        if nobody:
             raise InvalidError.of("person", f"{self.person!r} is no person: name one as the trail does")
         if self.person == by:
             raise InvalidError.of("person", f"{by!r} would stand in the trail again: let another administrator do it")

@@ -87,6 +87,19 @@ class Inbox(Verbs):
         request, event = Request.asked(
             ask, id=ask.id or uuid.uuid4().hex, now=self.clock(), by=by, tenant=self.tenant, continuation=continuation
         )
+        return await self._put(request, event)
+
+    async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
+        """Store an ask together with its approval by a rule of a policy, in one step and with one event.
+
+        When its id exists with the same content, return what is stored: whether that was granted is for the caller
+        to see.
+        """
+        ask.checked(max_fields=self.limits.max_fields)
+        id = ask.id or uuid.uuid4().hex
+        return await self._put(*Request.approved(ask, id=id, now=self.clock(), by=by, rule=rule, tenant=self.tenant))
+
+    async def _put(self, request: Request, event: Event) -> Request:
         try:
             await self.store.put(request, event)
         except ConflictError:

@@ -29,6 +29,9 @@ SYSTEM = "system"
 AGENT = "agent:"
 """What the names of agents begin with; a person's name has no colon."""
 
+POLICY = "policy:"
+"""What the names of rules begin with that decide without a person."""
+
 SOMEBODY = "erased:person"
 """In place of a person's name that was erased; no token can bear it."""
 

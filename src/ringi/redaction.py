@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ringi.record import AGENT, SOMEBODY, SYSTEM, Event
+from ringi.record import AGENT, POLICY, SOMEBODY, SYSTEM, Event
 from ringi.request import Request, Response
 from ringi.thread import Thread
 
@@ -20,7 +20,7 @@ NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
 
 def nameless(name: str | None) -> str | None:
     """Return what is left of a name: all of it when it is no person's."""
-    is_persons = name is not None and name != SYSTEM and not name.startswith(AGENT)
+    is_persons = name is not None and name != SYSTEM and not name.startswith((AGENT, POLICY))
     return SOMEBODY if is_persons else name
 
 

@@ -28,7 +28,7 @@ from ringi.ask import (
 from ringi.canonical import digest, jsonable
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
-from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Record, Viewer, searchable
+from ringi.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable
 from ringi.webhook import Webhook
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
@@ -129,6 +129,18 @@ class Request(Record):
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
         )
         return request.created("created", by or SYSTEM)
+
+    @classmethod
+    def approved(
+        cls, ask: Ask, *, id: str, now: datetime, by: str | None, rule: str, tenant: str = DEFAULT_TENANT
+    ) -> tuple[Request, Event]:
+        """Return the new request as a rule of a policy has approved it, and the one event of both."""
+        asked, _ = cls.asked(ask, id=id, now=now, by=by, tenant=tenant)
+        authorised = asked.authorised_digest("approve", None, None)
+        said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
+        response = Response(**said, at=now, authorised_digest=authorised)
+        ended = {"status": "completed", "response": response, "ended_at": now, "head": ""}
+        return asked.model_copy(update=ended).created("completed", response.responder)
 
     @property
     def is_final(self) -> bool:

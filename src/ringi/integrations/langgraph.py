@@ -43,7 +43,11 @@ def ask(
     None whenever nobody did.
     """
     given = {name: value for name, value in locals().items() if value is not None}
-    question = parsed(Ask, given)
+    return put(parsed(Ask, given))
+
+
+def put(question: Ask) -> Request:
+    """Stop the run until this question has ended; see `ask`."""
     shown = digest_of(question)
 
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +56,7 @@ def ask(
             raise PydanticCustomError("ringi_question_changed", "this answers another question")
         return answer
 
-    wanted = form.json_schema() if form else (schema or {})
+    wanted = question.form.json_schema() if question.form else (question.data_schema or {})
     checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema(wanted)]
     body = {name: value for name, value in jsonable(question).items() if value is not None}
     answer = interrupt({ENVELOPE: body}, response_schema=checked)

@@ -32,6 +32,7 @@ from ringi.request import Request
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent
 from ringi.threads.hold import Hold
+from ringi.threads.host import Host
 from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
@@ -58,8 +59,10 @@ class Turn:
     def __init__(self, hold: Hold, agent: Agent) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
+        self._by = hold.run.by or hold.lease.thread.started_by
+        self._host = Host(hold.inbox, hold.lease.key, hold.run.id, self._by)
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
-        self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, max_fields=most)
+        self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
         self._handed: set[str] = set()
 
     async def take(self) -> None:
@@ -84,6 +87,7 @@ class Turn:
 
     async def _step(self) -> bool:
         place = await self._graph.place()
+        self._host.stands_at([ask for question in place.questions for ask in question.asks])
         if not place.has_begun:
             return await self._go(self._graph.prepared(self._run.input))
         lost = await self._lost(place)
@@ -148,8 +152,7 @@ class Turn:
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
-        by = self._run.by or self._lease.thread.started_by
-        return await self._inbox.submit(ask, by=by, continuation=continuation)
+        return await self._inbox.submit(ask, by=self._by, continuation=continuation)
 
     async def _asked(self, id: str) -> Request | None:
         try:

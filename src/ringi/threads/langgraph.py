@@ -25,6 +25,7 @@ from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.dialects import OWN, Dialect, dialect_of
 from ringi.threads.emitter import Emitter
+from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
 
 RUN = "ringi_run"
@@ -72,11 +73,11 @@ class Place:
 class GraphRun:
     """A graph with the checkpointer of one lease."""
 
-    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, max_fields: int) -> None:
+    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: Host, max_fields: int) -> None:
         self.agent = agent
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver}), saver
         self._run_id = run_id
-        given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields}
+        given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
         self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
 
     async def place(self) -> Place:

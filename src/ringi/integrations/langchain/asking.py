@@ -1,0 +1,137 @@
+"""A tool with which a model asks a person: in words, or with a form that it builds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, ToolException
+
+from ringi import field as fields
+from ringi.ask import Ask, parsed
+from ringi.errors import FieldError, InvalidError
+from ringi.form import Form
+from ringi.integrations.langchain.switch import asks
+from ringi.integrations.langgraph import put
+from ringi.request import Request
+from ringi.threads.host import CALL
+from ringi.threads.langgraph import MAX_FIELDS
+
+TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
+NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
+OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
+FIELD = {
+    "type": "object",
+    "properties": {
+        "name": {**TEXT, "description": "Letters, digits and _; the answer comes back under it."},
+        "type": {**TEXT, "enum": TYPES},
+        "label": {**TEXT, "description": "What the person reads."},
+        "required": FLAG,
+        "help": TEXT,
+        "placeholder": TEXT,
+        "default": {"description": "Filled in already; it must itself be a possible answer."},
+        "options": {"type": "array", "items": OPTION, "description": "For select, multiselect, radio and checkbox."},
+        "min": {"description": "Least number or first day (YYYY-MM-DD); a slider needs min and max."},
+        "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
+        "step": NUMBER,
+        "min_length": {"type": "integer"},
+        "max_length": {"type": "integer"},
+    },
+    "required": ["name", "type"],
+    "additionalProperties": False,
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "title": {**TEXT, "description": "The question in one line."},
+        "description": {**TEXT, "description": "What the person has to know to answer, as Markdown."},
+        "fields": {"type": "array", "items": FIELD, "description": "The form; without it the answer is in words."},
+    },
+    "required": ["title"],
+    "additionalProperties": False,
+}
+PROMPT = (
+    "Ask a person and wait for the answer. Use it when you need something that only a person knows or may decide. "
+    "Ask for all you need at once, with the fewest fields that do. The result is the decision with the data or the "
+    "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
+)
+WRONG = "The form is not valid, and nobody was asked. {errors}. Correct it and call again."
+
+
+NOBODY = "Nobody is asked here: go on without an answer, and do not take one for granted."
+
+
+class AskHuman(BaseTool):
+    """A tool that asks people; the model says what, and everything else is said here."""
+
+    name: str = "ask_human"
+    description: str = PROMPT
+    args_schema: Any = SCHEMA
+    handle_tool_error: Any = True
+    max_fields: int = 5
+    """Fields of one form; where Ringi runs the agent, the server's own limit counts too."""
+    expires_in: float | None = 300.0
+    """Seconds until nobody may answer any more, None for never."""
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Ask, with the call's own id: the model cannot give another one."""
+        return super().run(self._identified(tool_input, kwargs), *args, **kwargs)
+
+    async def arun(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Ask, with the call's own id: the model cannot give another one."""
+        return await super().arun(self._identified(tool_input, kwargs), *args, **kwargs)
+
+    def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
+        said = given if isinstance(given, dict) else {"title": given}
+        return {**said, CALL: call.get(CALL)}
+
+    def _run(self, /, *, config: RunnableConfig, **given: Any) -> str:
+        if not asks():
+            return NOBODY
+        try:
+            question = self._question(given, config)
+        except InvalidError as error:
+            raise ToolException(WRONG.format(errors=error)) from error
+        return told(put(question))
+
+    async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str:
+        return self._run(config=config, **given)
+
+    def _question(self, given: dict[str, Any], config: RunnableConfig) -> Ask:
+        call = given.pop(CALL)
+        unknown = [FieldError(name, "is no argument: remove it") for name in given if name not in SCHEMA["properties"]]
+        if unknown:
+            raise InvalidError(unknown)
+        said = {name: given[name] for name in ("title", "description") if given.get(name) is not None}
+        form = form_of(given["fields"]) if given.get("fields") else None
+        own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
+        context = {CALL: call} if call else {}
+        limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
+        return parsed(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit)
+
+
+def form_of(given: Any) -> Form:
+    """Return the form that a model has built, or raise `InvalidError` with paths as the model wrote them."""
+    try:
+        return Form.parse({"fields": given})
+    except InvalidError as error:
+        told = [FieldError(each.field.removeprefix("form."), each.message) for each in error.errors]
+        raise InvalidError(told) from error
+
+
+def told(request: Request) -> str:
+    """Return an ended question as the model reads it."""
+    response = request.response
+    if response is None:
+        return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
+    if response.decision == "reject":
+        return f"rejected: {response.message or 'no reason given'}"
+    said = {"decision": response.decision, "data": response.data, "message": response.message}
+    return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=False)
+
+
+ask_human = AskHuman()
+"""The tool with its defaults."""

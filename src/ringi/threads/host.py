@@ -1,0 +1,55 @@
+"""What the code of a run reaches of the thread that it runs on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from ringi.ask import Ask, digest_of
+from ringi.backends.fenced_saver import outages
+from ringi.canonical import canonical, digest
+from ringi.inbox import Inbox
+from ringi.record import Key
+from ringi.request import Request
+from ringi.thread import checkpoint_thread
+
+HOST = "ringi_host"
+"""Under which name a run's configuration has its host; a graph that Ringi does not run has none."""
+CALL = "tool_call_id"
+"""Under which name the context of a question has the tool call that it is about."""
+
+
+class Host:
+    """The trail of one run."""
+
+    def __init__(self, inbox: Inbox, key: Key, run_id: str, by: str | None) -> None:
+        self._inbox, self._key, self._run_id, self._by = inbox, key, run_id, by
+        self._asked: frozenset[tuple[str, str]] = frozenset()
+
+    def stands_at(self, asks: list[Ask]) -> None:
+        """Take note of what waits for a person where the run stands."""
+        asked = [(ask.context.get(CALL), ask.action) for ask in asks]
+        self._asked = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)
+
+    def has_asked(self, tool_call_id: str, call: str) -> bool:
+        """Whether people are asked about exactly this call: then it is theirs, whatever a policy says by now."""
+        return (tool_call_id, call) in self._asked
+
+    async def approve(self, ask: Ask, rule: str, place: str) -> Request:
+        """Record that a rule approves what is asked at this place of the run; twice is once."""
+        told = canonical([checkpoint_thread(self._key), place, rule, digest_of(ask)])
+        id = f"p-{hashlib.sha256(told).hexdigest()[:32]}"
+        complete = ask.model_copy(update={"id": id, "thread_id": self._key.id, "run_id": self._run_id})
+        with outages():
+            return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+
+
+def call_digest(tool: str, args: dict[str, Any]) -> str:
+    """Return the digest of exactly this call; raise `InvalidError` for arguments that are no JSON."""
+    return digest([tool, args])
+
+
+def host_of(config: Any) -> Host | None:
+    """Return the host in the configuration of a run, None where there is none."""
+    host = ((config or {}).get("configurable") or {}).get(HOST)
+    return host if isinstance(host, Host) else None

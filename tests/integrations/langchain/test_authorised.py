@@ -1,0 +1,213 @@
+"""What runs is what was authorised, whatever stands between the answer and the tool."""
+
+from __future__ import annotations
+
+import copy
+import random
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, Interrupt
+from tests.integrations.langchain.office import Changing, Till, agent, call, calls
+from tests.threads.world import at_work
+
+from ringi.ask import Answer
+from ringi.canonical import canonical
+from ringi.inbox import utc_now
+from ringi.integrations.langchain import Approval
+from ringi.request import Request
+from ringi.testing.scripted_model import ScriptedModel
+from ringi.threads.langgraph import question_of, resume_value
+
+ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}
+GATE = {"rules": [{"tools": ["refund"], "candidate_groups": ["finance"]}]}
+MUTATIONS, AT_ONCE = 1_000, 50
+Change = Callable[[ToolCallRequest], ToolCallRequest]
+
+
+def with_args(request: ToolCallRequest, **args: Any) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": {**request.tool_call["args"], **args}})
+
+
+async def test_a_call_that_is_changed_after_its_approval_is_asked_anew(file: str) -> None:
+    till = Till()
+    middleware = [Approval(GATE, till.tools), Changing(lambda request: with_args(request, amount=4000))]
+    wants = calls(call("refund", order=1182, amount=40))
+    async with at_work(file, [agent(wants, till.tools, middleware)]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "approve")
+        assert till.paid == []
+        anew = await world.one()
+        assert anew.action is not None
+        assert (anew.action.args, anew.candidate_groups) == ({"order": 1182, "amount": 4000}, ("finance",))
+        thread = await world.answer(anew, "approve")
+        assert (thread.status, till.paid) == ("done", [{"order": 1182, "amount": 4000}])
+        await world.verified()
+
+
+async def test_a_changed_call_that_is_rejected_does_not_run_in_either_form(file: str) -> None:
+    till = Till()
+    middleware = [Approval(GATE, till.tools), Changing(lambda request: with_args(request, amount=4000))]
+    wants = calls(call("refund", order=1182, amount=40))
+    async with at_work(file, [agent(wants, till.tools, middleware)]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "approve")
+        thread = await world.answer(await world.one(), "reject")
+        assert (thread.status, thread.values["results"]["c1"][0], till.paid) == ("done", "error", [])
+
+
+@pytest.mark.parametrize("change", [{"amount": 5}, {"order": 1}])
+async def test_a_call_that_is_changed_to_one_that_needs_nobody_is_asked_anew(file: str, change: Any) -> None:
+    till = Till()
+    auto = {"name": "order 1", "where": {"order": {"equals": 1}}}
+    rule = {"tools": ["refund"], "where": {"amount": {"above": 10}}, "auto_approve": [auto]}
+    middleware = [Approval({"rules": [rule]}, till.tools), Changing(lambda request: with_args(request, **change))]
+    wants = calls(call("refund", order=1182, amount=40))
+    async with at_work(file, [agent(wants, till.tools, middleware)]) as world:
+        await world.run("office", {})
+        thread = await world.answer(await world.one(), "approve")
+        assert (thread.status, till.paid) == ("interrupted", [])
+
+
+async def test_a_call_that_becomes_gated_on_its_way_is_asked_as_it_would_run(file: str) -> None:
+    till = Till()
+    rule = {"tools": ["refund"], "where": {"amount": {"above": 100}}}
+    middleware = [Approval({"rules": [rule]}, till.tools), Changing(lambda request: with_args(request, amount=4000))]
+    wants = calls(call("refund", order=1182, amount=40))
+    async with at_work(file, [agent(wants, till.tools, middleware)]) as world:
+        await world.run("office", {})
+        request = await world.one()
+        assert request.action is not None
+        assert (request.action.args["amount"], till.paid) == (4000, [])
+        await world.answer(request, "approve")
+        assert till.paid == [{"order": 1182, "amount": 4000}]
+
+
+def tools(ran: list[Any]) -> list[BaseTool]:
+    @tool
+    def refund(order: int, amount: float, lines: list[Any], note: dict[str, Any]) -> str:
+        """Pay money back."""
+        ran.append((order, amount, lines, note))
+        return "refunded"
+
+    @tool
+    def wire(order: int, amount: float, lines: list[Any], note: dict[str, Any]) -> str:
+        """Send money anywhere."""
+        ran.append(("wire", order))
+        return "sent"
+
+    return [refund, wire]
+
+
+@pytest.mark.timeout(300)
+async def test_a_thousand_random_changes_between_approval_and_execution_run_nothing() -> None:
+    ran: list[Any] = []
+    changing = Changing(lambda request: request)
+    given = tools(ran)
+    gate = Approval({"rules": [{"tools": ["refund", "wire"]}]}, given)
+    script = calls(*(call("refund", f"c{number}", **copy.deepcopy(ORDER)) for number in range(AT_ONCE)))
+    graph: Any = create_agent(
+        ScriptedModel(script=script), given, middleware=[gate, changing], checkpointer=InMemorySaver()
+    )
+    asked_anew = 0
+    for seed in range(0, MUTATIONS, AT_ONCE):
+        config = {"configurable": {"thread_id": f"t{seed}"}}
+        asked = (await graph.ainvoke({"messages": [HumanMessage("Please.")]}, config))["__interrupt__"]
+        assert len(asked) == AT_ONCE
+        changing.change = mutations(seed, given)
+        result = await graph.ainvoke(Command(resume={each.id: approval(each) for each in asked}), config)
+        changing.change = lambda request: request
+        assert ran == [], seed
+        for anew in result["__interrupt__"]:
+            asked_anew += 1
+            action = anew.value["ringi"]["action"]
+            assert [action["name"], canonical(action["args"])] != ["refund", canonical(ORDER)], seed
+    assert asked_anew > MUTATIONS / 2
+
+
+def mutations(seed: int, given: list[BaseTool]) -> Change:
+    """Return a change that is another one for each call."""
+    return lambda request: mutation(random.Random(f"{seed} {request.tool_call['id']}"), given)(request)
+
+
+def approval(interrupt: Interrupt) -> Any:
+    """Return what Ringi hands to a call that a person has approved."""
+    question = question_of("tools", interrupt)
+    request, _ = Request.asked(question.asks[0], id=interrupt.id, now=utc_now(), by=None)
+    answer = Answer(decision="approve", digest=request.digest)
+    return resume_value(question, [request.completed(answer, by="ann", channel="page", now=utc_now())[0]])
+
+
+def mutation(chance: random.Random, given: list[BaseTool]) -> Change:
+    """Return a change of one argument or more, or of the tool, by one of the ways that a middleware has."""
+    how = chance.choice([overridden, replaced, in_place, built_anew, renamed, other_tool, put_in_place])
+    return lambda request: how(request, changed(chance, request.tool_call["args"]), given)
+
+
+def overridden(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": args})
+
+
+def replaced(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    return replace(request, tool_call={**request.tool_call, "args": args}, tool=given[0])
+
+
+def in_place(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    request.tool_call["args"].clear()
+    request.tool_call["args"].update(args)
+    return request
+
+
+def built_anew(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    return ToolCallRequest({**request.tool_call, "args": args}, request.tool, request.state, request.runtime)
+
+
+def renamed(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "name": "wire"})
+
+
+def other_tool(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    return request.override(tool=given[1], tool_call={**request.tool_call, "name": "wire"})
+
+
+def put_in_place(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+    with pytest.warns(DeprecationWarning, match="override"):
+        request.tool = given[0]
+    return request.override(tool_call={**request.tool_call, "args": args})
+
+
+def changed(chance: random.Random, args: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments that differ from these."""
+    found = copy.deepcopy(args)
+    while repr(found) == repr(args):
+        change_some(chance, found)
+    return found
+
+
+def change_some(chance: random.Random, value: dict[str, Any]) -> None:
+    name = chance.choice([*value])
+    inner = value[name]
+    if isinstance(inner, dict) and inner and chance.random() < 0.7:
+        change_some(chance, inner)
+    elif isinstance(inner, list) and inner and chance.random() < 0.7:
+        change_some(chance, inner[0]) if chance.random() < 0.5 else inner.append(anything(chance))
+    elif chance.random() < 0.15:
+        value[f"{name}_{chance.choice(string.ascii_letters)}"] = anything(chance)
+    elif chance.random() < 0.15:
+        del value[name]
+    else:
+        value[name] = anything(chance)
+
+
+def anything(chance: random.Random) -> Any:
+    made = [chance.randint(-(10**6), 10**6), chance.random() * 100, "".join(chance.choices(string.printable, k=5))]
+    like = [True, None, [], {}, [1], {"a": 1}, "1182", "40", 40.000001, 1182.5, 4e18, float("nan")]
+    return chance.choice([*made, *like])
