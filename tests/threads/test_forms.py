@@ -140,6 +140,13 @@ async def test_a_cut_off_answer_shows_its_words_and_no_json(file: str) -> None:
         assert await world.texts() == [SAID]
 
 
+async def test_an_invalid_form_without_words_is_shown_as_it_is(file: str) -> None:
+    text = json.dumps({"hitl_request": form(FIELDS[:6])}, ensure_ascii=False)
+    async with at_work(file, [chat(Talk(text))]) as world:
+        assert (await world.run("chat", {})).values == {"last": text}
+        assert await world.texts() == [text]
+
+
 async def test_an_answer_without_a_form_is_left_as_it_is(file: str) -> None:
     text = 'Use `hitl_request`:\n```python\nx = {"a": 1}\n```\n{"b": {"c": "}"}} and "hitl_request" it is {'
     async with at_work(file, [chat(Talk(text))]) as world:

@@ -76,11 +76,7 @@ def _read(answer: dict[str, Any], before: str, after: str) -> Found:
     if fence := FENCE.search(before):
         before, after = before[: fence.start()], FENCE_END.sub("", after, count=1)
     said = answer.get("response")
-    if not isinstance(said, str):
-        said = ""
-    if not (before + said + after).strip():
-        return Found("", "", "", answer[KEY])
-    return Found(before, clean(said), after, answer[KEY])
+    return Found(before, clean(said) if isinstance(said, str) else "", after, answer[KEY])
 
 
 def _unread(text: str, why: str) -> Found:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import StructuredTool
 from langgraph.runtime import Runtime
@@ -128,7 +128,7 @@ class Forms(AgentMiddleware[AgentState[Any], Any, Any]):
             question = self._question(found, answer, earlier)
         except InvalidError as error:
             refused(error)
-            return {"messages": [in_words(answer, found)]}
+            return {"messages": in_words(answer, found)}
         return {"messages": [answered(asked(question))], "jump_to": "model"}
 
     def wrap_tool_call(
@@ -211,9 +211,14 @@ def answered(request: Request) -> HumanMessage:
     return HumanMessage(outcome(request), additional_kwargs={} if request.response else {UNANSWERED: True})
 
 
-def in_words(answer: AIMessage, found: Found) -> AIMessage:
-    """Return the answer as people see it."""
-    return answer.model_copy(update={"content": found.shown}) if isinstance(answer.content, str) else answer
+def in_words(answer: AIMessage, found: Found) -> list[AnyMessage]:
+    """Return what takes the place of an answer whose form is not asked."""
+    if not isinstance(answer.content, str):
+        return []
+    if found.shown.strip():
+        return [answer.model_copy(update={"content": found.shown})]
+    # Its JSON was held back from people, and there is nothing else: as a message of its own it reaches them yet.
+    return [RemoveMessage(str(answer.id)), answer.model_copy(update={"id": f"{answer.id}-words"})]
 
 
 def with_more(system: SystemMessage | None, text: str) -> SystemMessage:
