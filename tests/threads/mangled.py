@@ -66,9 +66,22 @@ SOUND = some_sound()
 
 def mangled(*hows: str) -> st.SearchStrategy[str]:
     """Return sound answers after some accidents of these kinds."""
-    # One number for each accident: drawing its parts one by one takes longer than all that is tested.
-    accidents = st.lists(st.integers(0, 2**40), min_size=1, max_size=4)
-    return st.builds(lambda text, numbers: after_all(text, hows, numbers), st.sampled_from(SOUND), accidents)
+    return st.builds(lambda text, numbers: after_all(text, hows, numbers), st.sampled_from(SOUND), ACCIDENTS)
+
+
+def ten_mangled(*hows: str) -> st.SearchStrategy[list[str]]:
+    """Return ten mangled answers at a time: drawing them one by one takes longer than all that is tested."""
+    return st.builds(lambda start, numbers: variants(start, numbers, hows), st.integers(0, len(SOUND) - 1), ACCIDENTS)
+
+
+def variants(start: int, numbers: Sequence[int], hows: Sequence[str]) -> list[str]:
+    """Return ten answers after as many accidents, each with others."""
+    return [
+        after_all(SOUND[(start + n) % len(SOUND)], hows, [number + n * 7_919 for number in numbers]) for n in range(10)
+    ]
+
+
+ACCIDENTS = st.lists(st.integers(0, 2**40), min_size=1, max_size=4)
 
 
 def after_all(text: str, hows: Sequence[str], numbers: Sequence[int]) -> str:
