@@ -10,7 +10,15 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import StructuredTool
 from langgraph.runtime import Runtime
@@ -211,7 +219,7 @@ def answered(request: Request) -> HumanMessage:
     return HumanMessage(outcome(request), additional_kwargs={} if request.response else {UNANSWERED: True})
 
 
-def in_words(answer: AIMessage, found: Found) -> list[AnyMessage]:
+def in_words(answer: AIMessage, found: Found) -> list[BaseMessage]:
     """Return what takes the place of an answer whose form is not asked."""
     if not isinstance(answer.content, str):
         return []
