@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from tests.threads.mangled import FIELDS, answer, form, mangled
 from tests.threads.test_model_form import HOWS, QUICK
 from tests.threads.world import at_work, of_type
@@ -308,3 +309,26 @@ async def test_half_a_character_breaks_no_turn(file: str, broken: str) -> None:
         thread = await world.run("chat", {})
         assert thread.status == "done", thread.error
         assert len(await world.texts()) == 1
+
+
+@pytest.mark.parametrize("as_tool", [False, True])
+def test_outside_of_ringis_threads_a_form_is_a_plain_interrupt(as_tool: bool) -> None:
+    first = call({"title": "运动偏好", "fields": FIELDS[:1]}) if as_tool else answer(SPORT)
+    model = ScriptedModel(script=Talk(first))
+    graph = create_agent(model, middleware=[Forms(as_tool=as_tool)], checkpointer=InMemorySaver())
+    asked = graph.invoke({"messages": [HumanMessage("hi")]}, {"configurable": {"thread_id": "t1"}})
+    (interrupt,) = asked["__interrupt__"]
+    assert (interrupt.value["ringi"]["title"], interrupt.value["ringi"]["kind"]) == ("运动偏好", "form")
+    assert interrupt.response_schema["properties"].keys() == {"sport"}
+
+
+async def test_a_model_that_calls_for_what_is_no_form_is_told_each_time_and_stopped_by_the_frameworks_limit(
+    file: str,
+) -> None:
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        return call({"title": "", "fields": []}, id=f"c{len(messages)}")
+
+    limit = ModelCallLimitMiddleware(run_limit=5)
+    async with at_work(file, [chat(script, limit, Forms(as_tool=True))]) as world:
+        assert (await world.run("chat", {})).status == "done"
+        assert await world.asked() == []
