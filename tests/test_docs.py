@@ -74,8 +74,7 @@ def test_each_pitfall_of_langgraph_is_shown_by_tests_of_both_sides_where_the_pag
     assert list(rows) == list(range(1, 20))
     for number, file in rows.items():
         tests = re.findall(rf"def test_pitfall_{number}_(here_)?", (ROOT / file).read_text("utf-8"))
-        # A predicate of LangChain's own gate turns here as well: the page says so, and there is nothing else to show.
-        assert set(tests) == ({"", "here_"} if number != 10 else {""}), number
+        assert set(tests) == {"", "here_"}, number
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

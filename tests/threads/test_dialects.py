@@ -10,7 +10,7 @@ from datetime import date
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -43,13 +43,6 @@ class State(TypedDict, total=False):
     log: Annotated[list[Any], operator.add]
 
 
-class Calling(ScriptedModel):
-    """A model that takes tools and calls what its script says."""
-
-    def bind_tools(self, tools: Sequence[Any], **rest: Any) -> Any:
-        return self
-
-
 def calls(*made: tuple[str, dict[str, Any]]) -> Callable[[Sequence[BaseMessage]], str | AIMessage]:
     """Return the script of a model that makes these calls in one turn, and then says that it is done."""
 
@@ -65,7 +58,15 @@ def calls(*made: tuple[str, dict[str, Any]]) -> Callable[[Sequence[BaseMessage]]
 def gated(
     effects: Effects, gates: Any, *made: tuple[str, dict[str, Any]], mode: Any = "batched", more: Sequence[Any] = ()
 ) -> Agent:
-    """Return LangChain's agent with LangChain's own gate before a tool that notes what it does."""
+    """Return LangChain's agent with LangChain's own gate before tools that note what they do."""
+    gate = HumanInTheLoopMiddleware(interrupt_on=gates, interrupt_mode=mode)
+    return paying(effects, lambda _: [*more, gate], *made)
+
+
+def paying(
+    effects: Effects, middleware: Callable[[list[Any]], Sequence[Any]], *made: tuple[str, dict[str, Any]]
+) -> Agent:
+    """Return LangChain's agent with tools that note what they do, and the middleware for them."""
 
     @tool
     def pay(to: str, amount: int) -> str:
@@ -79,8 +80,8 @@ def gated(
         effects.append(what)
         return f"saw {what}"
 
-    gate = HumanInTheLoopMiddleware(interrupt_on=gates, interrupt_mode=mode)
-    graph = create_agent(Calling(script=calls(*made)), [pay, look], middleware=[*more, gate])
+    tools = [pay, look]
+    graph = create_agent(ScriptedModel(script=calls(*made)), tools, middleware=middleware(tools))
     return Agent("agent", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=messages)
 
 
@@ -486,20 +487,21 @@ def test_a_value_that_is_no_portable_json_is_still_a_question(value: Any, title:
     assert ask.title == title
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.sampled_from(["tool_approval", "approve", "#/$defs/a"]),
-    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.sampled_from(WORDS) | st.text(), parts, max_size=4),
-    max_leaves=12,
+def composed(parts: Any) -> Any:
+    """Return lists and objects of these parts."""
+    names = st.sampled_from(WORDS) | st.text(max_size=3)
+    return st.lists(parts, max_size=3) | st.dictionaries(names, parts, max_size=4)
+
+
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["approve", "#/$defs/a"])
+JSON = st.recursive(ATOMS, composed, max_leaves=12)
+QUICK = settings(
+    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
 )
 
 
 @given(value=JSON, schema=st.none() | st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4))
-@settings(max_examples=300, deadline=None)
+@QUICK
 def test_whatever_is_asked_with_is_a_question_or_is_refused_with_a_reason(value: Any, schema: Any) -> None:
     try:
         _, asks = dialect_of(value, schema)
@@ -509,7 +511,7 @@ def test_whatever_is_asked_with_is_a_question_or_is_refused_with_a_reason(value:
 
 
 @given(value=JSON, changes=st.dictionaries(st.sampled_from(WORDS), JSON, max_size=3), place=st.integers(0, 3))
-@settings(max_examples=300, deadline=None)
+@QUICK
 def test_a_mangled_request_of_another_framework_is_a_question_or_is_refused_with_a_reason(
     value: Any, changes: Any, place: int
 ) -> None:

@@ -16,12 +16,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from pydantic import AfterValidator, ValidationError
-from tests.threads.test_dialects import TWO_PAYMENTS, Effects, even, gated
+from tests.threads.test_dialects import TWO_PAYMENTS, Effects, even, gated, paying
 from tests.threads.test_pitfalls import Bare, State, chain, side_by_side
 from tests.threads.world import World, at_work, checked, opened, working
 
 from ringi import Action
 from ringi.errors import InvalidError
+from ringi.integrations.langchain import Approval
 from ringi.integrations.langgraph import ask
 from ringi.threads.agent import Agent
 
@@ -124,6 +125,24 @@ async def test_pitfall_10_a_predicate_that_turns_while_people_think_pays_what_th
     assert effects == [("ann", 1)]
 
 
+async def test_pitfall_10_here_what_people_were_asked_is_theirs_to_decide_whatever_a_policy_says_later(
+    file: str,
+) -> None:
+    effects: Effects = []
+
+    def under(policy: Any) -> Agent:
+        return paying(effects, lambda tools: [Approval(policy, tools)], PAY)
+
+    async with opened(file, [under({"rules": [{"tools": ["pay"]}]})]) as world:
+        async with working(world):
+            await world.run("agent", {})
+        await world.respond(await world.one(), "reject")
+        later = under({"rules": [{"tools": ["pay"], "auto_approve": [{"name": "all"}]}]})
+        async with working(World(world.backend, world.inbox, [later])):
+            assert (await world.rest()).status == "done"
+        assert effects == []
+
+
 async def test_pitfall_11_an_edit_in_a_batch_runs_a_tool_that_may_only_be_rejected() -> None:
     effects: Effects = []
     bare = BareAgent(gated(effects, {"pay": True, "look": {"allowed_decisions": ["reject"]}}, PAY))
@@ -167,6 +186,15 @@ async def test_pitfall_12_a_jump_to_the_tools_runs_what_was_rejected_in_a_batch(
 async def test_pitfall_12_here_a_call_that_is_gated_on_its_own_stays_rejected(file: str) -> None:
     effects: Effects = []
     async with at_work(file, [gated(effects, {"pay": True}, PAY, mode="per_call", more=[Jumping()])]) as world:
+        await world.run("agent", {})
+        assert (await world.answer(await world.one(), "reject")).status == "done"
+        assert effects == []
+
+
+async def test_pitfall_12_here_a_jump_to_the_tools_does_not_run_what_was_rejected(file: str) -> None:
+    effects: Effects = []
+    gate = {"rules": [{"tools": ["pay"]}]}
+    async with at_work(file, [paying(effects, lambda tools: [Jumping(), Approval(gate, tools)], PAY)]) as world:
         await world.run("agent", {})
         assert (await world.answer(await world.one(), "reject")).status == "done"
         assert effects == []
