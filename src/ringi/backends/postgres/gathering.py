@@ -40,13 +40,16 @@ class Gathering(Generic[I]):
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]]) -> Rows:
         """Return the rows of `alone`, done by it or together with others."""
-        future: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Rows | None] = loop.create_future()
         self._waiting.append(Waiting(item, alone, future))
         if len(self._waiting) == 1:
             self._begin()
-        with refusing():
-            async with asyncio.timeout(WAIT_SECONDS):
-                rows = await future
+        late = loop.call_later(WAIT_SECONDS, refuse, future)
+        try:
+            rows = await future
+        finally:
+            late.cancel()
         return await alone() if rows is None else rows
 
     def _begin(self) -> None:
@@ -100,3 +103,9 @@ def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | No
             each.future.set_exception(outcome)
         else:
             each.future.set_result(outcome)
+
+
+def refuse(future: asyncio.Future[Rows | None]) -> None:
+    """Give up what has taken too long, unless it has just come."""
+    if not future.done():
+        future.set_exception(UnavailableError(f"no answer in {WAIT_SECONDS:g} s"))
