@@ -61,8 +61,8 @@ export function DecideButton(props: DecideButtonProps) {
 export function labelOf(request: Request, decision: Decision, strings: Words): string {
   const given = request.actions?.[decision]?.label;
   if (given) return visible(given);
-  if (decision !== "respond" || !asksBack(request)) return strings.decisions[decision];
-  return request.kind === "finish" ? strings.inWords : strings.askBack;
+  if (request.kind === "finish") return strings.finishDecisions[decision];
+  return decision === "respond" && asksBack(request) ? strings.askBack : strings.decisions[decision];
 }
 
 /** The decisions side by side, and beside them what is no decision. */

@@ -150,7 +150,10 @@ test("a question is answered with words, and not with none", async () => {
 
 test("the finish of a task can be changed into another task", async () => {
   const { user, sent } = open(aRequest({ kind: "finish", context: { task: "haiku", summary: "done" } }));
+  expect((await button("decide-approve")).textContent).toContain("Complete");
+  expect((await button("decide-edit")).textContent).toContain("Change the task");
   await user.click(await button("decide-edit"));
+  expect((await button("confirm-edit")).textContent).toContain("Change the task");
   await user.type(screen.getByLabelText("task"), " two");
   await user.click(await button("confirm-edit"));
   await waitFor(() => expect(sent).toHaveLength(1));

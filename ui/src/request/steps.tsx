@@ -68,7 +68,8 @@ export function EditStep({ desk }: { desk: Desk }) {
       <p className="quiet">{desk.request.action ? strings.editing : strings.editingTask}</p>
       <NameBox desk={desk} />
       <Confirm
-        desk={desk} decision="edit" testId="confirm-edit" label={strings.confirmEdit}
+        desk={desk} decision="edit" testId="confirm-edit"
+        label={desk.request.action ? strings.confirmEdit : labelOf(desk.request, "edit", strings)}
         title={changed ? undefined : strings.editNeedsChange}
       />
     </>

@@ -208,9 +208,8 @@ class Offer:
         return said_by(response).decision == "complete"
 
     def _asked(self, title: str, hint: str, kind: Kind, decisions: Sequence[Decision]) -> Response:
-        shown = {**self._context, "round": self._round}
         while True:
-            request = ask(title, kind=kind, description=clipped(hint) or None, context=shown, allowed=decisions)
+            request = ask(title, kind=kind, description=clipped(hint) or None, context=self._context, allowed=decisions)
             if request.response:
                 return request.response
             hint = f"Nobody decided: the question before this one was {request.status}."

@@ -3,10 +3,13 @@ import type { Decision } from "../../api/types";
 const decisions: Record<Decision, string> = {
   approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
 };
+const finishDecisions: Record<Decision, string> = {
+  approve: "Complete", edit: "Change the task", reject: "Not finished", respond: "Answer in words",
+};
 
 /** What the page of one request says; it is loaded with it. */
 export const detail = {
-  decisions,
+  decisions, finishDecisions,
 
   whatWillHappen: "What will happen",
   whatWasAsked: "What was asked",
@@ -53,7 +56,6 @@ export const detail = {
   reasons: ["Wrong amount or data", "Not needed", "Needs more information", "Not allowed", "Too risky"],
   rejectReason: "Reason (optional): the agent reads it word for word",
   askBack: "Ask back",
-  inWords: "Answer in words",
   sendWords: "Send",
   keepDeciding: "Back",
   sending: "Sending…",

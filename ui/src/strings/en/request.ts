@@ -3,6 +3,9 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "approved", edit: "approved with changes", reject: "rejected", respond: "answered",
 };
+const decidedFinish: Record<Decision, string> = {
+  approve: "completed", edit: "task changed", reject: "sent back", respond: "answered",
+};
 const statuses: Record<RequestStatus, string> = {
   pending: "pending", completed: "completed", cancelled: "cancelled", expired: "expired",
 };
@@ -10,7 +13,7 @@ const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ")
 
 /** What a list says of requests; `detail.ts` has the rest. */
 export const request = {
-  decided, statuses,
+  decided, decidedFinish, statuses,
   kinds: {
     approval: "approval", form: "form", choice: "choice", question: "question", finish: "finish", learning: "learning",
   },

@@ -4,9 +4,12 @@ import type { Detail } from "../en/detail";
 const decisions: Record<Decision, string> = {
   approve: "承認", edit: "修正", reject: "却下", respond: "回答を送信",
 };
+const finishDecisions: Record<Decision, string> = {
+  approve: "完了する", edit: "タスクを変更", reject: "まだ終わっていない", respond: "言葉で答える",
+};
 
 export const detail: Detail = {
-  decisions,
+  decisions, finishDecisions,
 
   whatWillHappen: "実行される内容",
   whatWasAsked: "依頼された内容",
@@ -53,7 +56,6 @@ export const detail: Detail = {
   reasons: ["金額やデータの誤り", "不要", "情報が足りない", "許可されていない", "リスクが高すぎる"],
   rejectReason: "理由（任意）：エージェントにそのまま届きます",
   askBack: "聞き返す",
-  inWords: "言葉で答える",
   sendWords: "送信",
   keepDeciding: "戻る",
   sending: "送信中…",

@@ -4,12 +4,15 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "承認", edit: "修正して承認", reject: "却下", respond: "回答",
 };
+const decidedFinish: Record<Decision, string> = {
+  approve: "完了", edit: "タスク変更", reject: "差し戻し", respond: "回答",
+};
 const statuses: Record<RequestStatus, string> = {
   pending: "未処理", completed: "処理済み", cancelled: "取り消し", expired: "期限切れ",
 };
 
 export const request: typeof en = {
-  decided, statuses,
+  decided, decidedFinish, statuses,
   kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了確認", learning: "学習" },
   agentNamed: (name: string) => `エージェント ${name}`,
   system: "Ringi",

@@ -4,9 +4,12 @@ import type { Detail } from "../en/detail";
 const decisions: Record<Decision, string> = {
   approve: "批准", edit: "修改", reject: "拒绝", respond: "发送回答",
 };
+const finishDecisions: Record<Decision, string> = {
+  approve: "确认完成", edit: "更改任务", reject: "尚未完成", respond: "用文字回答",
+};
 
 export const detail: Detail = {
-  decisions,
+  decisions, finishDecisions,
 
   whatWillHappen: "将要执行的内容",
   whatWasAsked: "所请求的内容",
@@ -53,7 +56,6 @@ export const detail: Detail = {
   reasons: ["金额或数据有误", "不需要", "需要更多信息", "不允许", "风险太高"],
   rejectReason: "理由（可选）：会原样告知智能体",
   askBack: "反问",
-  inWords: "用文字回答",
   sendWords: "发送",
   keepDeciding: "返回",
   sending: "发送中…",

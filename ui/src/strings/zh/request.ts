@@ -4,12 +4,15 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "已批准", edit: "修改后批准", reject: "已拒绝", respond: "已回答",
 };
+const decidedFinish: Record<Decision, string> = {
+  approve: "已完成", edit: "已更改任务", reject: "已退回", respond: "已回答",
+};
 const statuses: Record<RequestStatus, string> = {
   pending: "待处理", completed: "已处理", cancelled: "已取消", expired: "已过期",
 };
 
 export const request: typeof en = {
-  decided, statuses,
+  decided, decidedFinish, statuses,
   kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "完成确认", learning: "学习" },
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
