@@ -148,3 +148,10 @@ def test_what_is_wrong_with_a_policy_is_told_when_the_agent_is_made(policy: Any,
 
 def test_a_tool_of_another_middleware_is_named() -> None:
     Approval({"rules": [{"tools": ["write_file"], "where": {"path": {"matches": "/etc/.*"}}}]}, [refund, "write_file"])
+
+
+def test_a_tool_that_runs_at_the_models_provider_cannot_be_gated() -> None:
+    search = {"type": "web_search"}
+    Approval({"rules": [{"tools": ["refund"]}]}, [refund, search])
+    with pytest.raises(InvalidError, match="'web_search' is no tool here: use refund"):
+        Approval({"rules": [{"tools": ["web_search"]}]}, [refund, search])

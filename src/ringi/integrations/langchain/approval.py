@@ -16,7 +16,7 @@ from ringi.integrations.langchain.policy import Policy
 from ringi.integrations.langchain.switch import asks
 
 Result = ToolMessage | Command[Any]
-Tool = BaseTool | Callable[..., Any] | str
+Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 
 
 class Approval(AgentMiddleware[Any, Any, Any]):
@@ -34,7 +34,9 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """
         super().__init__()
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
-        self.policy.check_tools(dict(arguments_of(each) for each in tools))
+        # What is described by a dict runs at the provider of the model, where nothing can hold it.
+        own = [each for each in tools if not isinstance(each, dict)]
+        self.policy.check_tools(dict(arguments_of(each) for each in own))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
         """Run the call, or return what the model is told instead."""
@@ -62,7 +64,7 @@ def call_of(request: ToolCallRequest) -> Call:
     return Call(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
-def arguments_of(given: Tool) -> tuple[str, frozenset[str] | None]:
+def arguments_of(given: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name, and the names of the arguments that a model may give; None where they are not known."""
     if isinstance(given, str):
         return given, None

@@ -1,0 +1,80 @@
+"""What a run reaches of its own thread, on every store: the trail in which a rule approves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool
+from tests.integrations.langchain.office import Till, agent, call, calls
+from tests.threads.world import World, at_work, opened, working
+
+from ringi.integrations.langchain import Approval
+from ringi.testing.scripted_model import ScriptedModel
+
+REFUND = {"order": 1182, "amount": 40}
+POLICY = {"rules": [{"tools": ["refund"], "auto_approve": [{"name": "small", "where": {"amount": {"at_most": 50}}}]}]}
+
+
+async def test_a_rule_approves_on_every_store(url: str) -> None:
+    till = Till()
+    async with at_work(
+        url, [agent(calls(call("refund", **REFUND)), till.tools, [Approval(POLICY, till.tools)])]
+    ) as world:
+        assert (await world.run("office", {})).status == "done"
+        (request,) = await world.asked()
+        assert request.response is not None
+        assert (request.response.responder, till.paid) == ("policy:small", [REFUND])
+        await world.verified()
+
+
+async def test_a_rules_approval_is_one_transaction_more(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    till = Till()
+    wants = calls(call("refund", **REFUND))
+    without = await puts(url, agent(wants, till.tools), "t1", monkeypatch)
+    with_gate = await puts(url, agent(wants, till.tools, [Approval(POLICY, till.tools)]), "t2", monkeypatch)
+    assert (len(till.paid), with_gate - without) == (2, 1)
+
+
+async def puts(url: str, office: Any, thread: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how many changes of records a run makes."""
+    async with opened(url, [office]) as world:
+        done, put = list[Any](), world.backend.store.put
+
+        async def counted(record: Any, event: Any) -> None:
+            done.append(record)
+            await put(record, event)
+
+        monkeypatch.setattr(world.backend.store, "put", counted)
+        async with working(world):
+            await finished(world, thread)
+        return len(done)
+
+
+async def finished(world: World, thread: str) -> None:
+    assert (await world.run("office", {}, thread)).status == "done"
+
+
+@pytest.mark.parametrize(("amount", "status"), [(40, "done"), (400, "interrupted")])
+async def test_an_agent_under_an_agent_reaches_the_same_trail(url: str, amount: int, status: str) -> None:
+    till = Till()
+    model = ScriptedModel(script=calls(call("refund", order=1182, amount=amount)))
+    clerk = create_agent(model, till.tools, middleware=[Approval(POLICY, till.tools)])
+
+    @tool
+    async def delegate(task: str) -> str:
+        """Have the clerk do it."""
+        return str((await clerk.ainvoke({"messages": [HumanMessage(task)]}))["messages"][-1].text)
+
+    async with at_work(url, [agent(calls(call("delegate", task="Refund it.")), [delegate])]) as world:
+        thread = await world.run("office", {})
+        assert thread.status == status
+        if status == "interrupted":
+            assert till.paid == []
+            thread = await world.answer(await world.one(), "approve")
+        assert thread.values["said"] == f"refunded {amount}"
+        assert till.paid == [{"order": 1182, "amount": amount}]
+        (request,) = await world.asked()
+        assert request.thread_id == "t1"
