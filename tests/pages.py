@@ -1,7 +1,7 @@
 """The pages of the docs as a reader works through them: every block is typed, saved or run.
 
 - A block with `title="name"` is a file, saved under that name in the page's folder.
-- `python` without a title runs by itself.
+- `python` without a title runs by itself; `npm install` finds the packages of Ringi's page.
 - `bash` is typed into the page's one terminal and must end well. So is each line after `$ ` of a `console` block,
   whose other lines are what is printed; `…` stands for anything.
 - `<!-- another terminal -->` before a block: it is typed into a terminal of its own, with the variables that the page
@@ -50,7 +50,9 @@ if {}; then break; fi
 sleep 0.1
 done"""
 CLIENTS = ("pg_dump", "pg_restore")
+PACKAGES = f'ln -sfn "{ROOT}/ui/node_modules" node_modules; echo added'
 SHIMS = {
+    "npm": PACKAGES,
     "make": f'exec /usr/bin/env PATH="$OWN_PATH" make --silent --dry-run -C "{ROOT}" "$@"',
     **{name: f'exec "{postgres_programs() / name}" "$@"' for name in CLIENTS},
 }

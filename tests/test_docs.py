@@ -61,10 +61,10 @@ def test_next_to_nothing_on_a_page_is_left_unrun(page: Path) -> None:
     parts = parts_of(page.read_text("utf-8"))
 
     assert {part.kind for part in parts} <= {
-        "python", "bash", "console", "json", "text", "another terminal", "ctrl-c", "meanwhile", "until",
+        "python", "bash", "console", "json", "javascript", "text", "another terminal", "ctrl-c", "meanwhile", "until",
     }  # fmt: skip
     assert len([part for part in parts if part.kind == "text"]) <= 1
-    assert [part.line for part in parts if part.kind == "json" and not part.title] == []
+    assert [part.line for part in parts if part.kind in ("json", "javascript") and not part.title] == []
 
 
 def test_each_pitfall_of_langgraph_is_shown_by_tests_of_both_sides_where_the_page_says() -> None:

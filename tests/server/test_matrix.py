@@ -40,6 +40,7 @@ ANSWER = {"decision": "respond", "message": "yes", "digest": "?"}
 HITL = {"request_id": "{id}", "session_id": "{id}", "action": "reject", "data": {}}
 NEW_RUN = {"agent": "two_questions", "input": {}}
 SAID = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
+AGUI_TURN = {"threadId": "{id}", "runId": "r1", "messages": [{"id": "m1", "role": "user", "content": "Hello"}]}
 CHAT_TURN = {"id": "{id}", "agent": "chat", "messages": [SAID]}
 READ = Row(owned(200, HIDDEN), owned(200, HIDDEN), owned(200, 200))
 DECIDE = owned(200, HIDDEN)
@@ -79,6 +80,12 @@ THREADS = {
         {"own": 409, "other": 409, "elsewhere": 200, "random": 200},
         CHAT_TURN,
     ),
+    ("POST", "/agui/{agent}"): Row(
+        {"own": 409, "other": 404, "elsewhere": 200, "random": 200},
+        {"own": 409, "other": 409, "elsewhere": 200, "random": 200},
+        {"own": 409, "other": 409, "elsewhere": 200, "random": 200},
+        AGUI_TURN,
+    ),
     # A chat that nobody has begun is no failure for who looks whether there is something to follow.
     ("GET", "/v1/chat/{id}/stream"): Row(
         {"own": 200, "other": 204, "elsewhere": 204, "random": 204},
@@ -86,7 +93,7 @@ THREADS = {
         {"own": 200, "other": 200, "elsewhere": 204, "random": 204},
     ),
 }
-STARTS = ("/v1/threads/{id}/runs", "/v1/chat")
+STARTS = ("/v1/threads/{id}/runs", "/v1/chat", "/agui/{agent}")
 PLAIN = {
     ("POST", "/v1/requests"): Row(201, 201, 201, {"title": "Go?"}),
     ("GET", "/v1/requests"): Row(200, 200, 200),
@@ -177,14 +184,13 @@ async def call(
     if body and "digest" in body:
         known = await world.client("admin", "root", id.partition("-")[0]).get(f"/v1/requests/{id}")
         body["digest"] = known.json().get("digest", "?")
-    if body and body.get("id") == "{id}":
-        body["id"] = id
+    body = {name: id if value == "{id}" else value for name, value in body.items()} if body is not None else None
     # A stream would not end here; HEAD asks the same and ends.
     is_stream = path.endswith(("/events", "/stream"))
     if is_stream:
-        reply = await client.head(path.format(id=id))
-        return reply if reply.status_code == 200 else await client.get(path.format(id=id))
-    return await client.request(method, path.format(id=id), json=body)
+        reply = await client.head(path.format(id=id, agent="chat"))
+        return reply if reply.status_code == 200 else await client.get(path.format(id=id, agent="chat"))
+    return await client.request(method, path.format(id=id, agent="chat"), json=body)
 
 
 TWINS = {"agent": "agent:twin", "person": "twin"}
@@ -264,7 +270,9 @@ async def test_a_route_without_an_owner_answers_by_role(world: World, method: st
 
 async def test_nothing_is_answered_without_a_token(world: World) -> None:
     for method, path in sorted(set(ROWS) - NEEDS_NO_TOKEN):
-        reply = await world.stranger().request(method, path.format(id="some"), json=ROWS[method, path].body)
+        reply = await world.stranger().request(
+            method, path.format(id="some", agent="chat"), json=ROWS[method, path].body
+        )
         assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (method, path)
         assert reply.headers["www-authenticate"] == "Bearer"
 
@@ -295,7 +303,9 @@ async def test_reading_everything_changes_nothing(peopled: World, method: str) -
     admin = peopled.client("admin", "admin")
     for _, path in sorted(routes_of(peopled) | set(ROWS)):
         is_stream = path.endswith(("/events", "/stream"))
-        reply = await admin.request("HEAD" if is_stream else method, path.format(id="default-admin", name="stamp"))
+        reply = await admin.request(
+            "HEAD" if is_stream else method, path.format(id="default-admin", name="stamp", agent="chat")
+        )
         assert reply.status_code < 500 or reply.status_code == 503
         if method == "HEAD":
             assert reply.content == b""

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
+from ringi.server.agui import AguiRoutes
 from ringi.server.auth import Door
 from ringi.server.chat import ChatRoutes
 from ringi.server.deliveries import DeliveryRoutes
@@ -56,6 +57,7 @@ class App:
         limits = AskLimits(settings)
         threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
         chat = ChatRoutes(platform, door, self._streams, limits)
+        agui = AguiRoutes(platform, door, self._streams, limits)
         requests = RequestRoutes(platform, door, self._streams, limits)
         session, sign_in = SessionRoutes(door, settings), SignInRoutes(door, settings)
         health = HealthRoutes(platform, self._streams)
@@ -67,7 +69,7 @@ class App:
         for group in groups:
             group.add_to(self.api)
         # First: of thousands that come at once each would be compared with all other routes before.
-        self.api.router.routes[:0] = [*events.streams(), *threads.streams(), *chat.streams()]
+        self.api.router.routes[:0] = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
         self.api.router.routes += PageRoutes(settings).routes()
         self._guard, self._proxy = Guard(self.api, settings), settings.proxy
 

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 
-from ringi.ask import Answer, Name, parsed
-from ringi.errors import FinalError, InvalidError, NotFoundError, ThreadBusyError
+from ringi.ask import Name, parsed
+from ringi.errors import FinalError, InvalidError, NotFoundError
 from ringi.record import Frozen, Key
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
 from ringi.server.chat_parts import Message, Part, written
+from ringi.server.conversation import TALK, Conversations, Endpoint, said, taking_messages
 from ringi.server.limits import AskLimits
 from ringi.server.models import ChatTurn
 from ringi.server.permissions import (
-    answerable,
-    inbox_for,
     is_theirs_to_answer,
     may_read,
-    readable_thread,
-    refuse_agents,
 )
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.run_output import open_interrupts, run_output
 from ringi.server.sse import HEADERS, Connection, EventStream, Feeder, Streams
 from ringi.thread import Thread
-from ringi.threads.agent import Agent
-from ringi.threads.runner import Runner
 
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
-TALK = "ringi.talk"
-"""In the scope: what was found or begun before the stream."""
 DONE = b"data: [DONE]\n\n"
 STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
 
@@ -93,8 +85,8 @@ class ChatRoutes:
     """`POST /v1/chat` and the stream to come back to."""
 
     def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
-        self._platform, self._door, self._streams, self._limits = platform, door, streams, limits
-        self._backend = platform.backend
+        self._door, self._streams, self._settings = door, streams, platform.settings
+        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 
     def streams(self) -> list[Route]:
         """Return the routes, all of which stream."""
@@ -111,7 +103,7 @@ class ChatRoutes:
     async def _again(self, http: HttpRequest) -> Talk | None:
         who = self._door.caller(http.scope)
         try:
-            thread = await self._thread(who, http.path_params["id"])
+            thread = await self._conversations.thread(who, http.path_params["id"])
         except NotFoundError:
             # `useChat` asks for the stream of a chat that has only just got its id, and takes a 404 for a failure.
             thread = None
@@ -119,10 +111,10 @@ class ChatRoutes:
 
     async def _turn(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
-        body = await json_body(http, max_depth=self._platform.settings.max_depth)
+        body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parsed(ChatTurn, body, extra="allow")
         newest = parsed(ChatMessage, turn.messages[-1], extra="allow")
-        thread = await self._thread(who, turn.id)
+        thread = await self._conversations.thread(who, turn.id)
         if newest.role == "user":
             talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))
         else:
@@ -132,26 +124,12 @@ class ChatRoutes:
     async def _said(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
     ) -> Thread:
-        """Begin a run, unless the thread's newest run began with this very message: a client may try again."""
         is_first = turn.trigger == "submit-message" and turn.message_id is None
-        if thread and is_first and began_with(thread, message.id):
-            return thread
         # What was said already stays said: under its old id it would replace the message in the agent's history.
         id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
-        input = {"messages": [{"role": "user", "content": message.text, "id": id}]}
-        runner = self._platform.runner
-        if runner is None:
-            raise NotFoundError("agent", turn.agent or named or "chat")
-        agent = taking_messages(runner, turn.agent or named, thread)
-        if who.role == "agent":
-            await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        try:
-            return await runner.start(who.tenant, turn.id, agent, input, by=who.actor)
-        except ThreadBusyError:
-            now = await runner.get(who.tenant, turn.id)
-            if is_first and began_with(now, message.id):
-                return now
-            raise
+        named = turn.agent or named
+        agent = taking_messages(self._conversations.runner(named or "chat"), named, thread)
+        return await self._conversations.begin(who, thread, turn.id, agent, said(message.text, id))
 
     async def _approved(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
@@ -162,8 +140,6 @@ class ChatRoutes:
         after = (message.metadata or {}).get("after")
         if not isinstance(after, int):
             raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
-        if message.approvals:
-            refuse_agents(who)
         for approval in message.approvals:
             await self._answer(who, turn.id, message, approval, channel)
         return Talk(who, thread, after)
@@ -171,21 +147,15 @@ class ChatRoutes:
     async def _answer(
         self, who: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
     ) -> None:
-        inbox = inbox_for(self._platform.inbox, who, answerable)
-        id = str(approval.get("id"))
-        if (await inbox.get(id)).thread_id != thread_id:
-            raise NotFoundError("request", id)
+        request = await self._conversations.request(who, thread_id, str(approval.get("id")))
         decision = "approve" if approval.get("approved") is True else "reject"
-        said = {"decision": decision, "message": approval.get("reason"), "digest": message.digest_of(id)}
+        digest = message.digest_of(request.id)
+        answer = {"decision": decision, "message": approval.get("reason"), "digest": digest}
         try:
-            await inbox.answer(id, Answer.parse(said), by=who.name, channel=channel)
+            await self._conversations.answer(who, request.id, answer, channel)
         except FinalError:
             # Somebody else was first, or it is too late: the stream says what holds.
             return
-
-    async def _thread(self, who: Principal, id: str) -> Thread | None:
-        found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
-        return readable_thread(who, found[0]) if found else None
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
         connection.goodbye = STOPPING
@@ -232,19 +202,6 @@ class ChatRoutes:
         return parts
 
 
-class Endpoint:
-    """An ASGI endpoint that first does what the call asks for, and then streams."""
-
-    def __init__(self, begin: Callable[[HttpRequest], Awaitable[Talk | None]], stream: EventStream) -> None:
-        self._begin, self._stream = begin, stream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream, or answer 204 when there is nothing to stream."""
-        scope[TALK] = await self._begin(HttpRequest(scope, receive))
-        reply = self._stream if scope[TALK] else HttpResponse(status_code=204)
-        await reply(scope, receive, send)
-
-
 def may_answer(who: Principal, request: Request) -> bool:
     """Whether a caller who knows of a request may answer it."""
     return who.role == "admin" or (who.role == "person" and is_theirs_to_answer(who, request))
@@ -253,27 +210,3 @@ def may_answer(who: Principal, request: Request) -> bool:
 def holds(scope: Scope) -> bool:
     """Whether the caller wants the stream to stay open in every pause."""
     return QueryParams(scope["query_string"]).get("hold") == "true"
-
-
-def began_with(thread: Thread, message_id: str) -> bool:
-    """Whether the newest run of a thread has this message for its input."""
-    said = thread.run.input.get("messages") if thread.run else None
-    return isinstance(said, list) and bool(said) and isinstance(said[-1], dict) and said[-1].get("id") == message_id
-
-
-def takes_messages(agent: Agent) -> bool:
-    """Whether an agent says that it has a conversation."""
-    return "messages" in agent.input_schema.get("properties", {})
-
-
-def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
-    """Return the agent to talk with: the one named, the thread's own, or the only one; else raise `InvalidError`."""
-    if named:
-        return named
-    talkers = [name for name, agent in runner.agents.items() if takes_messages(agent)]
-    if thread and thread.agent in talkers:
-        return thread.agent
-    if len(talkers) != 1:
-        told = f"name one of {', '.join(sorted(talkers))}" if talkers else "none here takes messages"
-        raise InvalidError.of("agent", told)
-    return talkers[0]

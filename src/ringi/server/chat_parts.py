@@ -70,7 +70,7 @@ class Message:
         if self.told.get(request.id) == request.version:
             return []
         self.told[request.id] = request.version
-        call_id = self._gated(request) if is_native else None
+        call_id = self.gated(request) if is_native else None
         self.waiting.pop(request.id, None)
         if not request.is_final:
             self.waiting[request.id] = call_id is not None
@@ -103,7 +103,7 @@ class Message:
         """Return the part that ends the stream."""
         return {"type": "finish", "finishReason": reason, "messageMetadata": {"after": after}}
 
-    def _gated(self, request: Request) -> str | None:
+    def gated(self, request: Request) -> str | None:
         """Return the call that a request gates, known by its name and arguments; of two alike, one each."""
         for id, call in self.calls.items():
             if call.gate == request.id:

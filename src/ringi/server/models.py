@@ -77,6 +77,26 @@ class ChatTurn(Frozen):
     """Without it that of the thread, else the only one that takes messages."""
 
 
+class Resume(Frozen):
+    """What AG-UI says to one interrupt; resolved without a payload leaves it open."""
+
+    interrupt_id: Name = Field(alias="interruptId")
+    status: Literal["resolved", "cancelled"]
+    payload: Any = None
+    metadata: dict[str, Any] | None = None
+
+
+class AguiTurn(Frozen):
+    """AG-UI's input of a run: of the messages only the newest counts, the others are on the server."""
+
+    thread_id: Id = Field(alias="threadId")
+    run_id: Name = Field(alias="runId")
+    messages: list[Any] = []
+    resume: list[Resume] | None = None
+    forwarded_props: dict[str, Any] = Field(default={}, alias="forwardedProps")
+    """The input of an agent that takes no messages."""
+
+
 class SignIn(Frozen):
     """The token to exchange for a cookie."""
 
@@ -311,7 +331,7 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, Operation, SignIn, Sweep,
+    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, SignIn, Sweep,
 )  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,

@@ -19,6 +19,7 @@ STREAMS = {
 CHATS = {
     "/v1/chat": ("post", "Say something, and follow the answer as a UI message stream of the AI SDK", "ChatTurn"),
     "/v1/chat/{id}/stream": ("get", "Follow a thread's newest message again from its beginning", None),
+    "/agui/{agent}": ("post", "Say something or answer what waits, and follow the run as AG-UI events", "AguiTurn"),
 }
 
 
@@ -101,13 +102,15 @@ def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, An
 
 def chat(path: str, summary: str, body: str | None) -> dict[str, Any]:
     """Return the description of a chat protocol's stream."""
+    is_agui = path.startswith("/agui")
     hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
-    schema = {"type": "string", "title": "the AI SDK"}
-    parts = {"description": "Parts of a message", "content": {"text/event-stream": {"schema": schema}}}
+    agent = {"name": "agent", "in": "path", "required": True, "schema": {"type": "string"}}
+    schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
+    parts = {"description": "What the run says", "content": {"text/event-stream": {"schema": schema}}}
     described: dict[str, Any] = {
         "summary": summary,
         "tags": ["chat"],
-        "parameters": [*(with_id([]) if "{id}" in path else []), hold],
+        "parameters": [agent] if is_agui else [*(with_id([]) if "{id}" in path else []), hold],
         "responses": {"200": parts, "default": problem()},
     }
     if body:

@@ -38,6 +38,14 @@ async def run_output(
             await wakeup.wait(backend.notifier.recheck_after)
 
 
+async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
+    """Return what a run has said until now."""
+    place, found = Place(run_id), list[StreamItem]()
+    while items := await backend.stream.read(key, place.after, PAGE):
+        found += place.take(items)
+    return found
+
+
 class Place:
     """How far a run's output has been read."""
 

@@ -28,6 +28,27 @@ export interface AgentPage {
   next: null;
 }
 /**
+ * AG-UI's input of a run: of the messages only the newest counts, the others are on the server.
+ */
+export interface AguiTurn {
+  threadId: string;
+  runId: string;
+  messages?: unknown[];
+  resume?: Resume[] | null;
+  forwardedProps?: JsonObject;
+}
+/**
+ * What AG-UI says to one interrupt; resolved without a payload leaves it open.
+ */
+export interface Resume {
+  interruptId: string;
+  status: "resolved" | "cancelled";
+  payload?: {
+    [k: string]: unknown;
+  };
+  metadata?: JsonObject | null;
+}
+/**
  * What a person sends back: the decision, what goes with it, and the digest they saw.
  */
 export interface Answer {

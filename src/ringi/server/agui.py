@@ -1,0 +1,206 @@
+"""AG-UI's own entry: a run's input goes in, with answers to what waits, and the events of one stretch come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ag_ui.core import RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunStartedEvent
+from starlette.requests import Request as HttpRequest
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.ask import parsed
+from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError
+from ringi.record import Key
+from ringi.request import Request
+from ringi.server.auth import Door, Principal, channel_of
+from ringi.server.body import json_body
+from ringi.server.chat_parts import Event, Message
+from ringi.server.conversation import TALK, Conversations, Endpoint, said, takes_messages
+from ringi.server.limits import AskLimits
+from ringi.server.models import AguiTurn, Resume
+from ringi.server.permissions import refuse_agents
+from ringi.server.platform import Platform
+from ringi.server.problems import status_of
+from ringi.server.run_output import open_interrupts, run_output, told_so_far
+from ringi.server.shapes import dumped
+from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.thread import Thread
+
+ENDS = ("RUN_FINISHED", "RUN_ERROR")
+
+
+class Talk(NamedTuple):
+    """One stretch of a run that a client listens to under an id of its own."""
+
+    who: Principal
+    run_id: str
+    thread: Thread | None = None
+    after: int = 0
+    """Where the stretch begins: after the pause whose questions the client has answered."""
+    error: Event | None = None
+    """Why there is no stretch to listen to."""
+
+
+class AguiRoutes:
+    """`POST /agui/{agent}`."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+        self._door, self._streams, self._settings = door, streams, platform.settings
+        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
+
+    def streams(self) -> list[Route]:
+        """Return the route."""
+        stream = EventStream(self._door, self._streams, self._open)
+        return [Route("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"])]
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        talk: Talk = scope[TALK]
+        return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+
+    async def _turn(self, http: HttpRequest) -> Talk:
+        who = self._door.caller(http.scope)
+        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        agent = str(http.path_params["agent"])
+        thread = await self._conversations.thread(who, turn.thread_id)
+        if not turn.resume:
+            known = self._conversations.runner(agent).agents.get(agent)
+            if known is None:
+                raise NotFoundError("agent", agent)
+            input = spoken(turn) if takes_messages(known) else turn.forwarded_props
+            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input)
+            return Talk(who, turn.run_id, thread)
+        refuse_agents(who)
+        try:
+            return await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
+        except ForbiddenError:
+            raise
+        except RingiError as error:
+            return Talk(who, turn.run_id, error=failed(error))
+
+    async def _resumed(
+        self, who: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
+    ) -> Talk:
+        """Answer what the entries answer; the others stay open, and what is answered stays answered."""
+        if thread is None:
+            raise NotFoundError("thread", turn.thread_id)
+        asked = [await self._conversations.request(who, thread.id, entry.interrupt_id) for entry in resume]
+        stale = next((request for request in asked if request.run_id != thread.run_id), None)
+        if stale:
+            raise FinalError(stale.id, stale.status)
+        answers = [answer_of(request, entry) for request, entry in zip(asked, resume, strict=True)]
+        after = await self._pause(thread, {request.id for request in asked})
+        for request, entry, answer in zip(asked, resume, answers, strict=True):
+            # Of what nobody can answer any more a client can only say that it is past it.
+            is_past = entry.status == "cancelled" and request.is_final
+            if answer and not is_past:
+                await self._conversations.answer(who, request.id, answer, channel)
+        return Talk(who, turn.run_id, thread, after)
+
+    async def _pause(self, thread: Thread, ids: set[str]) -> int:
+        items = await told_so_far(self._backend, thread.key, str(thread.run_id))
+        asks = [item.number for item in items if ids & {each["id"] for each in open_interrupts(item.event)}]
+        return asks[-1] if asks else 0
+
+    async def _feed(self, connection: Connection, talk: Talk) -> None:
+        connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
+        if talk.thread:
+            await self._stretch(connection, talk, talk.thread)
+        elif talk.error:
+            await connection.write(written(talk.error, 0))
+        connection.goodbye = b""
+        connection.end()
+
+    async def _stretch(self, connection: Connection, talk: Talk, thread: Thread) -> None:
+        run_id, has_begun = str(thread.run_id), False
+        message = Message(run_id, thread.id, thread.agent)
+        async for items in run_output(self._backend, thread.key, run_id, connection.turns):
+            for item in items:
+                message.take(item.event)
+                event = await self._bound(talk.who, message, item.event)
+                if item.number <= talk.after:
+                    continue
+                has_begun = True
+                await connection.write(written(renamed(event, talk.run_id), item.number))
+                if event["type"] in ENDS:
+                    return
+        await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
+
+    async def _bound(self, who: Principal, message: Message, event: Event) -> Event:
+        """Return a pause with the tool calls that its questions gate."""
+        interrupts = open_interrupts(event)
+        if not interrupts:
+            return event
+        keys = [Key(who.tenant, each["id"]) for each in interrupts]
+        calls = {request.id: message.gated(request) for request in await self._backend.store.get_many(Request, keys)}
+        bound = [{**each, "toolCallId": calls[each["id"]]} if calls.get(each["id"]) else each for each in interrupts]
+        return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
+
+
+def spoken(turn: AguiTurn) -> dict[str, Any]:
+    """Return the newest message as the input of a run, or raise `InvalidError`."""
+    last = turn.messages[-1] if turn.messages else None
+    if not isinstance(last, dict) or last.get("role") != "user":
+        raise InvalidError.of("messages", "the newest is not of a user: send what the person said, or resume")
+    content = last.get("content")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
+    if len(texts) < len(parts) or not text:
+        raise InvalidError.of("messages", "the newest message is not plain text: send some text")
+    return said(text, str(last.get("id") or turn.run_id))
+
+
+def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
+    """Return an entry as the body of an answer; None for one that says nothing and so leaves the question open."""
+    payload = entry.payload
+    head = {"digest": (entry.metadata or {}).get("digest", request.digest)}
+    if entry.status == "cancelled":
+        return {**head, "decision": "reject", "message": "cancelled"}
+    if payload is None:
+        return None
+    if request.action:
+        return {**head, **decided(payload)}
+    if request.form or request.data_schema:
+        return {**head, "decision": "approve", "data": payload}
+    text = payload.get("message") if isinstance(payload, dict) else payload
+    return {**head, "decision": "respond", "message": text}
+
+
+def decided(payload: Any) -> dict[str, Any]:
+    """Return an approval of a call: only a plain `approved: true` is one."""
+    given = payload if isinstance(payload, dict) else {}
+    message = {"message": given["reason"]} if given.get("reason") else {}
+    if given.get("approved") is not True:
+        return {"decision": "reject", **message}
+    if given.get("editedArgs") is None:
+        return {"decision": "approve", **message}
+    return {"decision": "edit", "args": given["editedArgs"], **message}
+
+
+def renamed(event: Event, run_id: str) -> Event:
+    """Return an event under the id that the client gave its run."""
+    return {**event, "runId": run_id} if "runId" in event else event
+
+
+def failed(error: RingiError) -> Event:
+    """Return why nothing runs."""
+    return wire(RunErrorEvent(message=str(error), code=status_of(error)[1]))
+
+
+def cancelled(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
+    """Return the end of a run that somebody stopped while it waited, or before it began."""
+    end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
+    begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
+    return [wire(end)] if has_begun else [wire(begin), wire(end)]
+
+
+def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent) -> Event:
+    """Return an event as JSON data."""
+    return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def written(event: Event, number: int) -> bytes:
+    """Return an event as a server-sent one; what is not in the thread's stream has no number."""
+    return encoded(dumped(event), id=str(number)) if number else b"data: " + dumped(event) + b"\n\n"

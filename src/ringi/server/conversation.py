@@ -1,0 +1,121 @@
+"""What the chat protocols have in common: a run is begun, or answered, and then followed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ringi.ask import Answer
+from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
+from ringi.record import Key
+from ringi.request import Request
+from ringi.server.auth import Principal
+from ringi.server.limits import AskLimits
+from ringi.server.permissions import answerable, inbox_for, readable_thread, refuse_agents
+from ringi.server.platform import Platform
+from ringi.thread import Thread
+from ringi.threads.agent import Agent
+from ringi.threads.runner import Runner
+
+TALK = "ringi.talk"
+"""In the scope: what was found or begun before the stream."""
+
+
+class Conversations:
+    """Threads as those see them who talk with an agent."""
+
+    def __init__(self, platform: Platform, limits: AskLimits) -> None:
+        self._platform, self._limits = platform, limits
+
+    def runner(self, agent: str) -> Runner:
+        """Return what runs agents, or raise `NotFoundError` where none are."""
+        if self._platform.runner is None:
+            raise NotFoundError("agent", agent)
+        return self._platform.runner
+
+    async def thread(self, who: Principal, id: str) -> Thread | None:
+        """Return a thread, None if there is none yet; raises `NotFoundError` for one that is hidden from the caller."""
+        found = await self._platform.backend.store.get_many(Thread, [Key(who.tenant, id)])
+        return readable_thread(who, found[0]) if found else None
+
+    async def begin(self, who: Principal, thread: Thread | None, id: str, agent: str, input: dict[str, Any]) -> Thread:
+        """Begin a run, unless the newest began with this very message: a client that lost the reply tries again."""
+        if thread and began_with(thread, input):
+            return thread
+        if who.role == "agent":
+            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+        runner = self.runner(agent)
+        try:
+            return await runner.start(who.tenant, id, agent, input, by=who.actor)
+        except ThreadBusyError:
+            now = await runner.get(who.tenant, id)
+            if began_with(now, input):
+                return now
+            raise
+
+    async def request(self, who: Principal, thread_id: str, id: str) -> Request:
+        """Return a request of a thread, or raise `NotFoundError`."""
+        request = await inbox_for(self._platform.inbox, who).get(id)
+        if request.thread_id != thread_id:
+            raise NotFoundError("request", id)
+        return request
+
+    async def answer(self, who: Principal, id: str, said: dict[str, Any], channel: str) -> None:
+        """Answer a request as the caller, or raise what refuses the answer."""
+        refuse_agents(who)
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        await inbox.answer(id, Answer.parse(said), by=who.name, channel=channel)
+
+
+class Endpoint:
+    """An ASGI endpoint that first does what the call asks for, and then streams."""
+
+    def __init__(self, begin: Callable[[HttpRequest], Awaitable[object]], stream: ASGIApp) -> None:
+        self._begin, self._stream = begin, stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream, or answer 204 when there is nothing to stream."""
+        scope[TALK] = await self._begin(HttpRequest(scope, receive))
+        reply = self._stream if scope[TALK] else HttpResponse(status_code=204)
+        await reply(scope, receive, send)
+
+
+def said(text: str, id: str) -> dict[str, Any]:
+    """Return a person's words as the input of a run."""
+    return {"messages": [{"role": "user", "content": text, "id": id}]}
+
+
+def began_with(thread: Thread, input: dict[str, Any]) -> bool:
+    """Whether the newest run of a thread has this message, known by its id, for its input."""
+    before = last_message(thread.run.input) if thread.run else None
+    message = last_message(input)
+    return bool(before and message and message.get("id") and before.get("id") == message["id"])
+
+
+def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the newest message of a run's input."""
+    messages = input.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    return last if isinstance(last, dict) else None
+
+
+def takes_messages(agent: Agent) -> bool:
+    """Whether an agent says that it has a conversation."""
+    return "messages" in agent.input_schema.get("properties", {})
+
+
+def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
+    """Return the agent to talk with: the one named, the thread's own, or the only one; else raise `InvalidError`."""
+    if named:
+        return named
+    talkers = [name for name, agent in runner.agents.items() if takes_messages(agent)]
+    if thread and thread.agent in talkers:
+        return thread.agent
+    if len(talkers) != 1:
+        told = f"name one of {', '.join(sorted(talkers))}" if talkers else "none here takes messages"
+        raise InvalidError.of("agent", told)
+    return talkers[0]

@@ -1,0 +1,29 @@
+// AG-UI's client, driven line by line: a command comes in as JSON, every event and every result goes out as JSON.
+import { createInterface } from 'node:readline'
+import { HttpAgent } from '@ag-ui/client'
+
+const { url, id, token, agent: name } = JSON.parse(process.argv[2])
+const agent = new HttpAgent({
+  url: `${url}/agui/${name}`,
+  threadId: id,
+  headers: { authorization: `Bearer ${token}` },
+})
+const tell = what => console.log(JSON.stringify(what))
+const run = parameters => agent.runAgent(parameters, { onEvent: ({ event }) => tell({ event }) })
+const commands = {
+  say: (text, id) => {
+    agent.addMessage({ id: id ?? crypto.randomUUID(), role: 'user', content: text })
+    return run({})
+  },
+  start: forwardedProps => run({ forwardedProps }),
+  resume: resume => run({ resume }),
+  forget: () => { agent.pendingInterrupts = [] },
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const [name, ...given] = JSON.parse(line)
+  Promise.resolve(commands[name](...given)).then(
+    () => tell({ did: name, messages: agent.messages, state: agent.state, interrupts: agent.pendingInterrupts }),
+    error => tell({ did: name, failed: String(error) }),
+  )
+}
+process.exit()

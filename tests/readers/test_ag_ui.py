@@ -1,0 +1,142 @@
+"""AG-UI's own client, as it is published, against a real server."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.demo_server import DemoServer
+from tests.readers.node import Reader, reading
+
+State = dict[str, Any]
+REFUND = "refund 40 for order 1182"
+
+
+def talking(
+    server: DemoServer, folder: Path, id: str, agent: str = "chat", role: str = "person"
+) -> AbstractAsyncContextManager[Reader]:
+    return reading("ag_ui.mjs", folder, url=server.url, id=id, token=server.tokens[role], agent=agent)
+
+
+async def done(client: Reader, *command: Any) -> State:
+    await client.do(*command)
+    return await client.until(lambda state: state.get("did") == command[0])
+
+
+def types(client: Reader) -> list[str]:
+    """Return what came since the last command, every kind once."""
+    ends = [n for n, told in enumerate(client.told) if "did" in told]
+    begin = ends[-2] + 1 if len(ends) > 1 else 0
+    return list(dict.fromkeys(told["event"]["type"] for told in client.told[begin:] if "event" in told))
+
+
+def last_event(client: Reader) -> State:
+    found: State = [told["event"] for told in client.told if "event" in told][-1]
+    return found
+
+
+def entry(interrupt: State, payload: Any = None, status: str = "resolved") -> State:
+    said = {"interruptId": interrupt["id"], "status": status}
+    return said if payload is None else {**said, "payload": payload}
+
+
+async def test_an_answer_streams_in(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-plain") as client:
+        state = await done(client, "say", "hello")
+        assert [message["role"] for message in state["messages"]] == ["user", "assistant"]
+        assert state["messages"][-1]["content"].startswith("You said: hello")
+        assert (types(client)[0], types(client)[-1]) == ("RUN_STARTED", "RUN_FINISHED")
+
+
+@pytest.mark.parametrize(
+    ("payload", "said"),
+    [
+        ({"approved": True}, "refunded 40"),
+        ({"approved": True, "editedArgs": {"order": 1182, "amount": 15}}, "refunded 15"),
+        ({"approved": False, "reason": "too late"}, "not refunded: too late"),
+        ({"approved": "yes"}, "not refunded"),
+        ({}, "not refunded"),
+    ],
+)
+async def test_a_call_of_a_tool_runs_only_as_it_was_approved(
+    house: DemoServer, tmp_path: Path, payload: State, said: str
+) -> None:
+    async with talking(house, tmp_path, tmp_path.name) as client:
+        paused = await done(client, "say", REFUND)
+        (interrupt,) = paused["interrupts"]
+        calls = [call for message in paused["messages"] for call in message.get("toolCalls", [])]
+        assert (interrupt["reason"], interrupt["toolCallId"]) == ("tool_call", calls[0]["id"])
+        after = await done(client, "resume", [entry(interrupt, payload)])
+        assert said in after["messages"][-1]["content"]
+        assert after["interrupts"] == []
+        assert "TOOL_CALL_START" not in types(client)
+
+
+async def test_a_form_is_answered_by_its_data_and_a_wrong_one_stays_open(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-form") as client:
+        (interrupt,) = (await done(client, "say", "ask me"))["interrupts"]
+        assert interrupt["responseSchema"]["properties"]["sport"]
+        wrong = await done(client, "resume", [entry(interrupt, {"sport": "chess"})])
+        assert (types(client), last_event(client)["code"], "failed" in wrong) == (["RUN_ERROR"], "invalid", False)
+        after = await done(client, "resume", [entry(interrupt, {"sport": "running"})])
+        assert '"sport":"running"' in after["messages"][-1]["content"]
+
+
+async def test_answers_that_come_one_by_one_are_kept_until_all_are_there(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-two", "two_questions") as client:
+        first, second = (await done(client, "start", {}))["interrupts"]
+        left = (await done(client, "resume", [entry(first, "blue"), entry(second)]))["interrupts"]
+        assert [each["id"] for each in left] == [second["id"]]
+        again = await done(client, "resume", [entry(second, "Tokyo")])
+        assert set(again["state"]["answers"].values()) == {"blue", "Tokyo"}
+        await client.do("forget")
+        await client.until(lambda state: state.get("did") == "forget")
+        repeated = await done(client, "resume", [entry(second, "Tokyo")])
+        assert (repeated["state"], types(client)[0]) == (again["state"], "RUN_STARTED")
+
+
+@pytest.mark.parametrize(("what", "code"), [("unknown", "not_found"), ("decided", "final"), ("cancelled", "final")])
+async def test_what_cannot_be_answered_is_a_run_error(house: DemoServer, tmp_path: Path, what: str, code: str) -> None:
+    async with talking(house, tmp_path, f"agui-{what}") as client:
+        (interrupt,) = (await done(client, "say", REFUND))["interrupts"]
+        with house.client("admin") as admin:
+            if what == "decided":
+                body = {"decision": "reject", "digest": interrupt["metadata"]["digest"]}
+                admin.post(f"/v1/requests/{interrupt['id']}/respond", json=body).raise_for_status()
+            if what == "cancelled":
+                admin.post(f"/v1/threads/agui-{what}/cancel", json={}).raise_for_status()
+        await client.do("forget")
+        await client.until(lambda state: state.get("did") == "forget")
+        asked = {**interrupt, "id": "q-none"} if what == "unknown" else interrupt
+        await done(client, "resume", [entry(asked, {"approved": True})])
+        assert (types(client), last_event(client)["code"]) == (["RUN_ERROR"], code)
+
+
+async def test_an_agent_cannot_resume_what_waits_for_a_person(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-agent", role="agent") as client:
+        (interrupt,) = (await done(client, "say", REFUND))["interrupts"]
+        refused = await done(client, "resume", [entry(interrupt, {"approved": True})])
+        assert "403" in refused["failed"]
+        assert house.thread("agui-agent")["status"] == "interrupted"
+
+
+async def test_a_server_that_is_killed_in_a_pause_takes_the_answer_when_it_is_back(tmp_path: Path) -> None:
+    with DemoServer(tmp_path) as server:
+        async with talking(server, tmp_path, "agui-killed") as client:
+            (interrupt,) = (await done(client, "say", REFUND))["interrupts"]
+            server.kill()
+            server.start()
+            after = await done(client, "resume", [entry(interrupt, {"approved": True})])
+            assert "refunded 40" in after["messages"][-1]["content"]
+
+
+async def test_the_same_message_sent_again_is_heard_once(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-twice") as client:
+        await done(client, "say", "hello", "m1")
+    first = house.until("agui-twice", "done")
+    async with talking(house, tmp_path, "agui-twice") as client:
+        again = await done(client, "say", "hello", "m1")
+    assert again["messages"][-1]["content"].startswith("You said: hello")
+    assert house.until("agui-twice", "done")["run_id"] == first["run_id"]
