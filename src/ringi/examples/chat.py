@@ -91,7 +91,7 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
         {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
         for n, (name, args) in enumerate(calls, 1)
     ]
-    return AIMessage("One moment, a person has to look at this.", tool_calls=named)
+    return AIMessage(f"You want: {said} One moment, a person has to look at this.", tool_calls=named)
 
 
 def results_of(messages: Sequence[BaseMessage]) -> list[str]:
