@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.config import get_stream_writer
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ringi import Action
 from ringi.examples import agents as demo_agents
@@ -74,6 +77,37 @@ async def explains(state: State) -> State:
     return {"messages": [said, ToolMessage('{"days": 9}', tool_call_id="call-1")], "log": ["explained"]}
 
 
+def until_there(file: str) -> None:
+    """Return once there is a file."""
+    pace = threading.Event()
+    while not Path(file).exists():
+        pace.wait(0.02)
+
+
+class Halting(ScriptedModel):
+    """Says three words, and the rest when there is a file with the name of the last word that it was told."""
+
+    async def _astream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for n, chunk in enumerate(self._chunks(messages)):
+            if n == 3:
+                await asyncio.to_thread(until_there, messages[-1].text.split()[-1])
+            yield chunk
+
+
+async def echoes(state: MessagesState) -> MessagesState:
+    """Say what one was told."""
+    said = Halting(script=lambda told: f"You said this: {told[-1].text}. And that is all.")
+    return {"messages": [await said.ainvoke(state["messages"])]}
+
+
+def echo() -> Agent:
+    """Return an agent to talk with that halts in the middle of what it says."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("echoes", echoes)
+    graph.add_edge(START, "echoes")
+    return Agent("echo", graph.compile(), title="Echo", input_schema={"type": "object", "properties": {"messages": {}}})
+
+
 def gate(name: str) -> Any:
     """Return a node behind a gate."""
     return lambda state: {
@@ -105,5 +139,6 @@ agents = [
     agent("clock", {"ticks": ticks}, COUNT),
     agent("chatter", {"chatters": chatters}, COUNT),
     agent("writer", {"explains": explains}, {}),
+    echo(),
     agent("gates", {"first": gate("first"), SECOND: gate("second")}, {}),
 ]

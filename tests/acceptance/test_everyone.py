@@ -65,6 +65,9 @@ VIEWS = {
     "thread-done": ("/t/finished", "[data-testid=thread-status][data-status=done]"),
     "thread-failed": ("/t/failed", "[data-testid=thread-status][data-status=error]"),
     "thread-written": ("/t/written", "[data-testid=thread-status][data-status=done]"),
+    "chat-new": ("/chat", "[data-testid=chat-agent]"),
+    "chat-asks": ("/chat/asking", "[data-testid=pause]:nth-of-type(1) [data-testid=decide]"),
+    "chat-said": ("/chat/said", "[data-testid=chat-message][data-role=assistant]"),
     "operations": ("/operations", "[data-testid=why]"),
     "nowhere": ("/nowhere", "main p"),
     "help": ("/threads", "[data-testid=thread-row]"),
@@ -79,6 +82,8 @@ def furnish(house: DemoServer) -> None:
     house.run("finished", "refund", {"order": 6, "amount": 8})
     house.run("failed", "printer", {"tray": "a4"})
     house.run("written", "writer", {})
+    for thread, words in {"asking": "refund 40 for order 1182, and ask me", "said": "What can you do for me?"}.items():
+        house.run(thread, "chat", {"messages": [{"role": "user", "content": words, "id": f"{thread}-1"}]})
     with house.client("agent") as agent, house.client("admin") as admin:
         for id, asked in ASKED.items():
             agent.post("/v1/requests", json={"id": id, **asked}).raise_for_status()
@@ -89,9 +94,10 @@ def furnish(house: DemoServer) -> None:
         (asked,) = house.until("finished", "interrupted")["pending"]
         body = {"decision": "approve", "digest": asked["digest"]}
         admin.post(f"/v1/requests/{asked['id']}/respond", json=body).raise_for_status()
-    for thread, status in {"finished": "done", "written": "done", "failed": "error"}.items():
+    for thread, status in {"finished": "done", "written": "done", "said": "done", "failed": "error"}.items():
         house.until(thread, status)
     house.until("waiting", "interrupted")
+    house.until("asking", "interrupted")
 
 
 @pytest.fixture(scope="module")

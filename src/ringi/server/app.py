@@ -16,6 +16,7 @@ from ringi.server import problems
 from ringi.server.agui import AguiRoutes
 from ringi.server.auth import Door
 from ringi.server.chat import ChatRoutes
+from ringi.server.chat_history import ChatHistoryRoutes
 from ringi.server.deliveries import DeliveryRoutes
 from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
@@ -64,8 +65,10 @@ class App:
         self.api = bare_api()
         operations = OperationRoutes(platform, door)
         deliveries = DeliveryRoutes(platform, door)
-        hitl = HitlRoutes(platform, door)
-        groups: tuple[Group, ...] = (requests, events, threads, operations, deliveries, hitl, session, sign_in, health)
+        hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
+        groups: tuple[Group, ...] = (
+            requests, events, threads, history, operations, deliveries, hitl, session, sign_in, health,
+        )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
         # First: of thousands that come at once each would be compared with all other routes before.

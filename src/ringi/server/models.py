@@ -297,6 +297,25 @@ class FeedEvent(BaseModel):
     """In place of `request`: the id of one that was passed on, and that the reader may not see any more."""
 
 
+class ChatRun(BaseModel):
+    """One run of a chat: one message of the agent, however often it paused."""
+
+    id: str
+    """The id of the message."""
+    messages: list[dict[str, Any]]
+    """What people said to begin it, as messages of the AI SDK."""
+    parts: list[dict[str, Any]]
+    """The agent's message as its stream tells it, without `finish`."""
+
+
+class Chat(BaseModel):
+    """What was said in a thread so far."""
+
+    id: str
+    agent: str
+    runs: list[ChatRun]
+
+
 class Session(BaseModel):
     """Who is signed in."""
 
@@ -335,5 +354,5 @@ INPUTS: tuple[type[BaseModel], ...] = (
 )  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,
-    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Session, Ways, Info, Health,
+    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Session, Ways, Info, Health,
 )  # fmt: skip

@@ -7,7 +7,7 @@ The emitter reads back what the stream has of this run and drops exactly that.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -15,6 +15,7 @@ from ag_ui.core import (
     BaseEvent,
     CustomEvent,
     Interrupt,
+    RunAgentInput,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
     RunFinishedEvent,
@@ -29,6 +30,7 @@ from ag_ui.core import (
     ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
+    UserMessage,
 )
 
 from ringi.inbox import Clock
@@ -58,9 +60,19 @@ def with_mark(interrupt: Interrupt) -> Interrupt:
 class Emitter:
     """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
 
-    def __init__(self, stream: Stream, notifier: Notifier, key: Key, run_id: str, fence: int, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        notifier: Notifier,
+        key: Key,
+        run_id: str,
+        fence: int,
+        *,
+        clock: Clock,
+        said: Sequence[UserMessage] = (),
+    ) -> None:
         self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
-        self._run_id, self._fence = run_id, fence
+        self._run_id, self._fence, self._said = run_id, fence, said
         self._told = Ledger(run_id)
         self._now: dict[str, str] = {}
         self._shown_as: dict[str, str] = {}
@@ -86,7 +98,9 @@ class Emitter:
         if self._told.stretch is None:
             n = self._told.stretches
             stretch = f"{self._run_id}.{n}" if n else self._run_id
-            self._add(RunStartedEvent(thread_id=self._key.id, run_id=stretch, protocol_version="1.0"))
+            about = {"thread_id": self._key.id, "run_id": stretch}
+            input = RunAgentInput(**about, messages=list(self._said)) if self._said and not n else None
+            self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
             await self.flush()
 
     def begin(self) -> None:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from ag_ui.core import UserMessage
+
 from ringi.connect import Backend
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Event
-from ringi.thread import Failure, Thread
+from ringi.thread import Failure, Run, Thread
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import CANCELLED, tell, tidy, withdraw
 
 log = logging.getLogger(__name__)
+
+
+def said_in(run: Run) -> list[UserMessage]:
+    """Return what people said to begin a run; of an input that is no conversation, nothing."""
+    messages = run.input.get("messages")
+    said = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    own = [m for m in said if m.get("role") == "user" and isinstance(m.get("content"), str)]
+    return [UserMessage(id=str(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in enumerate(own)]
 
 
 class Hold:
@@ -23,7 +33,8 @@ class Hold:
     def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
-        self.emitter = Emitter(backend.stream, backend.notifier, lease.key, self.run.id, lease.fence, clock=inbox.clock)
+        told = (lease.key, self.run.id, lease.fence)
+        self.emitter = Emitter(backend.stream, backend.notifier, *told, clock=inbox.clock, said=said_in(self.run))
 
     @property
     def thread(self) -> Thread:

@@ -20,7 +20,7 @@ export function isStatus(error: unknown, status: number): error is ProblemError 
   return error instanceof ProblemError && error.status === status;
 }
 
-async function problemOf(reply: globalThis.Response): Promise<ProblemError> {
+export async function problemOf(reply: globalThis.Response): Promise<ProblemError> {
   const body: unknown = await reply.json().catch(() => null);
   const problem = typeof body === "object" && body !== null ? (body as Partial<ProblemDocument>) : {};
   return new ProblemError(reply.status, { title: `${reply.status} ${reply.statusText}`.trim(), ...problem });

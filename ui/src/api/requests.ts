@@ -24,12 +24,13 @@ export function useRequests(filters: Filters) {
   });
 }
 
+export const requestQuery = (id: string) => ({ queryKey: ["request", id], queryFn: () => call<Request>("GET", path(id)) });
+
 /** One request; what a list has of it is shown at once. */
 export function useRequest(id: string) {
   const client = useQueryClient();
   return useQuery({
-    queryKey: ["request", id],
-    queryFn: () => call<Request>("GET", path(id)),
+    ...requestQuery(id),
     initialData: () => listed(client, id)?.request,
     initialDataUpdatedAt: () => listed(client, id)?.at,
   });

@@ -427,6 +427,22 @@ export interface Cancel {
   reason?: string | null;
 }
 /**
+ * What was said in a thread so far.
+ */
+export interface Chat {
+  id: string;
+  agent: string;
+  runs: ChatRun[];
+}
+/**
+ * One run of a chat: one message of the agent, however often it paused.
+ */
+export interface ChatRun {
+  id: string;
+  messages: JsonObject[];
+  parts: JsonObject[];
+}
+/**
  * What `useChat` sends: of the messages only the newest counts, the others are on the server.
  */
 export interface ChatTurn {

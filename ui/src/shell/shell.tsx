@@ -10,11 +10,13 @@ import "./shell.css";
 
 const ThreadPage = later(() => import("../thread/thread-page"));
 const ThreadsPage = later(() => import("../thread/threads-page"));
+const ChatPage = later(() => import("../chat/chat-page"));
 const OperationsPage = later(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
   if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
   if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
+  if (path === "/chat" || idIn(path, "/chat/") !== undefined) return "chat";
   if (path === "/operations") return "operations";
   return "none";
 }
@@ -24,6 +26,9 @@ function Route({ path }: { path: string }) {
   const thread = idIn(path, "/t/");
   if (thread !== undefined) return <ThreadPage key={thread} id={thread} />;
   if (path === "/threads") return <ThreadsPage />;
+  const chat = idIn(path, "/chat/");
+  // Not by its id: the first message of a new chat gives it one, and the page stays as it is.
+  if (path === "/chat" || chat !== undefined) return <ChatPage id={chat} />;
   if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;

@@ -24,7 +24,7 @@ function Elapsed({ since }: { since: number }) {
 }
 
 /** That something is being done, what, and for how long; it moves only for who wants movement. */
-function Working({ items }: { items: Item[] }) {
+export function Working({ items }: { items: Item[] }) {
   const strings = useStrings();
   const since = items.findLast(({ kind }) => kind === "run")?.at ?? null;
   return (
@@ -36,7 +36,7 @@ function Working({ items }: { items: Item[] }) {
   );
 }
 
-function Stuck({ thread, toldError }: { thread: Thread; toldError: boolean }) {
+export function Stuck({ thread, toldError }: { thread: Thread; toldError: boolean }) {
   const strings = useStrings();
   if (thread.status === "error") {
     return toldError ? <p className="quiet">{strings.errorHint}</p> : (

@@ -29,7 +29,7 @@ function Pause({ item }: { item: ItemOf<"pause"> }) {
   ));
 }
 
-function Body({ item }: { item: Item }) {
+export function Body({ item }: { item: Item }) {
   const strings = useStrings();
   switch (item.kind) {
     case "message":

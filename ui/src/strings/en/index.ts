@@ -1,3 +1,4 @@
+import type { Chat } from "./chat";
 import type { Detail } from "./detail";
 import { inbox } from "./inbox";
 import { request } from "./request";
@@ -6,5 +7,5 @@ import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-/** In another language the words of a request's page are there too; in English they come with that page. */
-export type Strings = typeof en & { detail?: Detail };
+/** In another language the words of a request's page and of the chat are there too; in English they come with them. */
+export type Strings = typeof en & { detail?: Detail; chat?: Chat };

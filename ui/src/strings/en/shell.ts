@@ -2,6 +2,7 @@ export const shell = {
   language: "en",
   inbox: "Inbox",
   threads: "Threads",
+  chatPage: "Chat",
   operations: "Operations",
   pages: "Pages",
   skip: "To the content",

@@ -4,6 +4,7 @@ export const shell: typeof en = {
   language: "ja",
   inbox: "受信箱",
   threads: "スレッド",
+  chatPage: "チャット",
   operations: "運用",
   pages: "ページ",
   skip: "本文へ移動",

@@ -4,6 +4,7 @@ export const shell: typeof en = {
   language: "zh",
   inbox: "收件箱",
   threads: "会话",
+  chatPage: "对话",
   operations: "运维",
   pages: "页面",
   skip: "跳到正文",

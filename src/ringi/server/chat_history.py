@@ -1,0 +1,115 @@
+"""What was said in a thread so far: each run as the messages that began it and the parts of the agent's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.errors import NotFoundError
+from ringi.record import Key
+from ringi.request import Request
+from ringi.server.auth import Door, Principal
+from ringi.server.chat_parts import Message, Part
+from ringi.server.openapi import documented
+from ringi.server.permissions import may_read, readable_thread
+from ringi.server.platform import Platform
+from ringi.server.run_output import open_interrupts
+from ringi.server.shapes import dumped, reply
+from ringi.thread import Thread
+from ringi.threads.hold import said_in
+from ringi.threads.ledger import belongs
+
+PAGE = 500
+Event = dict[str, Any]
+
+
+@dataclass
+class Run:
+    """The output of one run."""
+
+    id: str
+    said: list[Event]
+    """What people said to begin it."""
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def asked(self) -> list[str]:
+        """The requests that it asked with."""
+        return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
+
+
+class ChatHistoryRoutes:
+    """`GET /v1/chat/{id}`."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._door, self._backend = door, platform.backend
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **documented("Chat"))
+
+    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return what was said in a thread so far, also of the message that is being written."""
+        who = self._door.caller(http.scope)
+        found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
+        if not found:
+            raise NotFoundError("thread", id)
+        thread = readable_thread(who, found[0])
+        runs = [run async for run in self._runs(thread.key)]
+        if thread.run and thread.run.id not in [run.id for run in runs]:
+            # No worker has taken it up yet; who said it must see that it arrived.
+            runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
+        requests = await self._requests(who, [id for run in runs for id in run.asked])
+        told = [told_of(run, thread, who, requests) for run in runs]
+        return reply(dumped({"id": id, "agent": thread.agent, "runs": told}))
+
+    async def _runs(self, key: Key) -> AsyncIterator[Run]:
+        run, after = Run("", []), 0
+        while items := await self._backend.stream.read(key, after, PAGE):
+            for event in (item.event for item in items):
+                if event["type"] == "RUN_STARTED" and not belongs(event["runId"], run.id):
+                    if run.id:
+                        yield run
+                    run = Run(event["runId"], (event.get("input") or {}).get("messages", []))
+                run.events.append(event)
+            after = items[-1].number
+        if run.id:
+            yield run
+
+    async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
+        found = await self._backend.store.get_many(Request, [Key(who.tenant, id) for id in ids]) if ids else []
+        return {request.id: request for request in found if may_read(who, request)}
+
+
+def told_of(run: Run, thread: Thread, who: Principal, requests: dict[str, Request]) -> Part:
+    """Return one run: the messages of people, and the parts of the agent's."""
+    message = Message(run.id, thread.id, thread.agent)
+    parts = [message.start()]
+    for event in run.events:
+        parts += message.take(event)
+        for id in (interrupt["id"] for interrupt in open_interrupts(event)):
+            parts += message.asked(requests[id], is_native=False) if id in requests else message.hidden(id)
+    if run.id != thread.run_id or not thread.is_live:
+        parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
+    said = [{"id": m["id"], "role": "user", "parts": [{"type": "text", "text": m["content"]}]} for m in run.said]
+    return {"id": run.id, "messages": said, "parts": list(joined(parts))}
+
+
+def joined(parts: Iterable[Part]) -> Iterable[Part]:
+    """Yield the parts with the words of one text in one part."""
+    last: Part | None = None
+    for part in parts:
+        if last and part["type"] == last["type"] == "text-delta" and part["id"] == last["id"]:
+            last = {**last, "delta": last["delta"] + part["delta"]}
+            continue
+        if last:
+            yield last
+        last = part
+    if last:
+        yield last

@@ -1,0 +1,222 @@
+"""Talking with an agent in a real browser: what it says is there once, what it asks is answered in place."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+from tests.acceptance.conftest import WAIT
+from tests.acceptance.demo_server import DemoServer
+from tests.acceptance.thread_steps import question, respond, shop_server, sign_in
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def open_chat(page: Page, house: DemoServer, agent: str = "Echo", id: str = "") -> None:
+    """Open a new chat with an agent, or one that there is."""
+    await page.goto(f"{house.url}/chat/{id}" if id else f"{house.url}/chat")
+    await expect(page.get_by_test_id("message-box")).to_be_visible(timeout=WAIT)
+    if not id:
+        await page.get_by_test_id("chat-agent").click()
+        await page.locator(f".ant-select-item[title='{agent}']").click()
+
+
+async def write(page: Page, words: str) -> None:
+    """Send a message by the keyboard."""
+    await page.get_by_test_id("message-box").fill(words)
+    await page.keyboard.press("Enter")
+
+
+def messages(page: Page) -> Locator:
+    """Return all messages, in the page's order."""
+    return page.get_by_test_id("chat-message")
+
+
+async def says(page: Page, *wanted: str) -> None:
+    """Wait until the messages are these, and no others."""
+    await expect(messages(page)).to_have_text(
+        [re.compile(f"^\\s*{words}\\s*$", re.S) for words in wanted], timeout=WAIT
+    )
+
+
+async def until_ready(page: Page) -> None:
+    """Wait until the agent has ended."""
+    await expect(page.get_by_test_id("send")).to_be_visible(timeout=WAIT)
+
+
+def word(house: DemoServer) -> Path:
+    """Return a file that does not exist: once it does, the echo to its name goes on."""
+    return house.folder / f"w{uuid.uuid4().hex[:8]}"
+
+
+def id_of(page: Page) -> str:
+    """Return the thread that the page shows."""
+    return page.url.rpartition("/")[2]
+
+
+HALF = "You said this: "
+
+
+async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
+    go = word(house)
+    await open_chat(person, house)
+    await write(person, go.name)
+    await says(person, go.name, HALF.strip())
+    await expect(person.get_by_test_id("working")).to_be_visible()
+    assert re.fullmatch(rf"{house.url}/chat/chat-\w+", person.url)
+    go.touch()
+    await says(person, go.name, f"{HALF}{go.name}. And that is all.")
+    await until_ready(person)
+    await expect(person.get_by_test_id("message-box")).to_be_focused()
+    again = word(house)
+    again.touch()
+    await write(person, again.name)
+    await says(person, go.name, f"{HALF}{go.name}. .*all.", again.name, f"{HALF}{again.name}. .*all.")
+    await expect(person.get_by_test_id("earlier-chat").first).to_have_attribute("data-id", id_of(person), timeout=WAIT)
+
+
+async def test_a_form_and_an_approval_are_answered_in_the_message_and_it_goes_on(
+    person: Page, house: DemoServer
+) -> None:
+    await open_chat(person, house, "Chat")
+    await write(person, "refund 40 for order 1182, and ask me")
+    cards = person.get_by_test_id("pause")
+    await expect(cards).to_have_count(2, timeout=WAIT)
+    refund = cards.filter(has_text="Refund 40")
+    form = cards.filter(has_text="Which sport")
+    await expect(person.get_by_test_id("composer-says")).to_contain_text("question above")
+    await form.get_by_role("combobox").first.click()
+    await person.get_by_title("Swimming").click()
+    await form.get_by_test_id("decide-approve").click()
+    await expect(form.get_by_test_id("record")).to_be_visible(timeout=WAIT)
+    # By the keys of the inbox, once the card has the focus: Escape leaves the message for it.
+    await person.get_by_test_id("message-box").focus()
+    await person.keyboard.press("Escape")
+    await expect(refund.get_by_test_id("request-detail")).to_be_focused()
+    await person.keyboard.press("a")
+    await expect(refund.get_by_test_id("record")).to_be_visible(timeout=WAIT)
+    await until_ready(person)
+    await expect(messages(person)).to_have_count(2)
+    answer = messages(person).last
+    await expect(answer).to_contain_text(re.compile("One moment.*Which sport.*All right: .*refunded 40", re.S))
+    assert (await answer.inner_text()).count("All right") == 1
+
+
+async def test_the_inbox_and_the_chat_agree(person: Page, house: DemoServer) -> None:
+    await open_chat(person, house, "Chat")
+    await write(person, "refund 7 for order 12")
+    await expect(person.get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
+    (asked,) = house.until(id_of(person), "interrupted")["pending"]
+    inbox = await person.context.new_page()
+    await inbox.goto(f"{house.url}/r/{asked['id']}")
+    await inbox.get_by_test_id("decide-approve").click()
+    await expect(question(person, asked["id"])).to_have_attribute("data-status", "completed", timeout=WAIT)
+    await expect(messages(person).last).to_contain_text("refunded 7", timeout=WAIT)
+    await until_ready(person)
+
+
+async def test_a_reload_in_the_middle_of_a_stream_and_of_a_pause_loses_and_repeats_nothing(
+    person: Page, house: DemoServer
+) -> None:
+    go = word(house)
+    await open_chat(person, house)
+    await write(person, go.name)
+    await says(person, go.name, HALF.strip())
+    await person.get_by_test_id("message-box").fill("for later")
+    await person.reload()
+    await says(person, go.name, HALF.strip())
+    await expect(person.get_by_test_id("message-box")).to_have_value("for later")
+    go.touch()
+    await says(person, go.name, f"{HALF}{go.name}. And that is all.")
+    await until_ready(person)
+
+    await open_chat(person, house, "Chat")
+    await write(person, "refund 8 for order 12")
+    await expect(person.get_by_test_id("decide-reject")).to_be_visible(timeout=WAIT)
+    await person.get_by_test_id("decide-reject").click()
+    await person.get_by_test_id("pause").get_by_role("textbox").fill("too much")
+    await person.reload()
+    await expect(person.get_by_test_id("pause").get_by_role("textbox")).to_have_value("too much", timeout=WAIT)
+    await person.get_by_test_id("confirm-reject").click()
+    await expect(messages(person).last).to_contain_text("not refunded: too much", timeout=WAIT)
+    await person.reload()
+    await expect(messages(person)).to_have_count(2, timeout=WAIT)
+    await expect(messages(person).last).to_contain_text("not refunded: too much", timeout=WAIT)
+
+
+async def test_a_second_tab_shows_the_same_while_it_happens(person: Page, house: DemoServer) -> None:
+    go = word(house)
+    await open_chat(person, house)
+    await write(person, go.name)
+    await says(person, go.name, HALF.strip())
+    other = await person.context.new_page()
+    await open_chat(other, house, id=id_of(person))
+    await says(other, go.name, HALF.strip())
+    go.touch()
+    for tab in (person, other):
+        await says(tab, go.name, f"{HALF}{go.name}. And that is all.")
+        await until_ready(tab)
+    more = word(house)
+    more.touch()
+    await write(other, more.name)
+    for tab in (person, other):
+        await says(tab, go.name, f"{HALF}{go.name}.*", more.name, f"{HALF}{more.name}.*all.")
+
+
+async def test_stop_ends_the_run_and_what_was_said_stays(person: Page, house: DemoServer) -> None:
+    never = word(house)
+    await open_chat(person, house)
+    await write(person, never.name)
+    await says(person, never.name, HALF.strip())
+    await person.get_by_test_id("stop").click()
+    await until_ready(person)
+    assert house.thread(id_of(person))["status"] == "idle"
+    await says(person, never.name, HALF.strip())
+    await expect(person.get_by_test_id("stopped")).to_be_visible()
+    next = word(house)
+    next.touch()
+    await write(person, next.name)
+    await says(person, never.name, HALF.strip(), next.name, f"{HALF}{next.name}.*all.")
+
+
+async def test_stopping_a_run_that_asks_says_what_ends_with_it(person: Page, house: DemoServer) -> None:
+    await open_chat(person, house, "Chat")
+    await write(person, "refund 9 for order 12")
+    await expect(person.get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
+    await person.get_by_test_id("stop").click()
+    await expect(person.get_by_test_id("will-end")).to_contain_text("Refund 9")
+    await person.get_by_test_id("confirm-cancel").click()
+    await until_ready(person)
+    await expect(person.get_by_test_id("request-detail")).to_have_attribute("data-status", "cancelled", timeout=WAIT)
+
+
+async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Page, tmp_path: Path) -> None:
+    with shop_server(tmp_path) as server:
+        go = word(server)
+        await sign_in(page, server)
+        await open_chat(page, server)
+        await write(page, go.name)
+        await says(page, go.name, HALF.strip())
+        server.kill()
+        await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
+        await says(page, go.name, HALF.strip())
+        await page.get_by_test_id("message-box").fill("typed meanwhile")
+        go.touch()
+        server.start()
+        await says(page, go.name, f"{HALF}{go.name}. And that is all.")
+        await expect(page.get_by_test_id("stream-lost")).to_have_count(0)
+        await expect(page.get_by_test_id("message-box")).to_have_value("typed meanwhile")
+        await until_ready(page)
+
+        await open_chat(page, server, "Chat")
+        await write(page, "refund 40 for order 1182")
+        await expect(page.get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
+        server.kill()
+        server.start()
+        (asked,) = server.until(id_of(page), "interrupted")["pending"]
+        respond(server, asked, {"decision": "approve"})
+        await expect(messages(page).last).to_contain_text("refunded 40", timeout=WAIT)
+        await expect(messages(page)).to_have_count(2)

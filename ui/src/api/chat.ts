@@ -1,0 +1,77 @@
+import { useQueries } from "@tanstack/react-query";
+import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { call, isStatus, problemOf, ProblemError } from "./call";
+import { requestQuery } from "./requests";
+import type { Chat } from "./schema";
+import { threadPath } from "./threads";
+import type { Agent, Request, Thread } from "./types";
+
+const path = (id: string) => `/v1/chat/${encodeURIComponent(id)}`;
+
+/** Whether an agent can be written to. */
+export function takesMessages({ input_schema }: Agent): boolean {
+  const { properties } = input_schema;
+  return typeof properties === "object" && properties !== null && "messages" in properties;
+}
+
+const missing = (error: unknown) => {
+  if (isStatus(error, 404)) return undefined;
+  throw error;
+};
+
+/** A message from its parts, by the reader that reads it while it streams: both ways it is the same. */
+async function messageOf<M extends UIMessage>(parts: UIMessageChunk[]): Promise<M[]> {
+  let message: M | undefined;
+  const stream = new ReadableStream<UIMessageChunk>({
+    start: (reader) => {
+      for (const part of parts) reader.enqueue(part);
+      reader.close();
+    },
+  });
+  for await (const read of readUIMessageStream<M>({ stream })) message = read;
+  return message ? [message] : [];
+}
+
+/** What was said so far, and the thread as it is now; nothing where there is none (yet). */
+export async function readChat<M extends UIMessage>(id: string): Promise<{ messages: M[]; thread: Thread | undefined }> {
+  const thread = await call<Thread>("GET", threadPath(id)).catch(missing);
+  const { runs } = thread ? await call<Chat>("GET", path(id)) : { runs: [] };
+  const told = runs.map(async ({ messages, parts }) =>
+    [...messages as unknown as M[], ...await messageOf<M>(parts as unknown as UIMessageChunk[])]);
+  return { messages: (await Promise.all(told)).flat(), thread };
+}
+
+async function fetched(input: RequestInfo | URL, init?: RequestInit): Promise<globalThis.Response> {
+  const reply = await fetch(input, init).catch((error: unknown) => {
+    if (init?.signal?.aborted) throw error;
+    throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
+  });
+  if (!reply.ok) throw await problemOf(reply);
+  return reply;
+}
+
+/** Questions are answered by their cards, not through the stream: so it stays open while they wait. */
+const hold = "?hold=true";
+
+/** The way to the agent: of all that was said only the newest is sent, the server has the rest. */
+export function chatTransport<M extends UIMessage>(agent: string): DefaultChatTransport<M> {
+  return new DefaultChatTransport<M>({
+    api: `/v1/chat${hold}`,
+    credentials: "same-origin",
+    fetch: fetched as typeof fetch,
+    // Always as a new message: sent again under its id it begins no second run.
+    prepareSendMessagesRequest: ({ id, messages }) => ({
+      body: { id, agent, messages: messages.slice(-1), trigger: "submit-message" },
+    }),
+    prepareReconnectToStreamRequest: ({ id }) => ({ api: `${path(id)}/stream${hold}` }),
+  });
+}
+
+/** Which of these requests are still open. */
+export function useOpen(ids: string[]): string[] {
+  return useQueries({
+    queries: ids.map((id) => requestQuery(id)),
+    combine: (found) => found.map(({ data }) => data as Request | undefined)
+      .filter((request) => request?.status === "pending").map((request) => request?.id ?? ""),
+  });
+}

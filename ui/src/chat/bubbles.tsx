@@ -1,0 +1,81 @@
+import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
+import { useMemo } from "react";
+import { RequestDetail } from "../request/request-detail";
+import { Fold } from "../thread/fold";
+import { Body } from "../thread/item";
+import { Prose } from "../thread/prose";
+import { visible } from "../widgets/visible";
+import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./parts";
+import { useChatWords } from "./words";
+
+interface Deciding {
+  onDecided: () => void;
+}
+
+/** A question of the run: the same card as in the inbox, and a line of record once it is answered. */
+export function Question({ id, onDecided }: Deciding & { id: string }) {
+  return <section className="pause" data-testid="pause"><RequestDetail id={id} inThread onDecided={onDecided} /></section>;
+}
+
+function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }) {
+  const { thinking } = useChatWords();
+  if (item.kind === "thought") {
+    return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Fold>;
+  }
+  if (item.kind === "pause") return item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />);
+  return <Body item={item} />;
+}
+
+/** What the agent said, called and asked, in its order: one message over all its pauses. */
+function FromAgent({ message, onDecided }: Deciding & { message: ChatMessage }) {
+  return (
+    <div className="chat-parts" data-testid="chat-message" data-role="assistant" data-id={message.id}>
+      {itemsOf(message).map((item) => (
+        // A question keeps its place on the page, and who types in it theirs, wherever it stands in the message.
+        <Part key={item.kind === "pause" ? item.requests[0] : item.key} item={item} of={message.id} onDecided={onDecided} />
+      ))}
+    </div>
+  );
+}
+
+function FromUser({ message }: { message: ChatMessage }) {
+  return <div className="agent-text" data-testid="chat-message" data-role="user" data-id={message.id}>{visible(textOf(message))}</div>;
+}
+
+/** What an agent says may be a form: it has the whole width. */
+const wide = { root: { paddingInlineEnd: 0 } };
+
+/** Drawn anew only when the message is another one: it knows the newest way to go on by itself. */
+function useRoles(agent: string, onDecided: () => void): NonNullable<BubbleListProps["role"]> {
+  const { you } = useChatWords();
+  return useMemo(() => {
+    const says = (who: string) => <span className="for-readers">{who}: </span>;
+    return {
+      user: { placement: "end", header: says(you), contentRender: (message: ChatMessage) => <FromUser message={message} /> },
+      assistant: {
+        placement: "start", variant: "borderless", header: says(agent), styles: wide,
+        contentRender: (message: ChatMessage) => <FromAgent message={message} onDecided={onDecided} />,
+      },
+    };
+  }, [you, agent, onDecided]);
+}
+
+interface BubblesProps extends Deciding {
+  messages: ChatMessage[];
+  agent: string;
+  unsent: boolean;
+}
+
+/** The page scrolls, not the list: one bar, and the card of a question has the whole page. */
+const styles = { scroll: { overflow: "visible" } };
+
+export function Bubbles({ messages, agent, unsent, onDecided }: BubblesProps) {
+  const role = useRoles(agent, onDecided);
+  const items: BubbleItemType[] = messages.filter(({ role: who, parts }) => who === "user" || parts.length > 0).map((message, index, all) => ({
+    key: message.id, role: message.role, content: message,
+    className: [
+      unsent && index === all.length - 1 ? "chat-unsent" : "", requestsOf(message).length > 0 ? "chat-asks" : "",
+    ].join(" "),
+  }));
+  return <Bubble.List items={items} role={role} autoScroll={false} styles={styles} />;
+}

@@ -1,0 +1,149 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import { keep } from "../api/requests";
+import { FakeChat } from "../testing/fake-chat";
+import { aRequest, completed, show } from "../testing/fake-server";
+import ChatPage from "./chat-page";
+
+const box = () => screen.findByTestId<HTMLTextAreaElement>("message-box");
+const said = () => screen.queryAllByTestId("chat-message").map((message) => message.textContent.trim());
+const text = (delta: string) => ({ type: "text-delta", id: "1", delta }) as const;
+
+beforeEach(() => window.history.replaceState(null, "", "/chat"));
+
+async function write(words: string) {
+  await userEvent.type(await box(), `${words}{Enter}`);
+}
+
+async function begun(...words: string[]) {
+  const server = new FakeChat();
+  const client = show(<ChatPage id={undefined} />);
+  await write("hello");
+  await waitFor(() => expect(server.listeners).toBe(1));
+  server.say({ type: "text-start", id: "1" }, ...words.map(text));
+  await waitFor(() => expect(said()).toEqual(["hello", words.join("").trim()]));
+  return { server, client };
+}
+
+test("what the agent says grows word by word, and the chat has an address from its first message", async () => {
+  const { server } = await begun("Good ");
+  expect(window.location.pathname).toMatch(/^\/chat\/chat-\w{10}$/);
+  server.say(text("morning"));
+  await waitFor(() => expect(said()).toEqual(["hello", "Good morning"]));
+  server.end();
+  await screen.findByTestId("send");
+  expect(said()).toEqual(["hello", "Good morning"]);
+});
+
+test("of all that was said only the newest message is sent", async () => {
+  const { server } = await begun("Good morning");
+  server.end();
+  await screen.findByTestId("send");
+  await write("again");
+  await waitFor(() => expect(server.run).toBe(2));
+  const { body } = server.sent.at(-1) ?? {};
+  expect(body).toMatchObject({ agent: "chat", trigger: "submit-message", messages: [{ role: "user", parts: [{ type: "text", text: "again" }] }] });
+  expect(body).toHaveProperty("messages.length", 1);
+});
+
+test("a question stands in the message as its card, and after the answer the same message goes on", async () => {
+  const { server, client } = await begun("Let me ask. ");
+  const request = aRequest({ id: "q1", title: "Refund order 1182?" });
+  server.requests.set("q1", request);
+  server.status = "interrupted";
+  server.say({ type: "text-end", id: "1" }, { type: "data-ringi-request", id: "q1", data: { id: "q1" } });
+  const card = await screen.findByTestId("request-detail");
+  expect(within(card).getByTestId("decide-approve")).toBeTruthy();
+  expect(screen.getByTestId("composer-says").textContent).toContain("question above");
+
+  const answered = completed(request);
+  server.requests.set("q1", answered);
+  // As the feed tells it when somebody answers in the inbox.
+  keep(client, answered);
+  server.status = "running";
+  server.say({ type: "text-start", id: "2" }, { type: "text-delta", id: "2", delta: "Done." });
+  await waitFor(() => expect(screen.getByText("Done.")).toBeTruthy());
+  const messages = screen.getAllByTestId("chat-message");
+  expect(messages).toHaveLength(2);
+  expect(messages[1]?.textContent).toMatch(/Let me ask\..*Refund order 1182\?.*Done\./s);
+});
+
+test("a stream that was cut off is taken up again: nothing is missed, repeated or blank meanwhile", async () => {
+  const { server } = await begun("one ", "two ");
+  const seen = new Set<string>();
+  const observer = new MutationObserver(() => seen.add(said()[1] ?? "gone"));
+  observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+  server.cut();
+  server.say(text("three "));
+  await waitFor(() => expect(server.listeners).toBe(1));
+  await waitFor(() => expect(said()).toEqual(["hello", "one two three"]));
+  observer.disconnect();
+  expect([...seen].filter((words) => !words.startsWith("one two"))).toEqual([]);
+});
+
+test("while the server is away the page says so, and goes on by itself when it is back", async () => {
+  const { server } = await begun("one ");
+  server.away = true;
+  server.cut();
+  await screen.findByTestId("stream-lost");
+  server.say(text("two"));
+  server.away = false;
+  await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
+  await waitFor(() => expect(screen.queryByTestId("stream-lost")).toBeNull());
+});
+
+test("a message that did not arrive says so, and is sent again or changed", async () => {
+  const server = new FakeChat();
+  show(<ChatPage id={undefined} />);
+  server.refusal = [503, { title: "busy" }];
+  await write("hello");
+  expect((await screen.findByTestId("error")).textContent).toContain("did not arrive");
+  await userEvent.click(screen.getByTestId("take-back"));
+  expect((await box()).value).toBe("hello");
+  expect(said()).toEqual([]);
+
+  server.refusal = [503, { title: "busy" }];
+  await userEvent.type(await box(), "!{Enter}");
+  await userEvent.click(await screen.findByTestId("send-again"));
+  await waitFor(() => expect(server.run).toBe(1));
+  server.say({ type: "text-start", id: "1" }, text("Hi"));
+  await waitFor(() => expect(said()).toEqual(["hello!", "Hi"]));
+});
+
+test("stopping is asked of the server, and what was said stays", async () => {
+  const { server } = await begun("one ");
+  await userEvent.click(await screen.findByTestId("stop"));
+  await waitFor(() => expect(server.sent.at(-1)?.path).toMatch(/^\/v1\/threads\/chat-\w+\/cancel$/));
+  await screen.findByTestId("send");
+});
+
+test("a chat that is opened again shows what was said, and follows what is being said", async () => {
+  const server = new FakeChat();
+  server.begin({ id: "u1", role: "user", parts: [{ type: "text", text: "hello" }] });
+  server.say({ type: "text-start", id: "1" }, text("one "));
+  show(<ChatPage id="t1" />);
+  await waitFor(() => expect(said()).toEqual(["hello", "one"]));
+  server.say(text("two"));
+  await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
+});
+
+test("where several agents take messages one is chosen, and written to", async () => {
+  const server = new FakeChat(["chat", "critic"]);
+  show(<ChatPage id={undefined} />);
+  await userEvent.click(within(await screen.findByTestId("chat-agent")).getByRole("combobox"));
+  await userEvent.click(await screen.findByTitle("critic"));
+  await write("hello");
+  await waitFor(() => expect(server.sent.at(-1)?.body).toMatchObject({ agent: "critic" }));
+});
+
+test("what is typed survives a reload", async () => {
+  const server = new FakeChat();
+  const first = show(<ChatPage id={undefined} />);
+  await userEvent.type(await box(), "half a thou");
+  first.clear();
+  document.body.innerHTML = "";
+  show(<ChatPage id={undefined} />);
+  expect((await box()).value).toBe("half a thou");
+  expect(server.sent).toEqual([]);
+});

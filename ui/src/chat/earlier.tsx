@@ -1,0 +1,47 @@
+import { useThreads } from "../api/threads";
+import type { Agent, ThreadSummary } from "../api/types";
+import { ThreadStatusTag } from "../thread/status-tag";
+import { shortTime } from "../thread/when";
+import { Problem } from "../widgets/problem";
+import { chatPath, Link } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { useChatWords } from "./words";
+
+/** What a chat is about, as its agent says it; else whom it is with. */
+function nameOf({ values, agent }: ThreadSummary, agents: Agent[]): string {
+  if (typeof values.title === "string" && values.title) return values.title;
+  return agents.find(({ name }) => name === agent)?.title || agent;
+}
+
+function Earlier({ thread, agents, current }: { thread: ThreadSummary; agents: Agent[]; current: boolean }) {
+  const { language } = useChatWords();
+  const { id, status, updated_at } = thread;
+  return (
+    <li data-testid="earlier-chat" data-id={id} data-status={status}>
+      <Link to={chatPath(id)} className="row" current={current}>
+        <span className="row-title">{visible(nameOf(thread, agents))}</span>
+        <span className="row-facts">
+          <time dateTime={updated_at} title={updated_at}>{shortTime(updated_at, language)}</time>
+          {status !== "done" && <ThreadStatusTag status={status} />}
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+/** The newest threads of agents that can be written to. */
+export function EarlierChats({ agents, current }: { agents: Agent[]; current: string | undefined }) {
+  const words = useChatWords();
+  const { data, error, refetch } = useThreads(undefined, null);
+  const names = new Set(agents.map(({ name }) => name));
+  const chats = (data?.items ?? []).filter(({ agent }) => names.has(agent));
+  return (
+    <nav aria-label={words.earlierChats}>
+      <Problem error={data ? null : error} retry={() => void refetch()} />
+      {data && chats.length === 0 && <p className="quiet">{words.noChats}</p>}
+      <ul className="rows">
+        {chats.map((thread) => <Earlier key={thread.id} thread={thread} agents={agents} current={thread.id === current} />)}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,53 @@
+import type { DynamicToolUIPart, ToolUIPart, UIMessage } from "ai";
+import type { Item, ItemOf } from "../thread/stream";
+
+/** The question of a run, by the id of its request: what is asked, and whether it still is, the page reads itself. */
+const question = "data-ringi-request";
+
+export type ChatMessage = UIMessage<unknown, { "ringi-request": { id?: string } }>;
+type Part = ChatMessage["parts"][number];
+
+/** What a message is made of, in its order; `key` is its place. */
+export type ChatItem = Item | { key: number; kind: "thought"; text: string; open: boolean };
+
+const isTool = (part: Part): part is ToolUIPart | DynamicToolUIPart => part.type === "dynamic-tool" || part.type.startsWith("tool-");
+
+/** The request that a part asks with. */
+export function requestOf(part: Part): string | undefined {
+  return part.type === question ? (part.id ?? part.data.id) : undefined;
+}
+
+const written = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
+
+function resultOf(part: ToolUIPart | DynamicToolUIPart): string | null {
+  if (part.state === "output-available") return written(part.output);
+  return part.state === "output-error" ? part.errorText : null;
+}
+
+function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"tool"> {
+  const name = part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
+  const until = part.state === "output-denied" ? 0 : null;
+  return {
+    key, at: null, kind: "tool", id: part.toolCallId, name, args: written(part.input), result: resultOf(part),
+    open: part.state === "input-streaming", until,
+  };
+}
+
+function itemOf(part: Part, key: number, role: string): ChatItem | undefined {
+  const asked = requestOf(part);
+  if (asked !== undefined) return { key, at: null, kind: "pause", requests: [asked] };
+  if (isTool(part)) return toolItem(part, key);
+  if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
+  if (part.type !== "text") return undefined;
+  return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };
+}
+
+/** Return what there is to show of a message; of a kind that this page does not know nothing is shown. */
+export function itemsOf({ parts, role }: ChatMessage): ChatItem[] {
+  return parts.map((part, key) => itemOf(part, key, role)).filter((item) => item !== undefined);
+}
+
+export const textOf = ({ parts }: ChatMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+
+/** The requests that a message asks with. */
+export const requestsOf = ({ parts }: ChatMessage) => parts.map(requestOf).filter((id) => id !== undefined);

@@ -1,0 +1,99 @@
+import { Skeleton } from "antd";
+import { useCallback, useRef, useState } from "react";
+import { useSteer } from "../api/threads";
+import type { Agent } from "../api/types";
+import { ConfirmStop } from "../operations/confirm-stop";
+import { Announcer } from "../thread/announcer";
+import { useFollow } from "../thread/use-follow";
+import { useKeys, type Shortcut } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+import { Bubbles, Question } from "./bubbles";
+import { Composer } from "./composer";
+import { Foot, useNewest } from "./foot";
+import { requestsOf } from "./parts";
+import { useTyped } from "./typed";
+import { useConversation } from "./use-conversation";
+import { useChatWords } from "./words";
+
+interface TalkProps {
+  id: string;
+  agent: Agent;
+  isNew: boolean;
+  /** The chat that what is typed belongs to: one without an address has none of its own. */
+  typedFor: string;
+  onBegin: () => void;
+}
+
+/** Open questions that stand in no message (yet): an answerable question must never be out of reach. */
+function unshown({ messages, thread }: ReturnType<typeof useConversation>): string[] {
+  const shown = new Set(messages.flatMap(requestsOf));
+  return (thread?.pending ?? []).map(({ id }) => id).filter((id) => !shown.has(id));
+}
+
+function useStop(id: string, asks: boolean) {
+  const cancel = useSteer("cancel");
+  const [asking, setAsking] = useState(false);
+  const stop = () => {
+    // A question that somebody may be answering is not withdrawn by one slip.
+    if (asks) setAsking(true);
+    else if (!cancel.isPending) cancel.mutate({ thread: id });
+  };
+  return { stop, asking, leave: () => setAsking(false), isStopping: cancel.isPending, error: cancel.error };
+}
+
+/** One conversation with one agent. */
+export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
+  const words = useChatWords();
+  const column = useRef<HTMLElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const talk = useConversation(id, agent.name, isNew);
+  const { messages, phase, open, thread } = talk;
+  const [text, type] = useTyped(typedFor);
+  const newest = useNewest(talk);
+  const extra = unshown(talk);
+  const asks = open.length > 0 || extra.length > 0;
+  const { stop, asking, leave, isStopping, error } = useStop(id, asks);
+  const { toEnd } = useFollow(column, end, messages.length);
+
+  const toMessage = useCallback(() => column.current?.parentElement?.querySelector<HTMLElement>(".chat-composer textarea")?.focus(), []);
+  const toQuestion = () => column.current?.querySelector<HTMLElement>("article[data-status=pending]")?.focus();
+  const send = (message: string) => {
+    type("");
+    talk.send(message);
+    onBegin();
+    toEnd();
+  };
+  const leaveMessage = () => (asks ? toQuestion() : column.current?.focus());
+  const keys: Shortcut[] = [
+    { key: "m", label: words.toMessage, run: toMessage },
+    { key: "q", label: words.toQuestion, run: () => toQuestion() },
+    { key: "G", label: words.toNewest, run: toEnd },
+  ];
+  useKeys(words.chats, keys);
+  if (talk.isMissing && messages.length === 0) return <p data-testid="no-chat">{words.noSuchChat}</p>;
+  return (
+    <>
+      <section ref={column} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
+        {phase === "loading" && <Skeleton active />}
+        {phase !== "loading" && messages.length === 0 && <p className="quiet chat-begin">{words.howToBegin(visible(agent.title || agent.name))}</p>}
+        <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} onDecided={toMessage} />
+        {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
+        <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />
+      </section>
+      <Announcer items={newest} />
+      <div className="chat-bar">
+        <Problem error={error} />
+        {asking && thread
+          ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
+          : (
+            <Composer
+              text={text} onText={type} phase={phase} asks={asks} isStopping={isStopping}
+              onSend={send} onStop={stop} onLeave={leaveMessage}
+            />
+          )}
+      </div>
+      <div ref={end} />
+    </>
+  );
+}

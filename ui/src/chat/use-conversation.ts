@@ -1,0 +1,123 @@
+import { useChat } from "@ai-sdk/react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { call, isStatus } from "../api/call";
+import { chatTransport, readChat, useOpen } from "../api/chat";
+import { threadPath } from "../api/threads";
+import type { Thread } from "../api/types";
+import { requestsOf, textOf, type ChatMessage } from "./parts";
+import { useSteady } from "./steady";
+import { useAttached } from "./use-attached";
+import { useHidden } from "./use-hidden";
+
+/** How long the page may be behind where nothing rings: another tab writes, a run is stopped elsewhere. */
+const recheck = 2_000;
+
+/** So often is what streams drawn anew: faster costs more than the eye sees. */
+const throttle = 40;
+
+const isLive = (thread: Thread | undefined) => thread?.status === "running" || thread?.status === "interrupted";
+
+/** The newest that was written here, if the server does not have it. */
+function unsentOf(mine: ChatMessage[], told: ChatMessage[]): ChatMessage | undefined {
+  const last = mine.at(-1);
+  return last?.role === "user" && told.every(({ id }) => id !== last.id) ? last : undefined;
+}
+
+/** "waiting" is for an answer to a question; "working" is all else that is not at its end. */
+export type Phase = "loading" | "ready" | "working" | "waiting";
+
+export interface Conversation {
+  messages: ChatMessage[];
+  phase: Phase;
+  thread: Thread | undefined;
+  /** The open questions that stand in the messages. */
+  open: string[];
+  lost: boolean;
+  /** Why the newest message did not arrive. */
+  unsent: Error | undefined;
+  isMissing: boolean;
+  send: (text: string) => void;
+  sendAgain: () => void;
+  /** Take the message that did not arrive out of the conversation; return its words. */
+  takeBack: () => string;
+}
+
+function phaseOf(isRead: boolean, busy: boolean, thread: Thread | undefined, open: string[]): Phase {
+  if (!isRead) return "loading";
+  if (open.length > 0 || thread?.status === "interrupted") return "waiting";
+  return busy || thread?.status === "running" ? "working" : "ready";
+}
+
+/** One conversation, equal to the server's whatever happens to the connection, this page or the server. */
+export function useConversation(id: string, agent: string, isNew: boolean): Conversation {
+  const client = useQueryClient();
+  const [begun, setBegun] = useState(!isNew);
+  const [isRead, setRead] = useState(isNew);
+  const [refusal, refuse] = useState<Error>();
+  const [unsent, setUnsent] = useState<ChatMessage>();
+  const isBusy = useRef(false);
+
+  const transport = useMemo(() => chatTransport<ChatMessage>(agent), [agent]);
+  const chat = useChat<ChatMessage>({
+    id, transport, throttle,
+    onError: (problem) => {
+      if (isStatus(problem, 401)) client.setQueryData(["session"], null);
+      refuse(problem);
+      attached.again();
+    },
+    onFinish: ({ isAbort, isError }) => {
+      if (!isAbort && !isError) attached.again();
+    },
+  });
+  const { messages, status, setMessages } = chat;
+  const busy = status === "submitted" || status === "streaming";
+  useEffect(() => {
+    isBusy.current = busy;
+  });
+  const shown = useSteady(messages, busy);
+  const open = useOpen(useMemo(() => [...new Set(shown.flatMap(requestsOf))], [shown]));
+  const { data: thread, error } = useQuery({
+    queryKey: ["thread", id], queryFn: () => call<Thread>("GET", threadPath(id)), refetchInterval: recheck,
+    // Until the server has answered a first message there is none.
+    enabled: begun && status !== "submitted",
+  });
+
+  const read = async () => {
+    const told = await readChat<ChatMessage>(id);
+    // What was begun meanwhile is newer.
+    if (isBusy.current) return told.thread;
+    if (told.thread) client.setQueryData(["thread", id], told.thread);
+    const mine = unsentOf(messages, told.messages);
+    setUnsent(mine);
+    setMessages(mine ? [...told.messages, mine] : told.messages);
+    setRead(true);
+    if (isLive(told.thread)) void chat.resumeStream();
+    return told.thread;
+  };
+  const attached = useAttached({ thread, busy: busy || !begun, read });
+  useHidden({ hidden: () => status === "streaming" && void chat.stop(), visible: attached.again });
+
+  const write = (sent: () => Promise<void>) => {
+    isBusy.current = true;
+    setBegun(true);
+    setUnsent(undefined);
+    void sent();
+  };
+  return {
+    messages: shown,
+    phase: phaseOf(isRead, busy, thread, open),
+    thread, open,
+    lost: attached.lost,
+    unsent: unsent && refusal,
+    isMissing: !isNew && isStatus(error, 404),
+    // By its parts, so that it stands there at once.
+    send: (text) => write(() => chat.sendMessage({ role: "user", parts: [{ type: "text", text }] })),
+    sendAgain: () => write(() => chat.regenerate()),
+    takeBack: () => {
+      setUnsent(undefined);
+      setMessages((all) => all.filter((one) => one !== unsent));
+      return unsent ? textOf(unsent) : "";
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type { UIMessageChunk } from "ai";
+import { vi } from "vitest";
+import type { Json, Request } from "../api/types";
+import type { ChatMessage } from "../chat/parts";
+
+type Reader = ReadableStreamDefaultController<Uint8Array>;
+
+const line = (chunk: UIMessageChunk) => new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`);
+
+/** The server's side of one conversation, in the hands of a test: what is said is kept, and told again to who comes back. */
+export class FakeChat {
+  status = "idle";
+  run = 0;
+  readonly history: { id: string; messages: ChatMessage[]; parts: UIMessageChunk[] }[] = [];
+  readonly requests = new Map<string, Request>();
+  /** What the page wrote and did, in order. */
+  readonly sent: { path: string; body: Json }[] = [];
+  /** Refuse what comes next with this. */
+  refusal: [status: number, body: Json] | undefined;
+  away = false;
+  private readers = new Set<Reader>();
+
+  constructor(readonly agents = ["chat"]) {
+    vi.stubGlobal("fetch", (path: string, init: RequestInit = {}) => this.answer(path, init));
+  }
+
+  /** How many streams of the page are open. */
+  get listeners(): number {
+    return this.readers.size;
+  }
+
+  private get said(): UIMessageChunk[] {
+    return this.history.at(-1)?.parts ?? [];
+  }
+
+  say(...chunks: UIMessageChunk[]): void {
+    this.said.push(...chunks);
+    for (const reader of this.readers) for (const chunk of chunks) reader.enqueue(line(chunk));
+  }
+
+  /** Begin to answer, as a server does at once. */
+  begin(...messages: ChatMessage[]): void {
+    this.run += 1;
+    this.status = "running";
+    const id = `run-${this.run}`;
+    this.history.push({ id, messages, parts: [{ type: "start", messageId: id }] });
+  }
+
+  end(status = "done"): void {
+    this.status = status;
+    for (const reader of this.readers) reader.enqueue(line({ type: "finish" }));
+    for (const reader of this.readers) reader.close();
+    this.readers.clear();
+  }
+
+  /** The connection breaks, as when the server is killed. */
+  cut(): void {
+    for (const reader of this.readers) reader.error(new TypeError("network error"));
+    this.readers.clear();
+  }
+
+  private stream(signal: AbortSignal | null | undefined): Response {
+    let mine: Reader | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start: (reader) => {
+        mine = reader;
+        this.readers.add(reader);
+        for (const chunk of this.said) reader.enqueue(line(chunk));
+      },
+      cancel: () => void (mine && this.readers.delete(mine)),
+    });
+    signal?.addEventListener("abort", () => {
+      if (mine && this.readers.delete(mine)) mine.error(signal.reason);
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+
+  private async answer(path: string, { method = "GET", body, signal }: RequestInit): Promise<Response> {
+    if (this.away) throw new TypeError("fetch failed");
+    if (method !== "GET") {
+      this.sent.push({ path, body: JSON.parse(String(body ?? "null")) as Json });
+      const refused = this.refusal;
+      this.refusal = undefined;
+      if (refused) return Response.json(refused[1], { status: refused[0] });
+    }
+    const route = `${method} ${path.split("?")[0]}`;
+    if (route === "POST /v1/chat") return this.write(JSON.parse(String(body)) as { messages: ChatMessage[] }, signal);
+    if (/^GET \/v1\/chat\/.*\/stream$/.test(route)) {
+      return ["running", "interrupted"].includes(this.status) ? this.stream(signal) : new Response(null, { status: 204 });
+    }
+    const [status, reply] = this.record(route);
+    return Response.json(reply, { status });
+  }
+
+  private write({ messages }: { messages: ChatMessage[] }, signal: AbortSignal | null | undefined): Response {
+    this.begin(...messages);
+    return this.stream(signal);
+  }
+
+  private record(route: string): [number, unknown] {
+    const page = (items: unknown[]) => [200, { items, next: null }] as [number, unknown];
+    if (route === "GET /v1/session") return [200, { name: "ann", role: "person", tenant: "default", groups: [] }];
+    if (route === "GET /v1/agents") return page(this.agents.map((name) => ({ name, title: "", description: "", input_schema: { properties: { messages: {} } } })));
+    if (route === "GET /v1/threads") return page([]);
+    if (route.startsWith("GET /v1/threads/")) return this.run === 0 ? [404, {}] : [200, this.thread()];
+    if (route.endsWith("/cancel")) {
+      this.end("idle");
+      return [200, this.thread()];
+    }
+    if (route.startsWith("GET /v1/chat/")) return [200, { id: "t1", agent: this.agents[0], runs: this.history }];
+    const request = this.requests.get(decodeURIComponent(/\/v1\/requests\/([^/]+)/.exec(route)?.[1] ?? ""));
+    return request ? [200, request] : page([]);
+  }
+
+  private thread() {
+    const pending = [...this.requests.values()].filter(({ status }) => status === "pending");
+    return {
+      id: "t1", agent: this.agents[0], status: this.status, run_id: `run-${this.run}`, values: {}, error: null, attention: null,
+      reason: null, started_by: "ann", created_at: "2026-01-02T10:00:00Z", updated_at: "2026-01-02T10:00:00Z", erased: null, pending,
+    };
+  }
+}
