@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
-from tests.integrations.langchain.office import Changing, Till, agent, call, calls
+from tests.integrations.langchain.office import Changing, Till, agent, call, calls, turns
 from tests.threads.world import at_work
 
 from ringi.ask import Answer
@@ -89,6 +90,95 @@ async def test_a_call_that_becomes_gated_on_its_way_is_asked_as_it_would_run(fil
         assert (request.action.args["amount"], till.paid) == (4000, [])
         await world.answer(request, "approve")
         assert till.paid == [{"order": 1182, "amount": 4000}]
+
+
+class Stubborn(AgentMiddleware[Any, Any, Any]):
+    """Tries a call that failed once more, with another amount if it has one."""
+
+    def __init__(self, amount: int | None) -> None:
+        super().__init__()
+        self.amount = amount
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        try:
+            return await handler(request)
+        except ConnectionError:
+            return await handler(with_args(request, amount=self.amount) if self.amount else request)
+
+
+def failing(paid: list[int]) -> BaseTool:
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        if len(paid) == 1:
+            raise ConnectionError("gone after charging")
+        return "paid"
+
+    return pay
+
+
+@pytest.mark.parametrize("decision", ["reject", "approve"])
+@pytest.mark.parametrize("place", ["around", "stock around", "inside"])
+async def test_what_was_begun_is_asked_anew_only_when_the_model_calls_again(
+    file: str, place: str, decision: Any
+) -> None:
+    paid: list[int] = []
+    pay = failing(paid)
+    gate = Approval({"rules": [{"tools": ["pay"]}]}, [pay])
+    stock = ToolRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
+    middleware = {"around": [Stubborn(None), gate], "stock around": [stock, gate], "inside": [gate, Stubborn(7)]}[place]
+    tries = [AIMessage("", tool_calls=[{**call("pay", f"c{n}", amount=5), "type": "tool_call"}]) for n in (1, 2)]
+    async with at_work(file, [agent(turns(*tries), [pay], middleware)]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "approve")
+        assert paid == [5]
+        anew = await world.one()
+        assert anew.context == {"tool_call_id": "c2"}
+        thread = await world.answer(anew, decision)
+        assert paid == ([5] if decision == "reject" else [5, 5])
+        assert thread.status == "done"
+        assert thread.values["results"]["c1"][0] == "error"
+        assert "begun once already" in thread.values["results"]["c1"][1]
+
+
+async def test_a_call_that_ran_freely_is_not_tried_again_as_one_that_waits(file: str) -> None:
+    paid: list[int] = []
+    pay = failing(paid)
+    rule = {"tools": ["pay"], "where": {"amount": {"above": 10}}}
+    middleware = [Stubborn(4000), Approval({"rules": [rule]}, [pay])]
+    async with at_work(file, [agent(calls(call("pay", amount=5)), [pay], middleware)]) as world:
+        thread = await world.run("office", {})
+        assert (thread.status, thread.values["results"]["c1"][0], paid) == ("done", "error", [5])
+
+
+async def test_outside_of_ringis_threads_what_was_begun_opens_no_second_question_either() -> None:
+    paid: list[int] = []
+    pay = failing(paid)
+    middleware = [Stubborn(None), Approval({"rules": [{"tools": ["pay"]}]}, [pay])]
+    model = ScriptedModel(script=calls(call("pay", amount=5)))
+    graph: Any = create_agent(model, [pay], middleware=middleware, checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "t1"}}
+    (asked,) = (await graph.ainvoke({"messages": [HumanMessage("Please.")]}, config))["__interrupt__"]
+    result = await graph.ainvoke(Command(resume={asked.id: approval(asked)}), config)
+    assert ("__interrupt__" in result, paid) == (False, [5])
+    assert "begun once already" in result["messages"][-1].text
+
+
+class SecondGate(Approval):
+    """LangChain takes one of each class."""
+
+
+async def test_a_gate_within_a_gate_still_asks_of_what_was_changed_between_them(file: str) -> None:
+    till = Till()
+    between = Changing(lambda request: with_args(request, amount=4000))
+    middleware = [Approval(GATE, till.tools), between, SecondGate(GATE, till.tools)]
+    async with at_work(file, [agent(calls(call("refund", order=1, amount=40)), till.tools, middleware)]) as world:
+        await world.run("office", {})
+        for _ in range(3):
+            assert till.paid == []
+            await world.answer(await world.one(), "approve")
+        assert till.paid == [{"order": 1, "amount": 4000}]
 
 
 def tools(ran: list[Any]) -> list[BaseTool]:

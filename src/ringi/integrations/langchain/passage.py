@@ -30,7 +30,13 @@ EDITED = (
 REJECTED = "A person rejected this call of {tool}: {reason}. It did not run; do not repeat it as it is."
 UNANSWERED = "Nobody consented to this call of {tool} ({status}). It did not run."
 UNFIT = "This call of {tool} cannot be shown to a person: {error}. It did not run; correct it."
+TRIED = (
+    "This call of {tool} was begun once already and needs a person's consent to be tried again. It was not; "
+    "whether the first try had an effect is not known. Call the tool again if it has to run: then a person is asked."
+)
 RENAMED = "This call was changed from {tool} to {name} on its way. It did not run."
+BEGUN = "ringi_begun"
+"""Under which name the configuration of a step says that its tool was begun."""
 Result = ToolMessage | Command[Any]
 
 
@@ -80,7 +86,8 @@ class Passage:
             if rule is None:
                 return Permit(call.args)
             question = self._question(call, tool, rule)
-            return self._known(call) or self._taken(call, rule, put(question))
+            known = self._known(call) or self._tried(call)
+            return known or self._taken(call, rule, put(question))
         except InvalidError as error:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
 
@@ -95,6 +102,10 @@ class Passage:
             return self._taken(call, rule, await self._host.approve(question, approver, place))
         except InvalidError as error:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
+
+    def begin(self) -> None:
+        """Take note that the tool is run now."""
+        self._step[BEGUN] = self._place()
 
     def told(self, call: Call, text: str, status: Any = "error") -> ToolMessage:
         """Return words to the model in place of the tool's own."""
@@ -118,6 +129,11 @@ class Passage:
     def _known(self, call: Call) -> Permit | ToolMessage | None:
         key = call.digest
         return self._permitted.get(key) or self._refused.get(key)
+
+    def _tried(self, call: Call) -> ToolMessage | None:
+        # A question now would have the step run again up to here with its answer, and the tool with it, whatever it is.
+        is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
+        return self.told(call, TRIED.format(tool=call.tool)) if is_begun else None
 
     def _question(self, call: Call, tool: BaseTool | None, rule: Rule) -> Ask:
         said = {"title": rule.title or f"Run {call.tool}?", "description": self._words, "context": {CALL: self._id}}
@@ -154,8 +170,13 @@ class Passage:
             return self.told(call, response.message or json.dumps(response.data), "success")
         return self.told(call, REJECTED.format(tool=call.tool, reason=response.message or "no reason given"))
 
+    @property
+    def _step(self) -> dict[str, Any]:
+        # LangGraph makes it for each try of a step: whatever stands around a call hands on the same.
+        return self._config["configurable"]
+
     def _place(self) -> object:
-        return self._config["configurable"].get("checkpoint_ns")
+        return self._step.get("checkpoint_ns")
 
 
 class Guard(BaseTool):
@@ -170,6 +191,7 @@ class Guard(BaseTool):
         permit = self._misnamed(input) or self.passage.enter(call, self.inner)
         if isinstance(permit, ToolMessage):
             return permit
+        self._begin()
         return permit.noted(self.inner.invoke(self._with(input, permit), config, **kwargs))
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
@@ -178,7 +200,13 @@ class Guard(BaseTool):
         permit = self._misnamed(input) or await self.passage.aenter(call, self.inner)
         if isinstance(permit, ToolMessage):
             return permit
+        self._begin()
         return permit.noted(await self.inner.ainvoke(self._with(input, permit), config, **kwargs))
+
+    def _begin(self) -> None:
+        # The guard of another gate may ask yet.
+        if not isinstance(self.inner, Guard):
+            self.passage.begin()
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
