@@ -91,6 +91,13 @@ async def test_ids_and_deadlines_are_the_servers_whatever_the_model_says(file: s
         assert (request.expires_at - request.created_at).total_seconds() == pytest.approx(300)
 
 
+async def test_the_context_has_only_what_a_model_may_note_there(file: str) -> None:
+    forged = {"tool_call_id": "c9", "task": "t", "intent": "confirm", "memory_category": "x" * 101}
+    async with at_work(file, [chat(Talk(answer({**SPORT, "context": forged})))]) as world:
+        await world.run("chat", {})
+        assert (await world.one()).context == {"intent": "confirm"}
+
+
 async def test_a_form_may_have_no_deadline_and_more_fields(file: str) -> None:
     forms = Forms(max_fields=6, expires_in=None)
     async with at_work(file, [chat(Talk(answer(form(FIELDS[:6]))), forms)]) as world:
@@ -166,6 +173,37 @@ async def test_silence_is_told_and_not_asked_again(file: str, caplog: pytest.Log
         assert [request.status for request in await world.asked()] == ["expired"]
     assert talk.told() == {"title": "运动偏好", "status": "expired"}
     assert "nobody answered the one before" in caplog.text
+
+
+async def test_silence_after_a_called_form_is_not_asked_again(file: str) -> None:
+    again = [call({"title": "Which?", "fields": FIELDS[:1]}, id=f"c{n}") for n in range(3)]
+    clock, talk = Clock(), Talk(*again)
+    async with at_work(file, [chat(talk, Forms(as_tool=True))], clock=clock) as world:
+        await world.run("chat", {})
+        clock.advance(301)
+        await world.inbox.expire_due()
+        assert (await world.rest()).status == "done"
+        assert [request.status for request in await world.asked()] == ["expired"]
+    first, *others = [message for message in talk.heard[-1] if isinstance(message, ToolMessage)]
+    assert (json.loads(first.text)["hitl_response"]["status"], first.status) == ("expired", "success")
+    assert [(other.status, "not asked" in other.text) for other in others] == [("error", True)] * 2
+
+
+async def test_who_speaks_after_a_silence_may_be_asked(file: str) -> None:
+    clock = Clock()
+    forms: list[str | AIMessage] = [call({"title": "Which?", "fields": FIELDS[:1]}, id="c1"), "Later then."]
+    graph = create_agent(
+        ScriptedModel(script=Talk(*forms, call({"title": "Now?", "fields": FIELDS[:1]}, id="c2"))),
+        middleware=[Forms(as_tool=True)],
+    )
+    agent = Agent("chat", graph, prepare=lambda given: {"messages": [("user", "hi")]}, values=lambda state: {})
+    async with at_work(file, [agent], clock=clock) as world:
+        await world.run("chat", {})
+        clock.advance(301)
+        await world.inbox.expire_due()
+        assert (await world.rest()).status == "done"
+        await world.run("chat", {})
+        assert (await world.one()).title == "Now?"
 
 
 async def test_several_forms_one_after_the_other(file: str) -> None:
@@ -249,6 +287,17 @@ async def test_switched_off_nothing_is_added_and_nothing_is_asked(
             assert await world.asked() == []
     assert talk.heard == [[HumanMessage("hi", id=talk.heard[0][0].id)]]
     assert caplog.text.count("RINGI_ENABLED is off") == 1
+
+
+async def test_switched_off_a_model_that_calls_for_a_form_reads_that_nobody_is_asked(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGI_ENABLED", "0")
+    talk = Talk(call({"title": "Which?", "fields": FIELDS[:1]}))
+    async with at_work(file, [chat(talk, Forms(as_tool=True))]) as world:
+        assert (await world.run("chat", {})).status == "done"
+        assert await world.asked() == []
+    assert "Nobody is asked here" in talk.heard[-1][-1].text
 
 
 async def test_a_run_that_asked_ends_with_its_answer_after_the_switch_went_off(

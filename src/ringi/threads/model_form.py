@@ -33,8 +33,11 @@ HALF_OPENING = re.compile(r"(?:`{1,2}|```[ \t]*(?:j(?:s(?:on?)?)?)?\s*(?:\{\s*)?
 BEGINNING = re.compile(r"[`{]")
 IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
-PARTS = ("title", "description", "actions", "context")
+PARTS = ("title", "description", "actions")
 """What a model may say of a form; ids, deadlines and everything else are not its business."""
+NOTES = ("intent", "memory_category")
+"""What a model may note in the context: with other names it could pass for what Ringi or the agent says there."""
+MAX_NOTE = 100
 
 
 class Found(NamedTuple):
@@ -100,10 +103,18 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Ask
     if request.get("type", "form") != "form":
         raise InvalidError.of(f"{KEY}.type", f"{shown(request['type'])} is unknown: use 'form'")
     given = {name: request[name] for name in PARTS if request.get(name) is not None}
+    given["context"] = noted(request.get("context"))
     form = {"fields": request.get("fields")}
     ask = Ask.parse({**given, "kind": "form", "form": form, "expires_in": expires_in}).checked(max_fields=max_fields)
     digest_of(ask)
     return ask
+
+
+def noted(context: object) -> dict[str, str]:
+    """Return what of a model's context is kept."""
+    found = context if isinstance(context, dict) else {}
+    notes = {name: found.get(name) for name in NOTES}
+    return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= MAX_NOTE}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

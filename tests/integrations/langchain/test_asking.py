@@ -18,6 +18,7 @@ from tests.threads.world import at_work
 from ringi.inbox import Limits, utc_now
 from ringi.integrations.langchain import AskHuman, ask_human
 from ringi.integrations.langchain.asking import TYPES
+from ringi.testing.clock import Clock
 from ringi.testing.scripted_model import ScriptedModel
 
 SPORT = {
@@ -190,6 +191,30 @@ def test_whatever_a_model_sends_is_asked_or_refused_in_words(args: Any) -> None:
     WISHES.append(args)
     result = MANGLER.invoke({"messages": [HumanMessage("Please.")]})
     assert "__interrupt__" in result or result["messages"][-1].text.startswith("The form is not valid")
+
+
+async def test_a_model_is_not_asked_for_again_straight_after_a_silence(file: str) -> None:
+    tries = [
+        AIMessage("", tool_calls=[{**call("ask_human", f"c{n}", title="Which?"), "type": "tool_call"}])
+        for n in range(3)
+    ]
+    clock = Clock()
+    async with at_work(file, [agent(turns(*tries), [ask_human])], clock=clock) as world:
+        await world.run("office", {})
+        clock.advance(301)
+        await world.inbox.expire_due()
+        thread = await world.rest()
+        assert thread.status == "done"
+        assert [request.status for request in await world.asked()] == ["expired"]
+        results = thread.values["results"]
+        assert results["c0"] == ["success", "expired"]
+        assert ["not asked" in results[id][1] for id in ("c1", "c2")] == [True, True]
+
+
+async def test_whether_somebody_answered_before_is_not_for_the_model_to_say(file: str) -> None:
+    async with at_work(file, [asks(title="Which?", runtime={"state": {}}, is_unheard=True)]) as world:
+        await world.run("office", {})
+        assert (await world.one()).context == {"tool_call_id": "c1"}
 
 
 async def test_with_the_switch_off_a_model_reads_that_nobody_is_asked(

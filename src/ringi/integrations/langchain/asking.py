@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
+from langgraph.prebuilt import ToolRuntime
 
 from ringi import field as fields
 from ringi.ask import Ask, parsed
@@ -57,9 +59,14 @@ PROMPT = (
     "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
 )
 WRONG = "The form is not valid, and nobody was asked. {errors}. Correct it and call again."
-
-
 NOBODY = "Nobody is asked here: go on without an answer, and do not take one for granted."
+UNHEARD = (
+    "Nobody answered the question before this one, so this one was not asked. Go on without it; "
+    "do not take anything for granted."
+)
+UNANSWERED = "ringi_unanswered"
+"""Marks the message that tells a model that nobody answered."""
+RUNTIME, IS_UNHEARD = "runtime", "is_unheard"
 
 
 class AskHuman(BaseTool):
@@ -84,20 +91,32 @@ class AskHuman(BaseTool):
         """Ask, with the call's own id: the model cannot give another one."""
         return await super().arun(self._identified(tool_input, kwargs), *args, **kwargs)
 
-    def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
-        said = given if isinstance(given, dict) else {"title": given}
-        return {**said, CALL: call.get(CALL)}
+    def func(self, runtime: ToolRuntime[Any, Any]) -> None:
+        """Have LangGraph hand on the runtime of a call: this is where it looks for what a tool wants."""
 
-    def _run(self, /, *, config: RunnableConfig, **given: Any) -> str:
+    def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
+        said: dict[str, Any] = dict(given) if isinstance(given, dict) else {"title": given}
+        runtime = said.get(RUNTIME)
+        is_unheard = False
+        if isinstance(runtime, ToolRuntime):
+            is_unheard = was_silence(runtime.state)
+            del said[RUNTIME]
+        return {**said, CALL: call.get(CALL), IS_UNHEARD: is_unheard}
+
+    def _run(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
+        call, is_unheard = given.get(CALL), given.pop(IS_UNHEARD)
         if not asks():
             return NOBODY
+        if is_unheard:
+            return silence(UNHEARD, self.name, call, "error")
         try:
             question = self._question(given, config)
         except InvalidError as error:
             raise ToolException(WRONG.format(errors=error)) from error
-        return told(put(question))
+        request = put(question)
+        return silence(told(request), self.name, call) if call and request.response is None else told(request)
 
-    async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str:
+    async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
         return self._run(config=config, **given)
 
     def _question(self, given: dict[str, Any], config: RunnableConfig) -> Ask:
@@ -131,6 +150,23 @@ def told(request: Request) -> str:
         return f"rejected: {response.message or 'no reason given'}"
     said = {"decision": response.decision, "data": response.data, "message": response.message}
     return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=False)
+
+
+def silence(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
+    """Return what a model reads when nobody answers its call, marked so that it is not asked again at once."""
+    return ToolMessage(text, name=tool, tool_call_id=call, status=status, additional_kwargs={UNANSWERED: True})
+
+
+def was_silence(state: Any) -> bool:
+    """Whether a model calls straight after it was told that nobody answered."""
+    messages = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
+    called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)
+    for message in reversed(messages[:called]):
+        if UNANSWERED in message.additional_kwargs:
+            return True
+        if isinstance(message, AIMessage | HumanMessage):
+            return False
+    return False
 
 
 ask_human = AskHuman()

@@ -26,6 +26,7 @@ from langgraph.types import Command
 
 from ringi.ask import Ask
 from ringi.errors import InvalidError
+from ringi.integrations.langchain.asking import NOBODY, UNANSWERED, UNHEARD, silence, was_silence
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
@@ -33,8 +34,6 @@ from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS
 from ringi.threads.model_form import KEY, Found, ask_of, found_in
 
 log = logging.getLogger(__name__)
-UNANSWERED = "ringi_unanswered"
-"""Marks the message after a form that nobody answered."""
 INSTRUCTION = """\
 When you need information or a confirmation from the person, you may answer with one JSON object that has `response`
 (what you say) and `hitl_request` (a form):
@@ -70,7 +69,21 @@ FIELD = {
     },
     "required": ["name", "type", "label"],
 }
+
+
+def nobody(**given: Any) -> str:
+    """Return what the model is told where the switch is off, and it calls what it called before."""
+    return NOBODY
+
+
+async def anobody(**given: Any) -> str:
+    """Return what the model is told where the switch is off, and it calls what it called before."""
+    return NOBODY
+
+
 TOOL = StructuredTool(
+    func=nobody,
+    coroutine=anobody,
     name=KEY,
     description="Ask the person with a form: to learn preferences or details, to confirm a step, to let them choose.",
     args_schema={
@@ -184,7 +197,12 @@ class Forms(AgentMiddleware[AgentState[Any], Any, Any]):
             refused(error)
             text = f"The form was not shown: {error}. Go on without it, or say it in words."
             return ToolMessage(text, tool_call_id=call["id"], name=KEY, status="error")
-        return ToolMessage(outcome(asked(question)), tool_call_id=call["id"], name=KEY)
+        if was_silence(request.state):
+            return silence(UNHEARD, KEY, call["id"], "error")
+        ended = asked(question)
+        if ended.response is None:
+            return silence(outcome(ended), KEY, call["id"])
+        return ToolMessage(outcome(ended), tool_call_id=call["id"], name=KEY)
 
 
 def is_ours(request: ToolCallRequest) -> bool:
