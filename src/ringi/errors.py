@@ -282,10 +282,10 @@ class NotAuthorisedError(RingiError):
 
 
 class UndecidedError(RingiError):
-    """A question ended without an answer, and its agent takes none that is a no."""
+    """A question ended without an answer, and its agent has no way to be told so."""
 
     def __init__(self, id: str, status: str) -> None:
-        super().__init__(f"request {id!r} is {status}, and its agent takes no rejection: retry the run to ask again")
+        super().__init__(f"request {id!r} is {status}, and its agent takes no silence: retry the run to ask again")
 
 
 class NotFinishedError(RingiError):

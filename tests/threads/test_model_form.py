@@ -45,6 +45,34 @@ def check(text: str) -> None:
     assert streamed(text, [len(text) or 1]) == (found.shown if found else text)
 
 
+LOOPING = ("```", "```json", "```js", "{", "```json\n{")
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t"])
+@pytest.mark.parametrize("beginning", LOOPING)
+def test_a_model_that_goes_on_with_blanks_alone_is_held_back_no_longer(beginning: str, blank: str) -> None:
+    words, text = Words(), beginning + 500 * blank
+    assert "".join(words.add(each) for each in text) == text
+    assert words.rest() == ""
+
+
+@pytest.mark.parametrize("beginning", LOOPING)
+def test_many_blanks_are_words_in_an_ordinary_time(beginning: str) -> None:
+    text = beginning + 20_000 * " "
+    assert streamed(text, [8]) == text
+    for answer in (text + '"hitl_request":', SOUND[0] + 20_000 * " ", text + SOUND[0]):
+        found = found_in(answer)
+        assert found
+        assert streamed(answer, [len(answer)]) == streamed(answer, [8]) == found.shown
+
+
+def test_a_form_before_many_blanks_is_found_in_an_ordinary_time() -> None:
+    text = '```json\n{"response": "hi", "hitl_request": {}}' + 90_000 * " "
+    for found in (found_in(text) for _ in range(10)):
+        assert found
+        assert (found.before, found.said, found.after) == ("", "hi", 90_000 * " ")
+
+
 @pytest.mark.timeout(240)
 @settings(QUICK, max_examples=500)
 @given(ten_mangled("value"))

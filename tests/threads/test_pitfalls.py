@@ -18,6 +18,7 @@ from tests.threads.world import World, at_work, checked, of_type, opened, workin
 from ringi import Action, Form, Select
 from ringi.errors import FinalError, InvalidError, NotFoundError, ThreadBusyError
 from ringi.integrations.langgraph import ask
+from ringi.threads import operations
 from ringi.threads.agent import Agent
 from ringi.threads.reconciler import resume_job
 
@@ -573,8 +574,46 @@ async def test_a_bare_interrupt_is_a_question_too(url: str) -> None:
         assert (await world.answer(request, "respond", message="well")).values["log"] == ["well"]
 
 
-async def test_a_rejected_bare_interrupt_tells_the_graph_so(url: str) -> None:
-    async with at_work(url, [agent(act=lambda state: {"log": [str(interrupt({"pay": 40}))]})]) as world:
+async def test_a_rejected_bare_interrupt_is_false_to_the_graph(url: str) -> None:
+    effects: Effects = []
+
+    def act(state: State) -> State:
+        if interrupt("Delete all?"):
+            effects.append("deleted")
+        return {"log": ["done"]}
+
+    async with at_work(url, [agent(act=act)]) as world:
         await world.run("agent", {})
-        thread = await world.answer(await world.one(), "reject", message="no")
-        assert thread.values["log"] == ["{'status': 'completed', 'decision': 'reject', 'message': 'no'}"]
+        request = await world.one()
+        thread = await world.answer(request, "reject", message="all of it is needed")
+        assert (thread.status, thread.values["log"], effects) == ("done", ["done"], [])
+        response = (await world.inbox.get(request.id)).response
+        assert response
+        assert response.message == "all of it is needed"
+
+
+async def test_a_bare_interrupt_that_nobody_answers_runs_nothing_and_is_asked_again_by_a_retry(url: str) -> None:
+    effects: Effects = []
+
+    def act(state: State) -> State:
+        if interrupt("Delete all?"):
+            effects.append("deleted")
+        return {"log": ["done"]}
+
+    async with at_work(url, [agent(act=act)]) as world:
+        await world.run("agent", {})
+        request = await world.one()
+        await world.inbox.cancel(request.id, "boss")
+        thread = await world.rest()
+        assert (thread.status, thread.needs_attention, thread.error and thread.error.code, effects) == (
+            "error",
+            True,
+            "UndecidedError",
+            [],
+        )
+        await operations.retry(world.backend, world.inbox, "t1", by="boss")
+        await world.rest()
+        again = await world.one()
+        assert again.id != request.id
+        assert (await world.answer(again, "respond", message="yes")).status == "done"
+        assert effects == ["deleted"]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
@@ -299,6 +300,26 @@ async def test_calls_of_tools_and_their_results_are_told_once(url: str) -> None:
         assert list(checked(items).values()) == ["It says rain in Oslo."]
         kinds = [item.event["type"] for item in items if item.event["type"].startswith("TOOL")]
         assert kinds == ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
+
+
+async def test_half_a_character_in_a_call_or_its_result_harms_no_run(url: str) -> None:
+    @tool
+    def echo(x: str) -> str:
+        """Cut a text in the middle of a character."""
+        return "half: \ud83d"
+
+    def script(messages: Sequence[BaseMessage]) -> str | AIMessage:
+        if messages[-1].type == "tool":
+            return "done"
+        return AIMessage("", tool_calls=[{"id": "c1", "name": "echo", "args": {"x": "\ud83d"}}])
+
+    graph = create_agent(ScriptedModel(script=script), [echo])
+    agent = Agent("echo", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=lambda _: {})
+    async with at_work(url, [agent]) as world:
+        assert (await world.run("echo", {})).status == "done"
+        items = await world.items()
+        assert [event["delta"] for event in of_type(items, "TOOL_CALL_ARGS")] == ['{"x": "?"}']
+        assert [event["content"] for event in of_type(items, "TOOL_CALL_RESULT")] == ["half: ?"]
 
 
 async def test_a_failing_run_ends_its_stream_with_an_error_and_new_input_may_follow(url: str) -> None:

@@ -196,12 +196,15 @@ def read_words(value: Any, schema: Schema | None) -> Sequence[Ask]:
 
 
 def answer_words(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return the person's words, or how it ended without any."""
+    """Return the person's words, `False` for a rejection."""
     request, response = requests[0], requests[0].response
-    if response and response.decision == "respond":
-        return response.message
-    decided = {"decision": response.decision, "message": response.message} if response else {"decision": None}
-    return {"status": request.status, **decided}
+    # Graphs write `if interrupt("Delete all?")`: whatever says why would be a yes.
+    if response and response.decision == "reject":
+        return False
+    words = response.message if response and not request.erased else None
+    if words is None:
+        raise UndecidedError(request.id, request.status)
+    return words
 
 
 OWN = Dialect(read_own, answer_own)

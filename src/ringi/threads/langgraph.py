@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -233,7 +233,7 @@ class Translation:
 
     def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
         if isinstance(message, ToolMessage):
-            return self.emitter.tool_result(message.tool_call_id, str(message.content))
+            return self.emitter.tool_result(clean(message.tool_call_id), clean(str(message.content)))
         if not isinstance(message, AIMessage):
             return None
         known = self._known(message, str(metadata.get("langgraph_checkpoint_ns", "")))
@@ -267,4 +267,11 @@ class Translation:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(str(call["id"]), call["name"], to_json(call["args"], fallback=str).decode())
+            self.emitter.tool_call(clean(str(call["id"])), clean(call["name"]), written(call["args"]))
+
+
+def written(args: Any) -> str:
+    """Return a call's arguments as JSON, without what no store can keep."""
+    with suppress(ValueError):
+        return to_json(args, fallback=str).decode()
+    return clean(json.dumps(args, default=str, ensure_ascii=False))

@@ -22,14 +22,20 @@ MAX_FORM_BYTES = 64 * 1024
 MAX_FORM_DEPTH = 16
 MAX_STARTS = 20
 """How many places of one answer are read as an object: each may be as long as the rest."""
+MAX_BLANKS = 200
+"""Blanks in a row with which an object may begin: a model that writes nothing else is held back no longer than that."""
 
 NAMED = re.compile(rf'"{KEY}"\s*:')
-START = re.compile(r'\{\s*"')
+# Two neighbours in a pattern never take the same characters: the time for a run of blanks would grow with its square.
+BLANKS = rf"\s{{0,{MAX_BLANKS}}}+"
+FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+json)?{BLANKS}"
+START = re.compile(rf'\{{{BLANKS}"')
 SAID = re.compile(r'"response"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
-FENCE = re.compile(r"```[ \t]*(?:json)?\s*\Z", re.IGNORECASE)
-FENCE_END = re.compile(r"\s*```[ \t]*\n?")
-OPENING = re.compile(r'(?:```[ \t]*(?:json)?\s*)?(\{)\s*"', re.IGNORECASE)
-HALF_OPENING = re.compile(r"(?:`{1,2}|```[ \t]*(?:j(?:s(?:on?)?)?)?\s*(?:\{\s*)?|\{\s*)\Z", re.IGNORECASE)
+FENCE = re.compile(rf"{FENCED}\Z", re.IGNORECASE)
+FENCE_END = re.compile(r"(?<!\s)\s*+```[ \t]*\n?")
+OPENING = re.compile(rf'(?:{FENCED})?(\{{){BLANKS}"', re.IGNORECASE)
+HALF_FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+j(?:s(?:on?)?)?)?{BLANKS}"
+HALF_OPENING = re.compile(rf"(?:`{{1,2}}|{HALF_FENCED}(?:\{{{BLANKS})?|\{{{BLANKS})\Z", re.IGNORECASE)
 BEGINNING = re.compile(r"[`{]")
 IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
@@ -60,8 +66,10 @@ def found_in(text: str) -> Found | None:
     """Return the form in an answer, None in one that has none."""
     if not NAMED.search(text):
         return None
-    why, at = f"it is longer than {MAX_ANSWER} characters", 0
-    for _ in range(MAX_STARTS if len(text) <= MAX_ANSWER else 0):
+    if len(text) > MAX_ANSWER:
+        return _unread(text, f"it is longer than {MAX_ANSWER} characters")
+    why, at = "no object begins before it", 0
+    for _ in range(MAX_STARTS):
         start = START.search(text, at)
         if start is None:
             break

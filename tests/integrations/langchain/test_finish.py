@@ -22,6 +22,13 @@ async def test_the_end_of_an_agent_is_a_question_with_its_task_and_summary(file:
         assert request.allowed == ("approve", "edit", "reject", "respond")
 
 
+async def test_half_a_character_in_the_last_words_of_an_agent_is_asked_about_all_the_same(file: str) -> None:
+    model = hearing([], lambda _: "done \ud83d, with a \x00")
+    async with at_work(file, [gated(model)]) as world:
+        assert (await world.run("worker", TASK)).status == "interrupted"
+        assert (await world.one()).context["summary"] == "done ?, with a "
+
+
 async def test_an_approval_completes(file: str) -> None:
     heard: Heard = []
     async with at_work(file, [gated(hearing(heard))]) as world:

@@ -23,6 +23,7 @@ from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langchain.words import Said, read
 from ringi.integrations.langgraph import ask
 from ringi.request import Response
+from ringi.threads.model_form import clean
 
 CHANGES = {
     "update": "- {by} changed the task “{task}” to “{next}”.",
@@ -254,6 +255,7 @@ def failure(messages: Sequence[AnyMessage]) -> str:
 
 def clipped(text: str) -> str:
     """Return as much of a text as people are shown."""
+    text = clean(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
