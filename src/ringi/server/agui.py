@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from ringi.server.problems import status_of
 from ringi.server.run_output import open_interrupts, run_output, told_so_far
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.store import readable
 from ringi.thread import Thread
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
@@ -41,6 +43,8 @@ class Talk(NamedTuple):
     """Where the stretch begins: after the pause whose questions the client has answered."""
     error: Event | None = None
     """Why there is no stretch to listen to."""
+    still_open: frozenset[str] | None = None
+    """What the pause goes on asking; None once the run goes on after it."""
 
 
 class AguiRoutes:
@@ -90,18 +94,26 @@ class AguiRoutes:
         if stale:
             raise FinalError(stale.id, stale.status)
         answers = [answer_of(request, entry) for request, entry in zip(asked, resume, strict=True)]
-        after = await self._pause(thread, {request.id for request in asked})
+        after, told = await self._pause(thread, {request.id for request in asked})
         for request, entry, answer in zip(asked, resume, answers, strict=True):
             # Of what nobody can answer any more a client can only say that it is past it.
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
                 await self._conversations.answer(who, request.id, answer, channel)
-        return Talk(who, turn.run_id, thread, after)
+        return Talk(who, turn.run_id, thread, after, still_open=await self._still_open(who, told))
 
-    async def _pause(self, thread: Thread, ids: set[str]) -> int:
+    async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
+        """Return the newest pause that asks any of these, and all that it asks."""
         items = await told_so_far(self._backend, thread.key, str(thread.run_id))
-        asks = [item.number for item in items if ids & {each["id"] for each in open_interrupts(item.event)}]
-        return asks[-1] if asks else 0
+        told = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
+        return next(((number, asked) for number, asked in reversed(told) if ids.intersection(asked)), (0, []))
+
+    async def _still_open(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
+        left = defaultdict[str, set[str]](set)
+        for request in await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids]):
+            left[place_of(request)] |= set() if request.is_final else {request.id}
+        # An interrupt can ask several things and waits for all of them; several interrupts do not wait for each other.
+        return frozenset().union(*left.values()) if all(left.values()) else None
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
         connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
@@ -119,6 +131,9 @@ class AguiRoutes:
             for item in items:
                 message.take(item.event)
                 event = await self._bound(talk.who, message, item.event)
+                if item.number == talk.after and talk.still_open is not None:
+                    await connection.write(asked_again(event, talk))
+                    return
                 if item.number <= talk.after:
                     continue
                 has_begun = True
@@ -133,7 +148,7 @@ class AguiRoutes:
         if not interrupts:
             return event
         keys = [Key(who.tenant, each["id"]) for each in interrupts]
-        calls = {request.id: message.gated(request) for request in await self._backend.store.get_many(Request, keys)}
+        calls = {request.id: message.gated(request) for request in await readable(self._backend.store, Request, keys)}
         bound = [{**each, "toolCallId": calls[each["id"]]} if calls.get(each["id"]) else each for each in interrupts]
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
 
@@ -194,6 +209,19 @@ def cancelled(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
     return [wire(end)] if has_begun else [wire(begin), wire(end)]
+
+
+def asked_again(pause: Event, talk: Talk) -> bytes:
+    """Return a stretch that only repeats what a pause still asks."""
+    begin = RunStartedEvent(thread_id=pause["threadId"], run_id=talk.run_id, protocol_version="1.0")
+    left = [each for each in open_interrupts(pause) if each["id"] in (talk.still_open or ())]
+    end = {**renamed(pause, talk.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
+    return written(wire(begin), 0) + written(end, 0)
+
+
+def place_of(request: Request) -> str:
+    """Return the interrupt that asks a request, perhaps with others."""
+    return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
 
 
 def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent) -> Event:

@@ -29,6 +29,7 @@ from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.run_output import open_interrupts, run_output
 from ringi.server.sse import HEADERS, Connection, EventStream, Feeder, Streams
+from ringi.store import readable
 from ringi.thread import Thread
 
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
@@ -125,7 +126,7 @@ class ChatRoutes:
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
     ) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
-        # What was said already stays said: under its old id it would replace the message in the agent's history.
+        # Said again it is a message of its own: under its old id it would be taken for one that was lost on the way.
         id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
         named = turn.agent or named
         agent = taking_messages(self._conversations.runner(named or "chat"), named, thread)
@@ -192,13 +193,17 @@ class ChatRoutes:
         return await self._shown(who, message, list(message.waiting))
 
     async def _shown(self, who: Principal, message: Message, ids: Sequence[str]) -> list[Part]:
-        found = await self._backend.store.get_many(Request, [Key(who.tenant, id) for id in ids]) if ids else []
+        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
+        requests = {request.id: request for request in found}
         parts: list[Part] = []
-        for request in sorted(found, key=lambda request: ids.index(request.id)):
-            if may_read(who, request):
+        for id in ids:
+            request = requests.get(id)
+            if request and may_read(who, request):
                 parts += message.asked(request, is_native=may_answer(who, request))
             else:
-                parts += message.hidden(request.id)
+                parts += message.hidden(id)
+            if request is None or request.is_final:
+                message.waiting.pop(id, None)
         return parts
 
 

@@ -21,6 +21,7 @@ from ringi.server.permissions import may_read, readable_thread
 from ringi.server.platform import Platform
 from ringi.server.run_output import open_interrupts
 from ringi.server.shapes import dumped, reply
+from ringi.store import readable
 from ringi.thread import Thread
 from ringi.threads.hold import said_in
 from ringi.threads.ledger import belongs
@@ -83,7 +84,7 @@ class ChatHistoryRoutes:
             yield run
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
-        found = await self._backend.store.get_many(Request, [Key(who.tenant, id) for id in ids]) if ids else []
+        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
         return {request.id: request for request in found if may_read(who, request)}
 
 

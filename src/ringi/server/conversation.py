@@ -19,6 +19,7 @@ from ringi.server.permissions import answerable, inbox_for, readable_thread, ref
 from ringi.server.platform import Platform
 from ringi.thread import Thread
 from ringi.threads.agent import Agent
+from ringi.threads.message_ids import client_id, own_id
 from ringi.threads.runner import Runner
 
 TALK = "ringi.talk"
@@ -86,14 +87,13 @@ class Endpoint:
 
 def said(text: str, id: str) -> dict[str, Any]:
     """Return a person's words as the input of a run."""
-    return {"messages": [{"role": "user", "content": text, "id": id}]}
+    return {"messages": [{"role": "user", "content": text, "id": own_id(id)}]}
 
 
 def began_with(thread: Thread, input: dict[str, Any]) -> bool:
     """Whether the newest run of a thread has this message, known by its id, for its input."""
-    before = last_message(thread.run.input) if thread.run else None
-    message = last_message(input)
-    return bool(before and message and message.get("id") and before.get("id") == message["id"])
+    before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
+    return bool(now and before == now)
 
 
 def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
@@ -101,6 +101,12 @@ def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
     messages = input.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     return last if isinstance(last, dict) else None
+
+
+def id_of(message: dict[str, Any] | None) -> str | None:
+    """Return the id under which a client sent a message, if it did."""
+    id = message.get("id") if message else None
+    return client_id(id) if id else None
 
 
 def takes_messages(agent: Agent) -> bool:

@@ -18,7 +18,7 @@ from ringi.server.permissions import may_read
 from ringi.server.shapes import dumped
 from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
-from ringi.store import Store
+from ringi.store import Store, readable
 from ringi.stream import Stream, StreamItem
 from ringi.threads.emitter import stream_topic
 
@@ -62,7 +62,7 @@ class Page(NamedTuple):
 async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
     """Return items with the requests that they ask, as these are now."""
     keys = [Key(tenant, id) for item in items for id in asked_in(item)]
-    return Output(items, await store.get_many(Request, keys) if keys else [])
+    return Output(items, await readable(store, Request, keys))
 
 
 class ThreadHub:

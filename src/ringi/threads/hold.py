@@ -15,6 +15,7 @@ from ringi.thread import Failure, Run, Thread
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import CANCELLED, tell, tidy, withdraw
+from ringi.threads.message_ids import client_id
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ def said_in(run: Run) -> list[UserMessage]:
     messages = run.input.get("messages")
     said = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
     own = [m for m in said if m.get("role") == "user" and isinstance(m.get("content"), str)]
-    return [UserMessage(id=str(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in enumerate(own)]
+    return [UserMessage(id=client_id(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in enumerate(own)]
 
 
 class Hold:
