@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from datetime import timedelta
-from typing import Annotated, Any, TypedDict
 
 import pytest
-from langgraph.graph import END, START, StateGraph
+from tests.threads.test_operations import State, side_by_side
 from tests.threads.world import World, at_work, checked, opened, until, working
 
 from ringi import Action
@@ -21,22 +19,6 @@ from ringi.threads import loose_ends
 from ringi.threads.agent import Agent
 
 KEY = Key("default", "t1")
-
-
-class State(TypedDict, total=False):
-    """What the agents here write down."""
-
-    log: Annotated[list[str], operator.add]
-
-
-def side_by_side(**nodes: Any) -> Agent:
-    """Return the agent that runs these nodes at once."""
-    graph = StateGraph(State)
-    for name, node in nodes.items():
-        graph.add_node(name, node)
-        graph.add_edge(START, name)
-        graph.add_edge(name, END)
-    return Agent("agent", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
 
 
 def breaks(state: State) -> State:

@@ -574,15 +574,20 @@ async def test_a_bare_interrupt_is_a_question_too(url: str) -> None:
         assert (await world.answer(request, "respond", message="well")).values["log"] == ["well"]
 
 
-async def test_a_rejected_bare_interrupt_is_false_to_the_graph(url: str) -> None:
-    effects: Effects = []
+def deleting(effects: Effects) -> Any:
+    """Return a node that deletes when its bare interrupt is told anything true."""
 
     def act(state: State) -> State:
         if interrupt("Delete all?"):
             effects.append("deleted")
         return {"log": ["done"]}
 
-    async with at_work(url, [agent(act=act)]) as world:
+    return act
+
+
+async def test_a_rejected_bare_interrupt_is_false_to_the_graph(url: str) -> None:
+    effects: Effects = []
+    async with at_work(url, [agent(act=deleting(effects))]) as world:
         await world.run("agent", {})
         request = await world.one()
         thread = await world.answer(request, "reject", message="all of it is needed")
@@ -594,13 +599,7 @@ async def test_a_rejected_bare_interrupt_is_false_to_the_graph(url: str) -> None
 
 async def test_a_bare_interrupt_that_nobody_answers_runs_nothing_and_is_asked_again_by_a_retry(url: str) -> None:
     effects: Effects = []
-
-    def act(state: State) -> State:
-        if interrupt("Delete all?"):
-            effects.append("deleted")
-        return {"log": ["done"]}
-
-    async with at_work(url, [agent(act=act)]) as world:
+    async with at_work(url, [agent(act=deleting(effects))]) as world:
         await world.run("agent", {})
         request = await world.one()
         await world.inbox.cancel(request.id, "boss")

@@ -21,10 +21,7 @@ from ringi.server.chat_parts import Message, Part, written
 from ringi.server.conversation import TALK, Conversations, Endpoint, said, taking_messages
 from ringi.server.limits import AskLimits
 from ringi.server.models import ChatTurn
-from ringi.server.permissions import (
-    is_theirs_to_answer,
-    may_read,
-)
+from ringi.server.permissions import is_theirs_to_answer, may_read
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.run_output import open_interrupts, run_output

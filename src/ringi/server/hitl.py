@@ -15,6 +15,7 @@ from ringi.server.models import HitlAnswer
 from ringi.server.openapi import documented
 from ringi.server.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.platform import Platform
+from ringi.server.run_output import open_interrupts
 from ringi.server.shapes import dumped, reply, request_json
 from ringi.stream import StreamItem
 from ringi.threads.emitter import AGAIN
@@ -56,8 +57,7 @@ class HitlRoutes:
 
 def asked_in(item: StreamItem) -> list[str]:
     """Return the ids of the requests that a pause is the first to ask; most items are none."""
-    outcome = item.event.get("outcome") if item.event.get("type") == "RUN_FINISHED" else None
-    interrupts = (outcome or {}).get("interrupts") or ()
+    interrupts = open_interrupts(item.event)
     return [interrupt["id"] for interrupt in interrupts if AGAIN not in (interrupt.get("metadata") or {})]
 
 

@@ -26,7 +26,7 @@ from langgraph.types import Command
 
 from ringi.ask import Ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain.asking import NOBODY, UNANSWERED, UNHEARD, silence, was_silence
+from ringi.integrations.langchain.asking import NOBODY, TYPES, UNANSWERED, UNHEARD, silence, was_silence
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
@@ -49,12 +49,7 @@ FIELD = {
     "type": "object",
     "properties": {
         "name": {"type": "string"},
-        "type": {
-            "enum": [
-                *("text", "textarea", "select", "multiselect", "radio", "checkbox"),
-                *("number", "slider", "date", "boolean"),
-            ]
-        },
+        "type": {"enum": TYPES},
         "label": {"type": "string"},
         "required": {"type": "boolean"},
         "options": {
