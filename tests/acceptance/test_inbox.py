@@ -214,6 +214,19 @@ async def test_on_a_phone_the_list_is_a_page_that_keeps_its_place(phone: Page, o
     assert await place(phone) == left
 
 
+async def test_a_row_that_is_opened_in_the_moment_of_a_scroll_is_found_where_it_was(phone: Page, office: Office) -> None:
+    ids = await office.fill(60)
+    await show(phone, office)
+    await link(phone, ids[4]).evaluate("""link => {
+      link.closest('[data-testid=inbox-scroll]').scrollTo(0, 100);
+      link.click();
+    }""")
+    await opened(phone, ids[4])
+    await phone.get_by_test_id("back").tap()
+    await expect(row(phone, ids[4])).to_be_in_viewport()
+    assert await place(phone) == [ids[1], 64 - 100]
+
+
 async def test_a_finger_that_rests_selects_and_then_each_tap_does(phone: Page, office: Office) -> None:
     ids = await office.fill(5)
     await show(phone, office)

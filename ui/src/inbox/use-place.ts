@@ -16,12 +16,16 @@ function useAnchor(rows: readonly Row[], scroller: Scroller): void {
 }
 
 function useSaved(of: string, rows: readonly Row[], scroller: Scroller, isThere: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (!element || !isThere) return undefined;
     const save = () => savePlace(of, placeIn(rows, element.scrollTop));
     element.addEventListener("scroll", save, { passive: true });
-    return () => element.removeEventListener("scroll", save);
+    return () => {
+      // The browser tells of a scroll one frame late, when the list may be gone.
+      save();
+      element.removeEventListener("scroll", save);
+    };
   }, [of, rows, scroller, isThere]);
 }
 
