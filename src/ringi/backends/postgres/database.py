@@ -28,8 +28,8 @@ SCHEMA = "ringi"
 """Where the tables are; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
 """How long a statement may take, together with the way to a connection, before it is refused."""
-QUICK = {"jit": "off"}
-"""Every statement is short, however long its guess says; compiling one would take longer than running it."""
+QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+"""Every statement is short, however long its guess says: to compile one, or to start processes for it, takes longer."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """A process that stands still inside a transaction would hold up the others for ever; in milliseconds."""
 LOCKS = {"lock_timeout": "5000"}

@@ -14,7 +14,7 @@ from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
 from ringi.record import Query, looked_up, parsed_cursor, pieces
 
-FIRST, NEAR, MOST = 600, 4_000, 100_000
+FIRST, NEAR, MOST = 100, 4_000, 100_000
 """How many requests are looked through at first, how far an end is near, and how many are looked through at once."""
 HEAD_START = 0.02
 """Seconds after which the index of terms is no longer trusted to be the shorter way."""
