@@ -214,7 +214,9 @@ async def test_on_a_phone_the_list_is_a_page_that_keeps_its_place(phone: Page, o
     assert await place(phone) == left
 
 
-async def test_a_row_that_is_opened_in_the_moment_of_a_scroll_is_found_where_it_was(phone: Page, office: Office) -> None:
+async def test_a_row_that_is_opened_in_the_moment_of_a_scroll_is_found_where_it_was(
+    phone: Page, office: Office
+) -> None:
     ids = await office.fill(60)
     await show(phone, office)
     await link(phone, ids[4]).evaluate("""link => {
