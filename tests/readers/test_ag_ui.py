@@ -38,8 +38,7 @@ def last_event(client: Reader) -> State:
 
 
 def entry(interrupt: State, payload: Any = None, status: str = "resolved") -> State:
-    shown = {"digest": interrupt["metadata"]["digest"]}
-    said = {"interruptId": interrupt["id"], "status": status, "metadata": shown}
+    said = {"interruptId": interrupt["id"], "status": status}
     return said if payload is None else {**said, "payload": payload}
 
 
@@ -73,19 +72,6 @@ async def test_a_call_of_a_tool_runs_only_as_it_was_approved(
         assert said in after["messages"][-1]["content"]
         assert after["interrupts"] == []
         assert "TOOL_CALL_START" not in types(client)
-
-
-async def test_consent_to_a_call_names_what_was_shown(house: DemoServer, tmp_path: Path) -> None:
-    async with talking(house, tmp_path, "agui-digest") as client:
-        (interrupt,) = (await done(client, "say", REFUND))["interrupts"]
-        answer = entry(interrupt, {"approved": True})
-        await done(client, "resume", [{**answer, "metadata": {}}])
-        assert (types(client), last_event(client)["code"]) == (["RUN_ERROR"], "invalid")
-        assert last_event(client)["message"].startswith("metadata.digest: ")
-        await done(client, "resume", [{**answer, "metadata": {"digest": "0" * 64}}])
-        assert (types(client), last_event(client)["code"]) == (["RUN_ERROR"], "digest_mismatch")
-        after = await done(client, "resume", [answer])
-        assert "refunded 40" in after["messages"][-1]["content"]
 
 
 async def test_a_form_is_answered_by_its_data_and_a_wrong_one_stays_open(house: DemoServer, tmp_path: Path) -> None:

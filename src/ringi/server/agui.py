@@ -18,7 +18,7 @@ from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
 from ringi.server.chat_parts import Event, Message
-from ringi.server.conversation import TALK, Conversations, Endpoint, said, seen_digest, takes_messages
+from ringi.server.conversation import TALK, Conversations, Endpoint, said, takes_messages
 from ringi.server.limits import AskLimits
 from ringi.server.models import AguiTurn, Resume
 from ringi.server.permissions import refuse_agents
@@ -169,26 +169,18 @@ def spoken(turn: AguiTurn) -> dict[str, Any]:
 
 def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
     """Return an entry as the body of an answer; None for one that says nothing and so leaves the question open."""
-    said = words_of(request, entry)
-    if said is None:
-        return None
-    given = (entry.metadata or {}).get("digest")
-    return {**said, "digest": seen_digest(request, said["decision"], given, field="metadata.digest")}
-
-
-def words_of(request: Request, entry: Resume) -> dict[str, Any] | None:
-    """Return what an entry says to a request, None for nothing."""
     payload = entry.payload
+    head = {"digest": (entry.metadata or {}).get("digest", request.digest)}
     if entry.status == "cancelled":
-        return {"decision": "reject", "message": "cancelled"}
+        return {**head, "decision": "reject", "message": "cancelled"}
     if payload is None:
         return None
     if request.action:
-        return decided(payload)
+        return {**head, **decided(payload)}
     if request.form or request.data_schema:
-        return {"decision": "approve", "data": payload}
+        return {**head, "decision": "approve", "data": payload}
     text = payload.get("message") if isinstance(payload, dict) else payload
-    return {"decision": "respond", "message": text}
+    return {**head, "decision": "respond", "message": text}
 
 
 def decided(payload: Any) -> dict[str, Any]:

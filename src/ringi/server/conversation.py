@@ -9,12 +9,11 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ringi.ask import Answer, Decision
+from ringi.ask import Answer
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.record import Key
 from ringi.request import Request
 from ringi.server.auth import Principal
-from ringi.server.chat_parts import CONSENTS
 from ringi.server.limits import AskLimits
 from ringi.server.permissions import answerable, inbox_for, readable_thread, refuse_agents
 from ringi.server.platform import Platform
@@ -84,17 +83,6 @@ class Endpoint:
         scope[TALK] = await self._begin(HttpRequest(scope, receive))
         reply = self._stream if scope[TALK] else HttpResponse(status_code=204)
         await reply(scope, receive, send)
-
-
-def seen_digest(request: Request, decision: Decision, given: str | None, *, field: str) -> str:
-    """Return the digest under which a client answers; raises `InvalidError` for consent to an action without one."""
-    if given is not None:
-        return given
-    if request.action and decision in CONSENTS and not request.is_final:
-        # Filled in here it would be that of what is stored, whatever the person was shown.
-        told = f"{request.action.name!r} runs with it: send the `digest` of the request as it was shown to the person"
-        raise InvalidError.of(field, f"{told} (of GET /v1/requests/{request.id} too)")
-    return request.digest
 
 
 def said(text: str, id: str) -> dict[str, Any]:

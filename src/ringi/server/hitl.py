@@ -11,7 +11,6 @@ from ringi.errors import NotFoundError
 from ringi.request import Request
 from ringi.server.auth import Door, channel_of
 from ringi.server.body import json_body
-from ringi.server.conversation import seen_digest
 from ringi.server.models import HitlAnswer
 from ringi.server.openapi import documented
 from ringi.server.permissions import answerable, inbox_for, refuse_agents
@@ -50,8 +49,7 @@ class HitlRoutes:
             raise NotFoundError("request", given.request_id)
         # A front end sends its form with every button; of who says no nothing is kept.
         data = None if given.action == "reject" else given.data
-        digest = seen_digest(request, given.action, given.digest, field="digest")
-        answer = Answer(decision=given.action, digest=digest, data=data)
+        answer = Answer(decision=given.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
         next = "continue" if request.continuation else "complete"
         return reply(dumped({"success": True, "next_action": next, "message": MESSAGES[given.action]}))

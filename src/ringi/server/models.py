@@ -57,8 +57,6 @@ class HitlAnswer(Frozen):
     """The thread."""
     action: Literal["approve", "edit", "reject"]
     data: dict[str, Any] | None = None
-    digest: str | None = None
-    """That of the request as it was shown; consent to an action needs it."""
 
 
 class NewRun(Frozen):

@@ -543,7 +543,6 @@ export interface HitlAnswer {
   session_id: string;
   action: "approve" | "edit" | "reject";
   data?: JsonObject | null;
-  digest?: string | null;
 }
 /**
  * What became of an answer to a form.
