@@ -139,6 +139,27 @@ async def test_on_a_phone_the_buttons_stay_at_the_thumb_and_hide_nothing(browser
     await page.context.close()
 
 
+async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_decisions(
+    browser: Browser, house: DemoServer
+) -> None:
+    page = await somebody(browser, house, "ann", viewport={"width": 390, "height": 844}, has_touch=True)
+    request = ask(house, "Refund?", action=REFUND, actions={"reject": {"label": "Yes, go on"}})
+    detail = await opened(page, house, request)
+    await expect(detail.get_by_test_id("decide-reject")).to_have_text("Reject “Yes, go on”r")
+    more = detail.get_by_test_id("more-actions")
+    assert await detail.locator(".hold").count() == 0
+    await more.tap()
+    await page.get_by_test_id("claim").tap()
+    await expect(detail.get_by_test_id("claimed-by")).to_contain_text("ann", timeout=WAIT)
+    await more.tap()
+    await expect(page.get_by_role("menuitem").first).to_contain_text("You hold it until")
+    await page.get_by_test_id("pass-on").tap()
+    await expect(detail.get_by_test_id("pass-person")).to_be_focused()
+    await detail.get_by_test_id("back-to-decision").tap()
+    await expect(more).to_be_focused()
+    await page.context.close()
+
+
 async def test_in_japanese_the_page_and_the_reason_are_japanese(browser: Browser, house: DemoServer) -> None:
     page = await somebody(browser, house, "hanako", locale="ja-JP")
     request = ask(house, "注文 1182 を返金しますか？", action=REFUND, expires_in=600)

@@ -76,6 +76,12 @@ def test_nothing_that_an_agent_writes_reaches_the_terminal_as_it_is(desk: Desk) 
         assert_harmless(screen)
 
 
+def test_an_agents_label_never_takes_the_place_of_the_decisions_own_word(desk: Desk) -> None:
+    labels = {"approve": Button(label="approve"), "reject": Button(label="Yes, go on")}
+    with desk.opened(desk.ask("Refund?", action=Action("refund"), actions=labels)) as screen:
+        screen.until("Approve [a]", "Reject “Yes, go on” [r]")
+
+
 def test_who_answers_elsewhere_under_a_hostile_name_reaches_nothing_either(desk: Desk) -> None:
     asked = desk.ask("Which?")
     with desk.opened(asked, columns=160) as screen:

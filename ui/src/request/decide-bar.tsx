@@ -27,7 +27,8 @@ interface DecideButtonProps {
 }
 
 function look(decision: Decision, style: ActionLook["style"], solid: boolean) {
-  const danger = style === "danger" || (decision === "reject" && !style);
+  // A no is never drawn as the button to press.
+  const danger = style === "danger" || (decision === "reject" && (!style || style === "primary"));
   if (danger) return { danger, type: solid ? "primary" : "default" } as const;
   const primary = style ? style === "primary" : decision === "approve" || decision === "respond";
   return { type: primary || solid ? "primary" : "default" } as const;
@@ -57,12 +58,16 @@ export function DecideButton(props: DecideButtonProps) {
   );
 }
 
-/** What a decision is called here: by the request, else by us. */
-export function labelOf(request: Request, decision: Decision, strings: Words): string {
-  const given = request.actions?.[decision]?.label;
-  if (given) return visible(given);
+function ownWord(request: Request, decision: Decision, strings: Words): string {
   if (request.kind === "finish") return strings.finishDecisions[decision];
   return decision === "respond" && asksBack(request) ? strings.askBack : strings.decisions[decision];
+}
+
+/** What a decision is called: by our own word, so that no agent's label hides what it does, and by that label. */
+export function labelOf(request: Request, decision: Decision, strings: Words): string {
+  const own = ownWord(request, decision, strings);
+  const given = visible(request.actions?.[decision]?.label ?? "").trim();
+  return given === "" || given.toLowerCase() === own.toLowerCase() ? own : strings.calledByAgent(own, given);
 }
 
 /** The decisions side by side, and beside them what is no decision. */

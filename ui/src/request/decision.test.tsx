@@ -169,7 +169,30 @@ test("a bare schema is answered with JSON", async () => {
   await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "approve", digest: "sha256:abc", data: { a: 1 } }));
 });
 
-test("buttons carry the labels of the request", async () => {
-  open(aRequest({ actions: { approve: { label: "Pay\u202E it", style: "primary" } } }));
-  expect(await screen.findByRole("button", { name: "Pay\\u{202e} it" })).toBe(await button("decide-approve"));
+test("an agent's label never takes the place of the decision's own word", async () => {
+  const actions = {
+    approve: { label: "approve", style: null }, reject: { label: "Yes\u202E, go on", style: "primary" as const },
+  };
+  open(aRequest({ action: refund.action, actions }));
+  const reject = await button("decide-reject");
+  expect(await screen.findByRole("button", { name: "Reject “Yes\\u{202e}, go on”" })).toBe(reject);
+  expect(screen.getByRole("button", { name: "Approve" })).toBe(await button("decide-approve"));
+  expect(reject.className).not.toContain("ant-btn-primary");
+});
+
+test("who answered by a rule is called a rule", async () => {
+  const done = completed(refund, "policy:small refunds");
+  serve(() => [200, done]);
+  show(<RequestDetail id={done.id} />);
+  expect((await screen.findByTestId("record")).textContent).toContain("approved by rule small refunds");
+});
+
+test("the history of a changed task says what its button said", async () => {
+  const done = completed(aRequest({ kind: "finish", context: { task: "haiku" } }));
+  const response = { ...done.response, decision: "edit" };
+  const event = { id: "e1", type: "request.completed", actor: "ann", at: "2026-01-02T10:04:00Z", changed: { response } };
+  serve((path) => [200, path.startsWith("/v1/audit") ? { items: [event], next: null } : done]);
+  show(<RequestDetail id={done.id} />);
+  await userEvent.setup().click(within(await screen.findByTestId("history")).getByText("History"));
+  expect((await screen.findByTestId("history-event")).textContent).toContain("ann · task changed");
 });

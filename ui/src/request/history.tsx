@@ -3,14 +3,14 @@ import { useState } from "react";
 import type { Request } from "../api/types";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { reasonOf } from "./outcome";
+import { decidedOf, reasonOf } from "./outcome";
 import { actorName, namesOf } from "./people";
 import { Refused } from "./refused";
 import { useHistory, type HistoryEvent } from "./use-history";
 import { When } from "./when";
 import { useWords, type Words } from "./words";
 
-function whatOf({ type, changed }: HistoryEvent, strings: Words): string {
+function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings: Words): string {
   const { happened, statuses } = strings;
   const { claimed_until: until, reason } = changed;
   switch (type.replace("request.", "")) {
@@ -18,7 +18,7 @@ function whatOf({ type, changed }: HistoryEvent, strings: Words): string {
     case "claimed": return happened.claimed(until ? clock(until, strings.language) : null);
     case "released": return happened.released;
     case "reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
-    case "completed": return changed.response ? strings.decided[changed.response.decision] : statuses.completed;
+    case "completed": return changed.response ? decidedOf(kind, changed.response.decision, strings) : statuses.completed;
     case "cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "expired": return strings.expiredNobody;
     case "reminded": return happened.reminded;
@@ -38,12 +38,12 @@ function Digest({ label, value }: { label: string; value: string | null | undefi
   return <div className="quiet">{label}: <code>{visible(value)}</code></div>;
 }
 
-function Happened({ event }: { event: HistoryEvent }) {
+function Happened({ event, kind }: { event: HistoryEvent; kind: Request["kind"] }) {
   const strings = useWords();
   const { digest, response } = event.changed;
   return (
     <div data-testid="history-event" data-type={event.type}>
-      <When at={event.at} /> · {actorName(event.actor, strings)} · {whatOf(event, strings)}
+      <When at={event.at} /> · {actorName(event.actor, strings)} · {whatOf(event, kind, strings)}
       <Digest label={strings.shownDigest} value={digest} />
       <Digest label={strings.authorisedDigest} value={response?.authorised_digest} />
     </div>
@@ -55,7 +55,7 @@ function Events({ request }: { request: Request }) {
   if (error) return <Refused error={error} retry={() => void refetch()} />;
   if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
   const items = data.map((event) => ({
-    key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} />,
+    key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} kind={request.kind} />,
   }));
   return <Timeline items={items} />;
 }

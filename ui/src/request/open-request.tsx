@@ -39,8 +39,8 @@ const firstOf: Record<Mode, string> = {
   passing: ".decide input",
 };
 const openerOf: Partial<Record<Mode, string>> = {
-  editing: "decide-edit", rejecting: "decide-reject", asking: "decide-respond", naming: "decide-approve",
-  passing: "pass-on",
+  editing: "[data-testid=decide-edit]", rejecting: "[data-testid=decide-reject]", asking: "[data-testid=decide-respond]",
+  naming: "[data-testid=decide-approve]", passing: "[data-testid=pass-on], [data-testid=more-actions]",
 };
 
 /** A step takes the focus to its first thing, and gives it back to the button that opened it. */
@@ -48,7 +48,7 @@ function useStepFocus(area: Area, mode: Mode): void {
   const before = useRef(mode);
   useEffect(() => {
     if (before.current === mode) return;
-    focusOn(area, firstOf[mode] || `[data-testid="${openerOf[before.current] ?? ""}"]`);
+    focusOn(area, firstOf[mode] || `:is(${openerOf[before.current] ?? ""})`);
     before.current = mode;
   }, [area, mode]);
 }

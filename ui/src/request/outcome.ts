@@ -1,13 +1,16 @@
 import type { Winner } from "../api/call";
-import type { Request } from "../api/types";
+import type { Decision, Request } from "../api/types";
 import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./people";
 
+/** What a decision did: at the end of a task each has a word of its own. */
+export const decidedOf = (kind: Request["kind"], decision: Decision, strings: Strings) =>
+  (kind === "finish" ? strings.decidedFinish : strings.decided)[decision];
+
 function ended({ kind }: Request, winner: Winner, strings: Strings): string {
-  const words = kind === "finish" ? strings.decidedFinish : strings.decided;
-  const what = winner.decision ? words[winner.decision] : strings.statuses.completed;
+  const what = winner.decision ? decidedOf(kind, winner.decision, strings) : strings.statuses.completed;
   const who = winner.responder ? actorName(winner.responder, strings) : null;
   return strings.ended(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }

@@ -5,11 +5,15 @@ import { visible } from "../widgets/visible";
 /** In place of a person whose name was erased. */
 const somebody = "erased:person";
 
-/** An actor as a person reads it: agents are named `agent:NAME`, and nobody is `system`. */
+const agent = "agent:";
+const rule = "policy:";
+
+/** An actor as a person reads it: agents are named `agent:NAME`, rules `policy:NAME`, and nobody is `system`. */
 export function actorName(actor: string, strings: Strings): string {
   if (actor === "system") return strings.system;
   if (actor === somebody) return strings.erasedPerson;
-  return actor.startsWith("agent:") ? strings.agentNamed(visible(actor.slice(6))) : visible(actor);
+  if (actor.startsWith(agent)) return strings.agentNamed(visible(actor.slice(agent.length)));
+  return actor.startsWith(rule) ? strings.ruleNamed(visible(actor.slice(rule.length))) : visible(actor);
 }
 
 type Given = Partial<Pick<Request, "assignee" | "candidate_groups">>;

@@ -91,8 +91,9 @@ class Panel(Vertical):
         return SOLE_ANSWER if sole else LETTER[decision]
 
     def _label(self, decision: Decision) -> str:
-        given = self.request.actions.get(decision)
-        return visible(given.label) if given and given.label else WORDS.button[decision]
+        own, given = WORDS.button[decision], self.request.actions.get(decision)
+        label = visible(given.label or "").strip() if given else ""
+        return own if label.lower() in ("", own.lower()) else WORDS.called_by_agent.format(own=own, given=label)
 
     def _box(self, path: str, label: str) -> FieldBox:
         return FieldBox(path, label, WordsControl, untouched="", typed=self.draft.typed.get(path, ""))

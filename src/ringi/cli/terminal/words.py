@@ -73,6 +73,7 @@ class Words:
     date: str = "YYYY-MM-DD"
 
     button: Mapping[str, str] = _table(approve="Approve", edit="Edit", reject="Reject", respond="Answer")
+    called_by_agent: str = "{own} “{given}”"
     send_edit: str = "Approve with changes"
     confirm: str = "Confirm"
     back: str = "Back"

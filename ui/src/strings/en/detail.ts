@@ -10,6 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 /** What the page of one request says; it is loaded with it. */
 export const detail = {
   decisions, finishDecisions,
+  calledByAgent: (own: string, given: string) => `${own} “${given}”`,
 
   whatWillHappen: "What will happen",
   whatWasAsked: "What was asked",
@@ -63,6 +64,7 @@ export const detail = {
     label ? `This costs if it is wrong. To confirm, type the ${label} that it is about:` : "This costs if it is wrong. To confirm, type:",
   nameWrong: "This is not the same yet.",
 
+  moreActions: "More: claim, pass on",
   claim: "Claim",
   release: "Release",
   passOn: "Pass on…",

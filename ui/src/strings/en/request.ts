@@ -19,6 +19,7 @@ export const request = {
   },
   thread: "thread",
   agentNamed: (name: string) => `agent ${name}`,
+  ruleNamed: (name: string) => `rule ${name}`,
   system: "Ringi",
   erasedPerson: "an erased person",
   erasedTitle: "Erased request",

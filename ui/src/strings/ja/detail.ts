@@ -10,6 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 
 export const detail: Detail = {
   decisions, finishDecisions,
+  calledByAgent: (own: string, given: string) => `${own}「${given}」`,
 
   whatWillHappen: "実行される内容",
   whatWasAsked: "依頼された内容",
@@ -63,6 +64,7 @@ export const detail: Detail = {
     label ? `間違えると影響が大きい操作です。確認のため、対象の ${label} を入力してください：` : "間違えると影響が大きい操作です。確認のため、次を入力してください：",
   nameWrong: "まだ一致していません。",
 
+  moreActions: "その他：自分が対応、引き継ぐ",
   claim: "自分が対応",
   release: "手放す",
   passOn: "引き継ぐ…",

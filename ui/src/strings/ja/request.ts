@@ -15,6 +15,7 @@ export const request: typeof en = {
   decided, decidedFinish, statuses,
   kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了確認", learning: "学習" },
   agentNamed: (name: string) => `エージェント ${name}`,
+  ruleNamed: (name: string) => `ルール ${name}`,
   system: "Ringi",
   erasedPerson: "消去された人",
   erasedTitle: "消去された依頼",

@@ -10,6 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 
 export const detail: Detail = {
   decisions, finishDecisions,
+  calledByAgent: (own: string, given: string) => `${own}“${given}”`,
 
   whatWillHappen: "将要执行的内容",
   whatWasAsked: "所请求的内容",
@@ -63,6 +64,7 @@ export const detail: Detail = {
     label ? `此操作出错代价较高。请输入对象的 ${label} 以确认：` : "此操作出错代价较高。请输入以下内容以确认：",
   nameWrong: "还不一致。",
 
+  moreActions: "更多：由我处理、转交",
   claim: "由我处理",
   release: "释放",
   passOn: "转交…",

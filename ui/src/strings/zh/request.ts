@@ -16,6 +16,7 @@ export const request: typeof en = {
   kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "完成确认", learning: "学习" },
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
+  ruleNamed: (name: string) => `规则 ${name}`,
   system: "Ringi",
   erasedPerson: "已清除的人员",
   erasedTitle: "已清除的请求",
