@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ringi.errors import FenceError, ThreadBusyError
+from ringi.redaction import thread_without_content
 from ringi.testing import a_thread
 from ringi.testing.clock import NOON
 from ringi.thread import Failure, Run, Thread
@@ -28,6 +29,25 @@ def test_a_new_thread_waits_for_a_worker() -> None:
 
     assert (thread.status, thread.run_id, thread.owner, thread.fence) == ("running", "run-1", None, 0)
     assert (event.type, event.actor) == ("thread.started", "ann")
+
+
+def test_its_title_is_the_beginning_of_what_a_person_said_first() -> None:
+    def title(messages: Any) -> str | None:
+        run = Run(id="run-1", input={"messages": messages})
+        return Thread.begun("t", "chat", run, by="ann", now=NOON)[0].title
+
+    assert title([{"role": "system", "content": "be kind"}, {"role": "user", "content": " Refund\nplease"}]) == "Refund"
+    assert title([{"role": "user", "content": "a" * 81}]) == "a" * 79 + "…"
+    assert [title(odd) for odd in (None, "hi", [], ["hi"], [{"role": "user", "content": [1]}])] == [None] * 5
+
+    done = held().finished(held(), NOON, {})[0]
+    first = done.started(
+        "chat", Run(id="run-2", input={"messages": [{"role": "user", "content": "one"}]}), by="ann", now=NOON
+    )[0]
+    again = first.cancelled("ann", NOON)[0].started(
+        "chat", Run(id="run-3", input={"messages": []}), by="ann", now=NOON
+    )[0]
+    assert (first.title, again.title, thread_without_content(again)["title"]) == ("one", "one", None)
 
 
 def test_a_worker_holds_it_under_a_higher_fence_until_the_lease_ends() -> None:

@@ -99,6 +99,7 @@ def thread_without_content(thread: Thread) -> dict[str, Any]:
     nothing = dict.fromkeys(("error", "attention", "reason"))
     status = "idle" if thread.status == "error" else thread.status
     return {
+        "title": None,
         "run": run,
         "values": {},
         **nothing,

@@ -17,6 +17,8 @@ from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Key, Record
 Savers = Callable[["Thread"], Any]
 """From a thread as its worker took it to a LangGraph checkpointer that writes for no other holder."""
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
+TITLE = 80
+"""So long is what names a thread, at most."""
 
 
 class Run(Frozen):
@@ -44,6 +46,8 @@ class Thread(Record):
     unchained: ClassVar[frozenset[str]] = Record.unchained | {"lease_until"}
 
     agent: str
+    title: str | None = None
+    """The beginning of what a person said first; None where the agent was given no messages."""
     status: ThreadStatus = "idle"
     run: Run | None = None
     values: dict[str, Any] = {}
@@ -68,9 +72,8 @@ class Thread(Record):
         cls, id: str, agent: str, run: Run, *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
     ) -> tuple[Self, Event]:
         """Return a new thread whose first run waits for a worker."""
-        thread = cls(
-            tenant=tenant, id=id, agent=agent, status="running", run=run, started_by=by, created_at=now, updated_at=now
-        )
+        told = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by}
+        thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **told)
         return thread.created("started", by)
 
     @property
@@ -96,7 +99,9 @@ class Thread(Record):
         """Return it with a new run; raises `ThreadBusyError` while it runs or waits for a person."""
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
-        fresh = {"agent": agent, "status": "running", "run": run, "error": None, "attention": None, **self._afresh}
+        title = self.title or title_of(run.input)
+        told = {"agent": agent, "title": title, "run": run}
+        fresh = {**told, "status": "running", "error": None, "attention": None, **self._afresh}
         # An erasure that began before works under the fence of then: it must not take away what comes now.
         fence = self.fence + 1
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
@@ -199,3 +204,14 @@ class Thread(Record):
 def checkpoint_thread(key: Key) -> str:
     """Return the checkpointer's thread id: a hash, so that equal names of two tenants never meet."""
     return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()
+
+
+def title_of(input: dict[str, Any]) -> str | None:
+    """Return the first line of what a person says first in an input, shortened; None where nobody says anything."""
+    messages = input.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        words = message.get("content") if isinstance(message, dict) and message.get("role") == "user" else None
+        if isinstance(words, str) and words.strip():
+            line = words.strip().splitlines()[0]
+            return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
+    return None

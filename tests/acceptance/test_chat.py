@@ -75,7 +75,8 @@ async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) ->
     again.touch()
     await write(person, again.name)
     await says(person, go.name, f"{HALF}{go.name}. .*all.", again.name, f"{HALF}{again.name}. .*all.")
-    await expect(person.get_by_test_id("earlier-chat").first).to_have_attribute("data-id", id_of(person), timeout=WAIT)
+    named = person.locator(f"[data-testid=earlier-chat][data-id='{id_of(person)}']")
+    await expect(named).to_contain_text(go.name, timeout=WAIT)
 
 
 async def test_a_form_and_an_approval_are_answered_in_the_message_and_it_goes_on(

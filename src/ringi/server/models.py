@@ -222,6 +222,7 @@ class ThreadSummary(BaseModel):
 
     id: str
     agent: str
+    title: str | None
     status: ThreadStatus
     run_id: str | None
     values: dict[str, Any]

@@ -19,7 +19,8 @@ from ringi.threads.operations import Trouble
 JSON = "application/json"
 PUBLIC = Request.public()
 THREAD_FIELDS = {
-    "id", "agent", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at", "erased",
+    "id", "agent", "title", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at",
+    "erased",
 }  # fmt: skip
 
 

@@ -627,6 +627,7 @@ export interface Sweep {
 export interface Thread {
   id: string;
   agent: string;
+  title: string | null;
   status: "idle" | "running" | "interrupted" | "done" | "error";
   run_id: string | null;
   values: JsonObject;
@@ -652,6 +653,7 @@ export interface ThreadPage {
 export interface ThreadSummary {
   id: string;
   agent: string;
+  title: string | null;
   status: "idle" | "running" | "interrupted" | "done" | "error";
   run_id: string | null;
   values: JsonObject;

@@ -7,10 +7,10 @@ import { chatPath, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { useChatWords } from "./words";
 
-/** What a chat is about, as its agent says it; else whom it is with. */
-function nameOf({ values, agent }: ThreadSummary, agents: Agent[]): string {
+/** What a chat is about, as its agent says it, or as it was begun; else whom it is with. */
+function nameOf({ values, title, agent }: ThreadSummary, agents: Agent[]): string {
   if (typeof values.title === "string" && values.title) return values.title;
-  return agents.find(({ name }) => name === agent)?.title || agent;
+  return title ?? (agents.find(({ name }) => name === agent)?.title || agent);
 }
 
 function Earlier({ thread, agents, current }: { thread: ThreadSummary; agents: Agent[]; current: boolean }) {

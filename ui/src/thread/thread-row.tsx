@@ -15,14 +15,13 @@ function At({ label, at, className }: { label: string; at: string; className?: s
   );
 }
 
-/** What a thread waits for, or why it stopped: the one thing that somebody who looks down the list wants to know. */
+/** What a thread waits for, or why it stopped, else what it is about: what somebody who looks down the list wants to know. */
 function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | undefined }) {
   const strings = useStrings();
   const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.status === "interrupted" && thread.attention;
   if (trouble) return <span className="thread-matter error-text" title={visible(trouble)}>{visible(trouble)}</span>;
-  if (thread.status !== "interrupted") return null;
-  const [first, ...more] = asked ?? [];
-  if (!first) return null;
+  const [first, ...more] = thread.status === "interrupted" ? (asked ?? []) : [];
+  if (!first) return thread.title && <span className="thread-matter" title={visible(thread.title)}>{visible(thread.title)}</span>;
   return (
     <span className="thread-matter" title={visible(first.title)}>
       {strings.waitsFor}: {visible(first.title)}{more.length > 0 && ` +${more.length}`}
