@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
@@ -20,68 +19,40 @@ from ringi.server.openapi import documented
 from ringi.server.permissions import may_read, readable_thread
 from ringi.server.platform import Platform
 from ringi.server.run_output import open_interrupts
+from ringi.server.run_pages import Run, newest_runs, parsed_place
 from ringi.server.shapes import dumped, reply
 from ringi.store import readable
 from ringi.thread import Thread
 from ringi.threads.hold import said_in
-from ringi.threads.ledger import belongs
-
-PAGE = 500
-Event = dict[str, Any]
-
-
-@dataclass
-class Run:
-    """The output of one run."""
-
-    id: str
-    said: list[Event]
-    """What people said to begin it."""
-    events: list[Event] = field(default_factory=list)
-
-    @property
-    def asked(self) -> list[str]:
-        """The requests that it asked with."""
-        return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
 
 
 class ChatHistoryRoutes:
     """`GET /v1/chat/{id}`."""
 
     def __init__(self, platform: Platform, door: Door) -> None:
-        self._door, self._backend = door, platform.backend
+        self._door, self._backend, self._max = door, platform.backend, platform.settings.max_list
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
         partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **documented("Chat"))
 
-    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return what was said in a thread so far, also of the message that is being written."""
+    async def get(
+        self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    ) -> HttpResponse:
+        """Return the newest runs of a thread in their order, with the one that is under way; `next` leads back."""
         who = self._door.caller(http.scope)
         found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
         if not found:
             raise NotFoundError("thread", id)
         thread = readable_thread(who, found[0])
-        runs = [run async for run in self._runs(thread.key)]
-        if thread.run and thread.run.id not in [run.id for run in runs]:
+        size, before = min(limit, self._max), parsed_place(cursor)
+        runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
+        if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
             # No worker has taken it up yet; who said it must see that it arrived.
             runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
         requests = await self._requests(who, [id for run in runs for id in run.asked])
         told = [told_of(run, thread, who, requests) for run in runs]
-        return reply(dumped({"id": id, "agent": thread.agent, "runs": told}))
-
-    async def _runs(self, key: Key) -> AsyncIterator[Run]:
-        run, after = Run("", []), 0
-        while items := await self._backend.stream.read(key, after, PAGE):
-            for event in (item.event for item in items):
-                if event["type"] == "RUN_STARTED" and not belongs(event["runId"], run.id):
-                    if run.id:
-                        yield run
-                    run = Run(event["runId"], (event.get("input") or {}).get("messages", []))
-                run.events.append(event)
-            after = items[-1].number
-        if run.id:
-            yield run
+        return reply(dumped({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
         found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])

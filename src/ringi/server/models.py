@@ -310,11 +310,12 @@ class ChatRun(BaseModel):
 
 
 class Chat(BaseModel):
-    """What was said in a thread so far."""
+    """What was said in a thread so far, a page of it: the newest first of pages, within a page as it was said."""
 
     id: str
     agent: str
     runs: list[ChatRun]
+    next: str | None
 
 
 class Session(BaseModel):

@@ -82,4 +82,9 @@ async def read_ledger(stream: Stream, key: Key) -> Ledger:
 
 def belongs(stretch: str, run_id: str) -> bool:
     """Whether an AG-UI run is the run itself or what followed one of its pauses."""
-    return stretch == run_id or stretch.startswith(f"{run_id}.")
+    return run_of(stretch) == run_id
+
+
+def run_of(stretch: str) -> str:
+    """Return the run of an AG-UI run."""
+    return stretch.partition(".")[0]

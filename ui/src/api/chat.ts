@@ -32,13 +32,27 @@ async function messageOf<M extends UIMessage>(parts: UIMessageChunk[]): Promise<
   return message ? [message] : [];
 }
 
-/** What was said so far, and the thread as it is now; nothing where there is none (yet). */
-export async function readChat<M extends UIMessage>(id: string): Promise<{ messages: M[]; thread: Thread | undefined }> {
-  const thread = await call<Thread>("GET", threadPath(id)).catch(missing);
-  const { runs } = thread ? await call<Chat>("GET", path(id)) : { runs: [] };
+interface Said<M> {
+  messages: M[];
+  /** Where what was said before goes on; null at the beginning of the chat. */
+  before: string | null;
+}
+
+async function saidIn<M extends UIMessage>({ runs, next }: Chat): Promise<Said<M>> {
   const told = runs.map(async ({ messages, parts }) =>
     [...messages as unknown as M[], ...await messageOf<M>(parts as unknown as UIMessageChunk[])]);
-  return { messages: (await Promise.all(told)).flat(), thread };
+  return { messages: (await Promise.all(told)).flat(), before: next };
+}
+
+/** The newest part of what was said, and the thread as it is now; nothing where there is none (yet). */
+export async function readChat<M extends UIMessage>(id: string): Promise<Said<M> & { thread: Thread | undefined }> {
+  const thread = await call<Thread>("GET", threadPath(id)).catch(missing);
+  return thread ? { ...await saidIn<M>(await call<Chat>("GET", path(id))), thread } : { messages: [], before: null, thread };
+}
+
+/** What was said before. */
+export async function readBefore<M extends UIMessage>(id: string, before: string): Promise<Said<M>> {
+  return saidIn<M>(await call<Chat>("GET", `${path(id)}?cursor=${encodeURIComponent(before)}`));
 }
 
 async function fetched(input: RequestInfo | URL, init?: RequestInit): Promise<globalThis.Response> {

@@ -427,12 +427,13 @@ export interface Cancel {
   reason?: string | null;
 }
 /**
- * What was said in a thread so far.
+ * What was said in a thread so far, a page of it: the newest first of pages, within a page as it was said.
  */
 export interface Chat {
   id: string;
   agent: string;
   runs: ChatRun[];
+  next: string | null;
 }
 /**
  * One run of a chat: one message of the agent, however often it paused.

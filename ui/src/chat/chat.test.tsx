@@ -128,6 +128,28 @@ test("a chat that is opened again shows what was said, and follows what is being
   await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
 });
 
+test("of a long chat the newest part is shown, and what was said before when it is asked for", async () => {
+  const server = new FakeChat();
+  server.size = 2;
+  for (const word of ["one", "two", "three", "four", "five"]) {
+    server.begin({ id: `u-${word}`, role: "user", parts: [{ type: "text", text: word }] });
+    server.end();
+  }
+  show(<ChatPage id="t1" />);
+  await waitFor(() => expect(said()).toEqual(["four", "five"]));
+  await userEvent.click(screen.getByTestId("show-before"));
+  await waitFor(() => expect(said()).toEqual(["two", "three", "four", "five"]));
+  // What is read anew when something was said keeps what is shown of before.
+  await write("six");
+  await waitFor(() => expect(server.run).toBe(6));
+  server.end();
+  await screen.findByTestId("send");
+  expect(said()).toEqual(["two", "three", "four", "five", "six"]);
+  await userEvent.click(screen.getByTestId("show-before"));
+  await waitFor(() => expect(said()).toEqual(["one", "two", "three", "four", "five", "six"]));
+  expect(screen.queryByTestId("show-before")).toBeNull();
+});
+
 test("where several agents take messages one is chosen, and written to", async () => {
   const server = new FakeChat(["chat", "critic"]);
   show(<ChatPage id={undefined} />);

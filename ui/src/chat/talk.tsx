@@ -8,6 +8,7 @@ import { useFollow } from "../thread/use-follow";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Before } from "./before";
 import { Bubbles, Question } from "./bubbles";
 import { Composer } from "./composer";
 import { Foot, useNewest } from "./foot";
@@ -77,6 +78,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
       <section ref={column} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
         {phase === "loading" && <Skeleton active />}
         {phase !== "loading" && messages.length === 0 && <p className="quiet chat-begin">{words.howToBegin(visible(agent.title || agent.name))}</p>}
+        <Before first={messages[0]?.id} show={talk.showBefore} />
         <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} onDecided={toMessage} />
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />

@@ -2,7 +2,7 @@ import { useChat } from "@ai-sdk/react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call, isStatus } from "../api/call";
-import { chatTransport, readChat, useOpen } from "../api/chat";
+import { chatTransport, readBefore, readChat, useOpen } from "../api/chat";
 import { threadPath } from "../api/threads";
 import type { Thread } from "../api/types";
 import { requestsOf, textOf, type ChatMessage } from "./parts";
@@ -24,6 +24,11 @@ function unsentOf(mine: ChatMessage[], told: ChatMessage[]): ChatMessage | undef
   return last?.role === "user" && told.every(({ id }) => id !== last.id) ? last : undefined;
 }
 
+/** What is shown already of the time before the newest part. */
+function shownBefore(shown: ChatMessage[], newest: ChatMessage[]): ChatMessage[] {
+  return shown.slice(0, Math.max(0, shown.findIndex(({ id }) => id === newest[0]?.id)));
+}
+
 /** "waiting" is for an answer to a question; "working" is all else that is not at its end. */
 export type Phase = "loading" | "ready" | "working" | "waiting";
 
@@ -39,6 +44,8 @@ export interface Conversation {
   isMissing: boolean;
   send: (text: string) => void;
   sendAgain: () => void;
+  /** Show what was said before, and say so in the moment before it is there; undefined when all is shown. */
+  showBefore: ((ready: () => void) => Promise<void>) | undefined;
   /** Take the message that did not arrive out of the conversation; return its words. */
   takeBack: () => string;
 }
@@ -56,6 +63,7 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const [isRead, setRead] = useState(isNew);
   const [refusal, refuse] = useState<Error>();
   const [unsent, setUnsent] = useState<ChatMessage>();
+  const [before, setBefore] = useState<string | null>(null);
   const isBusy = useRef(false);
 
   const transport = useMemo(() => chatTransport<ChatMessage>(agent), [agent]);
@@ -90,7 +98,9 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     if (told.thread) client.setQueryData(["thread", id], told.thread);
     const mine = unsentOf(messages, told.messages);
     setUnsent(mine);
-    setMessages(mine ? [...told.messages, mine] : told.messages);
+    const known = shownBefore(messages, told.messages);
+    if (known.length === 0) setBefore(told.before);
+    setMessages([...known, ...told.messages, ...(mine ? [mine] : [])]);
     setRead(true);
     if (isLive(told.thread)) void chat.resumeStream();
     return told.thread;
@@ -113,6 +123,12 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     isMissing: !isNew && isStatus(error, 404),
     // By its parts, so that it stands there at once.
     send: (text) => write(() => chat.sendMessage({ role: "user", parts: [{ type: "text", text }] })),
+    showBefore: before === null ? undefined : async (ready) => {
+      const told = await readBefore<ChatMessage>(id, before);
+      ready();
+      setMessages((all) => [...told.messages, ...all]);
+      setBefore(told.before);
+    },
     sendAgain: () => write(() => chat.regenerate()),
     takeBack: () => {
       setUnsent(undefined);

@@ -18,6 +18,8 @@ export class FakeChat {
   /** Refuse what comes next with this. */
   refusal: [status: number, body: Json] | undefined;
   away = false;
+  /** How many runs a page of the history has. */
+  size = 50;
   private readers = new Set<Reader>();
 
   constructor(readonly agents = ["chat"]) {
@@ -88,7 +90,7 @@ export class FakeChat {
     if (/^GET \/v1\/chat\/.*\/stream$/.test(route)) {
       return ["running", "interrupted"].includes(this.status) ? this.stream(signal) : new Response(null, { status: 204 });
     }
-    const [status, reply] = this.record(route);
+    const [status, reply] = this.record(route, new URLSearchParams(path.split("?")[1]).get("cursor"));
     return Response.json(reply, { status });
   }
 
@@ -97,7 +99,13 @@ export class FakeChat {
     return this.stream(signal);
   }
 
-  private record(route: string): [number, unknown] {
+  private page(cursor: string | null) {
+    const end = cursor === null ? this.history.length : Number(cursor);
+    const begin = Math.max(0, end - this.size);
+    return { id: "t1", agent: this.agents[0], runs: this.history.slice(begin, end), next: begin > 0 ? String(begin) : null };
+  }
+
+  private record(route: string, cursor: string | null): [number, unknown] {
     const page = (items: unknown[]) => [200, { items, next: null }] as [number, unknown];
     if (route === "GET /v1/session") return [200, { name: "ann", role: "person", tenant: "default", groups: [] }];
     if (route === "GET /v1/agents") return page(this.agents.map((name) => ({ name, title: "", description: "", input_schema: { properties: { messages: {} } } })));
@@ -107,7 +115,7 @@ export class FakeChat {
       this.end("idle");
       return [200, this.thread()];
     }
-    if (route.startsWith("GET /v1/chat/")) return [200, { id: "t1", agent: this.agents[0], runs: this.history }];
+    if (route.startsWith("GET /v1/chat/")) return [200, this.page(cursor)];
     const request = this.requests.get(decodeURIComponent(/\/v1\/requests\/([^/]+)/.exec(route)?.[1] ?? ""));
     return request ? [200, request] : page([]);
   }

@@ -11,6 +11,7 @@ export const chat = {
 
   you: "You",
   messages: "Messages",
+  earlierMessages: "Earlier messages",
   thinking: "Thoughts",
   yourMessage: "Your message",
   writeMessage: "Write a message…",

@@ -13,6 +13,7 @@ export const chat: Chat = {
 
   you: "あなた",
   messages: "メッセージ",
+  earlierMessages: "これより前のメッセージ",
   thinking: "思考",
   yourMessage: "あなたのメッセージ",
   writeMessage: "メッセージを書く…",

@@ -13,6 +13,7 @@ export const chat: Chat = {
 
   you: "您",
   messages: "消息",
+  earlierMessages: "更早的消息",
   thinking: "思考",
   yourMessage: "您的消息",
   writeMessage: "写消息…",

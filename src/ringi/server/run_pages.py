@@ -1,0 +1,85 @@
+"""A thread's runs from the newest backwards, so that of a long conversation only a page is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringi.errors import InvalidError
+from ringi.record import Key
+from ringi.server.run_output import open_interrupts
+from ringi.stream import Stream, StreamItem
+from ringi.threads.ledger import run_of
+
+PAGE = 500
+MAX_DIGITS = 18
+Event = dict[str, Any]
+
+
+@dataclass
+class Run:
+    """The output of one run."""
+
+    id: str
+    said: list[Event]
+    """What people said to begin it."""
+    first: int = 0
+    """The number of its first item."""
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def asked(self) -> list[str]:
+        """The requests that it asked with."""
+        return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
+
+
+async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[Run], int | None]:
+    """Return the newest runs that began before an item, the oldest first, and where the page before them ends."""
+    begin = await last_number(stream, key) + 1 if before is None else before
+    items, runs = list[StreamItem](), list[Run]()
+    while begin > 1 and len(runs) <= size:
+        end, begin = begin, max(1, begin - PAGE)
+        block = await stream.read(key, begin - 1, end - begin)
+        if not block:
+            break
+        items = [item for item in block if item.number < end] + items
+        runs = runs_in(items)
+    if len(runs) <= size:
+        return runs, None
+    # The first may begin further back than what was read.
+    return runs[-size:], runs[-size].first
+
+
+async def last_number(stream: Stream, key: Key) -> int:
+    """Return the number of a stream's newest item, in as few steps as its length has digits."""
+    low, high = 0, PAGE
+    while await stream.read(key, high, 1):
+        low, high = high, high * 2
+    while high - low > PAGE:
+        middle = (low + high) // 2
+        low, high = (middle, high) if await stream.read(key, middle, 1) else (low, middle)
+    rest = await stream.read(key, low, PAGE)
+    return rest[-1].number if rest else low
+
+
+def runs_in(items: Sequence[StreamItem]) -> list[Run]:
+    """Return the runs that begin, or go on after a pause, within these items."""
+    runs: list[Run] = []
+    for item in items:
+        event = item.event
+        if event["type"] == "RUN_STARTED" and (not runs or runs[-1].id != run_of(event["runId"])):
+            said = (event.get("input") or {}).get("messages", [])
+            runs.append(Run(run_of(event["runId"]), said, item.number))
+        if runs:
+            runs[-1].events.append(event)
+    return runs
+
+
+def parsed_place(cursor: str | None) -> int | None:
+    """Return the item that a cursor names, or raise `InvalidError`."""
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= MAX_DIGITS):
+        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
+    return int(cursor)
