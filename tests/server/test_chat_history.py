@@ -74,7 +74,7 @@ async def test_a_question_stands_where_it_was_asked_as_it_is_now(world: World) -
 async def spoken(world: World, thread: str, count: int, stretches: int = 1, length: int = 4) -> list[str]:
     """Have a thread's stream tell of so many runs more, with as many pauses; return their ids."""
     ids = [f"{n:032x}" for n in range(count)]
-    items = []
+    items: list[dict[str, Any]] = []
     for id in ids:
         for n in range(stretches):
             run = {"threadId": thread, "runId": f"{id}.{n}" if n else id}
@@ -94,7 +94,8 @@ async def test_page_after_page_tells_each_run_once_and_whole(world: World, stret
     await say(world, "talk", "m1", "Hello", "done")
     ids = await spoken(world, "talk", 10, stretches, length)
     await say(world, "talk", "m2", "Bye", "done")
-    told, next = list[Any](), ""
+    told: list[Any] = []
+    next: str | None = ""
     while next is not None:
         reply = await world.client("person", "ann").get(f"/v1/chat/talk?limit=3&cursor={next}")
         assert len(reply.json()["runs"]) == 3
