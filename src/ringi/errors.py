@@ -345,6 +345,16 @@ class UnsupportedError(RingiError):
         """Return the error of a store that keeps requests and no jobs."""
         return cls("webhooks need SQLite or PostgreSQL: set RINGI_URL to one of them, or name no receivers")
 
+    @classmethod
+    def of_given_memories(cls) -> UnsupportedError:
+        """Return the error of a memory that no person approved."""
+        return cls("a run only reads memories: ask its person with a form and context={'memory_category': …}")
+
+    @classmethod
+    def of_waiting_memories(cls) -> UnsupportedError:
+        """Return the error of a wait inside a coroutine for what only its own loop can do."""
+        return cls("a coroutine would wait for itself here: use `await store.asearch(…)`, or `aget`")
+
 
 class SettingError(RingiError):
     """A setting, an option or a URL has no meaning here."""

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
-from ringi import tracing
+from ringi import memory, tracing
 from ringi.ask import Answer, Ask, Continuation, Decision
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
@@ -21,6 +21,7 @@ from ringi.errors import ConflictError, DifferentAskError, FinalError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
 from ringi.measures import Measures, seconds
+from ringi.memory import Memory
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, topic_of
 from ringi.request import Request
@@ -228,6 +229,24 @@ class Inbox(Verbs):
                 await self.store.move_cursor(RETENTION, after, done.upto)
             if done.next is None:
                 return number
+
+    async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
+        """Return what a person has told in approved answers, newest question first; `before` is a memory's place."""
+        query = Query(remembered_by=person, limit=limit, before=before)
+        return [memory.memory_of(request, person) for request in await self.find(query)]
+
+    async def memory(self, id: str, person: str) -> Memory:
+        """Return what a person told in one request, or raise `NotFoundError`."""
+        return memory.memory_of(await self.get(id), person)
+
+    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+        request = await self._change(id, lambda request: memory.edited(request, data, by, self.clock()))
+        return memory.memory_of(request, by)
+
+    async def delete_memory(self, id: str, *, by: str) -> None:
+        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        await self._change(id, lambda request: memory.forgotten(request, by, self.clock()))
 
     async def acknowledge(self, id: str, by: str) -> Request:
         """Record that the run has taken up the outcome; once is enough."""

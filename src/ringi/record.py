@@ -201,6 +201,8 @@ class Query(Frozen):
     """Requests that this person is assigned to or has claimed."""
     thread_id: str | None = None
     asked_by: str | None = None
+    remembered_by: str | None = None
+    """Requests of whose answers this person has memories."""
     viewer: Viewer | None = None
     text: str | None = None
     """Each word of it must stand in the request: see `pieces`."""

@@ -54,7 +54,7 @@ def unknown_in(request: Request) -> list[str]:
 def request_without_content(request: Request) -> dict[str, Any]:
     """Return what changes when a request's content is erased; how and when it ended stays, and its digest."""
     nothing = dict.fromkeys(
-        ("description", "action", "form", "data_schema", "fallback", "reason", "attention", "continuation")
+        ("description", "action", "form", "data_schema", "fallback", "reason", "attention", "continuation", "memory")
     )
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
     free = {"claimed_by": None, "claimed_until": None}
@@ -75,7 +75,7 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
     if has_spoken(request, person, history):
         changes |= {"reason": None, "attention": None, "continuation": None}
     if request.response and request.response.responder == person:
-        changes["response"] = without_words(request.response)
+        changes |= {"response": without_words(request.response), "memory": None}
     return changes
 
 

@@ -33,7 +33,7 @@ from ringi.webhook import Webhook
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory"}
 """What nobody outside is shown of a request, beside what a newer version wrote into it."""
 SEARCHED = 32_000
 """How many characters of a request a search looks through."""
@@ -59,6 +59,14 @@ class Response(Frozen):
     def winner(self) -> dict[str, Any]:
         """What a late answerer is told: decision, responder, at."""
         return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
+
+
+class Remembered(Frozen):
+    """What became of the memory of an answer since it was given."""
+
+    data: dict[str, Any] | None
+    """As the person has edited it; None once it is deleted."""
+    at: datetime
 
 
 class Request(Record):
@@ -97,6 +105,8 @@ class Request(Record):
     continuation: Continuation | None = None
     webhooks: tuple[Webhook, ...] = ()
     reminded_at: datetime | None = None
+    memory: Remembered | None = None
+    """Set once the person who answered has edited or deleted what is remembered of it."""
     digest: str
 
     @classmethod

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from ringi.ask import Action
 from ringi.backends.memory.store import MemoryStore
+from ringi.form import Form, Text
+from ringi.memory import forgotten, person_in
 from ringi.record import Event, Query, Viewer, cursor_of
 from ringi.request import Request
 from ringi.store import Store
@@ -34,11 +36,14 @@ ASKS = st.fixed_dictionaries(
         "kind": st.sampled_from(["approval", "finish"]),
         "priority": st.sampled_from(["normal", "high"]),
         "thread_id": st.sampled_from(["t1", "t2"]),
+        "form": st.just(Form([Text("note")])),
+        "context": st.just({"memory_category": "food"}),
         "action": TEXTS.map(lambda text: Action("do", {"what": [text, 7]})),
     },
 )
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["claim", "reassign", "answer", "cancel", "expire"]), NAMES, GROUPS), max_size=2
+    st.tuples(st.sampled_from(["claim", "reassign", "answer", "answer", "cancel", "expire", "forget"]), NAMES, GROUPS),
+    max_size=3,
 )
 TENANTS = st.sampled_from(["ours", "ours", "ours", "theirs", None])
 STATUSES = st.lists(st.sampled_from(["pending", "completed", "cancelled", "expired"]), max_size=3).map(tuple)
@@ -51,6 +56,7 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"assignee": NAMES}),
     st.fixed_dictionaries({"mine": NAMES}),
     st.fixed_dictionaries({"asked_by": NAMES}),
+    st.fixed_dictionaries({"remembered_by": NAMES}),
     st.fixed_dictionaries({"thread_id": st.sampled_from(["t1", "t3"])}),
     st.fixed_dictionaries({"ended_since": TIMES}),
 )
@@ -83,7 +89,7 @@ def next_version(request: Request, what: str, who: str, groups: tuple[str, ...],
     if what == "reassign":
         return request.reassigned(request.claimed_by or who, at, who if len(groups) < 2 else None, groups)
     if what == "answer":
-        answer = approval(request)
+        answer = approval(request, data={"note": "kept"} if request.form else None)
         return request.completed(answer, by=request.claimed_by or who, channel="test", now=at)
     return request.cancelled(who, at, None) if what == "cancel" else request.expired(at)
 
@@ -93,9 +99,12 @@ def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, E
     made = [a_request(f"r{n * 7 % 11:02}-{n}", **ask)]
     for what, who, groups in steps:
         latest = made[-1][0]
-        if latest.is_final or latest.is_claimed_against(who, ask["at"]):
+        if what == "forget" and person_in(latest):
+            made.append(forgotten(latest, str(person_in(latest)), ask["at"]))
+        elif latest.is_final or what == "forget" or latest.is_claimed_against(who, ask["at"]):
             break
-        made.append(next_version(latest, what, who, groups, ask["at"]))
+        else:
+            made.append(next_version(latest, what, who, groups, ask["at"]))
     return made
 
 

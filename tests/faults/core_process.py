@@ -36,6 +36,22 @@ async def ask(inbox: Inbox, id: str) -> None:
     say("asked", id)
 
 
+async def answer_with(inbox: Inbox, id: str, note: str) -> None:
+    request = await inbox.get(id)
+    await inbox.respond(id, "approve", {"note": note}, digest=request.digest, responder="ann")
+    say("answered", id)
+
+
+async def edit_memory(inbox: Inbox, id: str, note: str) -> None:
+    await inbox.edit_memory(id, {"note": note}, by="ann")
+    say("edited", id)
+
+
+async def delete_memory(inbox: Inbox, id: str) -> None:
+    await inbox.delete_memory(id, by="ann")
+    say("deleted", id)
+
+
 async def answer_and_die(inbox: Inbox, id: str) -> None:
     await answer(inbox, id)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -96,7 +112,21 @@ async def work(url: str, seconds: str) -> None:
 
 VERBS = {
     verb.__name__: verb
-    for verb in (answer, ask, answer_and_die, answer_and_arm, answer_all, wait, ask_for, claim, erase, sit)
+    for verb in (
+        answer_with,
+        edit_memory,
+        delete_memory,
+        answer,
+        ask,
+        answer_and_die,
+        answer_and_arm,
+        answer_all,
+        wait,
+        ask_for,
+        claim,
+        erase,
+        sit,
+    )
 }
 
 

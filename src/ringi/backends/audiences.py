@@ -6,14 +6,15 @@ from itertools import product
 from typing import get_args
 
 from ringi.ask import Kind, Priority
+from ringi.memory import person_in
 from ringi.record import Query, Viewer
 from ringi.request import Request, Status
 
 EVERYTHING, TO_ALL = "*", "all"
 """The audience that sees every request, and the one of those that are for nobody in particular."""
-LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "viewer"}
+LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
 """What a list of an audience's requests on their shelves says by itself."""
-ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "viewer"}
+ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
 """What a list of an audience's requests by their ends says by itself."""
 
 
@@ -23,12 +24,15 @@ def audiences_of(request: Request) -> list[str]:
     to = [f"to:{request.assignee}"] if request.assignee else []
     by = [f"by:{request.asked_by}"] if request.asked_by is not None else []
     claimed = [f"claim:{request.claimed_by}"] if request.claimed_by else []
-    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed]
+    person = person_in(request)
+    remembered = [f"memory:{person}"] if person else []
+    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed, *remembered]
 
 
 def audiences_wanted(query: Query) -> list[list[str]]:
     """Return sets of audiences of which a request must have one each; first that which has the fewest requests."""
     sets = [
+        [f"memory:{query.remembered_by}"] if query.remembered_by is not None else [],
         [f"to:{query.assignee}"] if query.assignee is not None else [],
         [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
         [f"by:{query.asked_by}"] if query.asked_by is not None else [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from ringi import Action
 from ringi.canonical import canonical
 from ringi.examples.preferences import FORM
 from ringi.examples.refund import ARGS, exact
+from ringi.integrations.langchain import Remember
 from ringi.integrations.langgraph import ask
 from ringi.threads.agent import Agent
 
@@ -54,7 +56,8 @@ def refund(order: int, amount: float) -> str:
 @tool
 def preferences() -> str:
     """Ask the person which sport they like."""
-    request = ask("Which sport do you like?", description="This helps me to know you better.", form=FORM)
+    about = {"intent": "collect_preference", "memory_category": "preference"}
+    request = ask("Which sport do you like?", description="This helps me to know you better.", form=FORM, context=about)
     answer = request.response.data if request.response else None
     return canonical(answer).decode() if answer else "no answer"
 
@@ -63,9 +66,9 @@ def agent(model: BaseChatModel) -> Agent:
     """Return the agent on this model."""
     return Agent(
         "chat",
-        create_agent(model, [refund, preferences], system_prompt=PROMPT),
+        create_agent(model, [refund, preferences], system_prompt=PROMPT, middleware=[Remember()]),
         title="Chat",
-        description="Talks with you; say 'refund 40 for order 1182' or 'ask me'.",
+        description="Talks with you; say 'refund 40 for order 1182', 'ask me' or 'what do you remember?'.",
         input_schema=MESSAGES,
     )
 
@@ -80,6 +83,8 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     said, results = messages[-1].text, results_of(messages)
     if results:
         return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
+    if re.search(r"\bremember\b|\bknow about me\b", said, re.I):
+        return AIMessage(f"I remember that you told me: {known_from(messages) or 'nothing yet'}.")
     calls = []
     if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", said, re.I):
         calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
@@ -92,6 +97,13 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
         for n, (name, args) in enumerate(calls, 1)
     ]
     return AIMessage(f"You want: {said} One moment, a person has to look at this.", tool_calls=named)
+
+
+def known_from(messages: Sequence[BaseMessage]) -> str:
+    """Return what the model was told of the person, as it says it."""
+    lines = [line for message in messages[1:2] for line in message.text.splitlines() if line.startswith("{")]
+    answers = [json.loads(line)["answer"] for line in lines]
+    return "; ".join(f"{name}: {value}" for answer in answers for name, value in answer.items())
 
 
 def results_of(messages: Sequence[BaseMessage]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.config import get_store
 from langgraph.func import entrypoint, task
 
 from ringi import Button, Form, Select, TextArea
@@ -33,8 +34,16 @@ FORM = Form(
 def agent(model: BaseChatModel) -> Agent:
     """Return the workflow on this model."""
 
+    # A task: read again after the answer, it would find that very answer.
     @task
-    async def greet() -> str:
+    async def recall() -> str | None:
+        found = await get_store().asearch(("memories",), filter={"category": "preference"}, limit=1)
+        return SPORTS.get(str(found[0].value["answer"].get("sport"))) if found else None
+
+    @task
+    async def greet(sport: str | None) -> str:
+        if sport:
+            return (await model.ainvoke(f"Welcome the person back, who likes {sport.lower()}.")).text
         return (await model.ainvoke("Greet the person and say that you would like to know their preferences.")).text
 
     @task
@@ -43,7 +52,7 @@ def agent(model: BaseChatModel) -> Agent:
 
     @entrypoint()
     async def preferences(input: dict[str, Any]) -> dict[str, Any]:
-        await greet()
+        await greet(await recall())
         request = ask(
             "Which sport do you like?",
             description="This helps me to know you better.",

@@ -26,6 +26,9 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
         return f"{history} So {subject}, I think."
     if asked.startswith("Tell the customer"):
         return f"All settled. The result is: {asked.partition(': ')[2].rstrip('.')}. I have written to the customer."
+    if asked.startswith("Welcome"):
+        liked = asked.rpartition("who likes ")[2].rstrip(".")
+        return f"Welcome back! You told me that you like {liked}. Is that still so?"
     if asked.startswith("Thank"):
         return "Thank you, I will remember that."
     return "Hello! I would like to know you a little better, so that I can make better suggestions."

@@ -12,6 +12,7 @@ from ringi.inbox import Inbox
 from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import checkpoint_thread
+from ringi.threads.memories import Memories
 
 HOST = "ringi_host"
 """Under which name a run's configuration has its host; a graph that Ringi does not run has none."""
@@ -24,6 +25,7 @@ class Host:
 
     def __init__(self, inbox: Inbox, key: Key, run_id: str, by: str | None) -> None:
         self._inbox, self._key, self._run_id, self._by = inbox, key, run_id, by
+        self.memories = Memories(inbox, by)
         self._asked: frozenset[tuple[str, str]] = frozenset()
 
     def stands_at(self, asks: list[Ask]) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ringi.errors import ConflictError, NotFoundError
+from ringi.memory import person_in
 from ringi.record import (
     EPOCH,
     START,
@@ -135,6 +136,7 @@ def request_matches(request: Request, query: Query) -> bool:
         (query.assignee, request.assignee),
         (query.thread_id, request.thread_id),
         (query.asked_by, request.asked_by),
+        (query.remembered_by, person_in(request)),
     ]
     return (
         all(wanted in (None, has) for wanted, has in equal)

@@ -5,6 +5,7 @@ from ringi.integrations.langchain.asking import AskHuman, ask_human
 from ringi.integrations.langchain.finish import FinishGate, delegate, finish_tool
 from ringi.integrations.langchain.forms import Forms
 from ringi.integrations.langchain.policy import AutoApproval, Condition, Policy, Rule
+from ringi.integrations.langchain.remember import Remember
 
 __all__ = [
     "Approval",
@@ -14,6 +15,7 @@ __all__ = [
     "FinishGate",
     "Forms",
     "Policy",
+    "Remember",
     "Rule",
     "ask_human",
     "delegate",
