@@ -61,7 +61,8 @@ def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Cal
     """Return the verb as one that blocks until it is done."""
 
     def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return desk._run(functools.partial(verb, desk._verbs, *args, **kwargs))
+        own: Callable[P, Coroutine[Any, Any, T]] = getattr(desk._verbs, verb.__name__)
+        return desk._run(functools.partial(own, *args, **kwargs))
 
     functools.update_wrapper(call, verb)
     return call
@@ -73,7 +74,7 @@ def stepping(
     """Return the verb as one whose iterator blocks until the next is there."""
 
     def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
-        steps = verb(desk._verbs, *args, **kwargs)
+        steps: AsyncGenerator[T, None] = getattr(desk._verbs, verb.__name__)(*args, **kwargs)
         try:
             while True:
                 yield desk._run(steps.__anext__)

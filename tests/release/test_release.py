@@ -77,8 +77,8 @@ def test_the_wheel_holds_every_file_of_the_package_the_page_the_types_and_the_li
 
 
 def test_the_wheel_holds_nothing_that_only_developers_need(names: list[str]) -> None:
-    assert {name.split("/")[0] for name in names} == {"ringi", f"ringi-{VERSION}.dist-info"}
-    assert [name for name in names if name.endswith((".map", ".pyc", ".stamp")) or "test_" in name] == []
+    assert {name.split("/")[0] for name in names} == {"ringi", "pytest_ringi", f"ringi-{VERSION}.dist-info"}
+    assert [name for name in names if name.endswith((".map", ".pyc", ".stamp")) or "/test_" in name] == []
 
 
 def test_the_source_archive_holds_what_the_wheel_is_built_from(archives: Archives) -> None:
@@ -104,11 +104,7 @@ def test_the_metadata_names_no_place_and_says_what_it_is(archives: Archives) -> 
 
 @pytest.mark.parametrize("extra", ["", "[langgraph]"])
 def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra: str, tmp_path: Path) -> None:
-    environment = tmp_path / "environment"
-    run(UV, "venv", "--quiet", "--python", sys.executable, environment, cwd=tmp_path)
-    programs = environment / ("Scripts" if os.name == "nt" else "bin")
-    install = (UV, "pip", "install", "--quiet", "--python", programs / "python", "-c", ROOT / "requirements.lock")
-    run(*install, f"{archives.wheel}{extra}", cwd=tmp_path)
+    programs = installed(f"{archives.wheel}{extra}", tmp_path)
 
     assert run(programs / "ringi", "--version", cwd=tmp_path).strip() == f"ringi {VERSION}"
     with demo(programs / "ringi", tmp_path) as url, httpx.Client(base_url=url, timeout=30) as client:
@@ -120,6 +116,41 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
         assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
         assert [path for path in assets if path.endswith(".js")]
         assert [client.get(path).status_code for path in assets] == [200] * len(assets)
+
+
+REFUND = """
+import asyncio
+import ringi
+
+async def refund(inbox):
+    request = await inbox.ask("Refund 40?", action=ringi.Action("refund", {"amount": 40}), expires_in=30 * 86_400)
+    return (await inbox.wait_final(request.id)).granted
+
+def test_a_refund_is_approved(ringi_inbox, ringi_person):
+    ringi_person.approves(action="refund")
+    assert asyncio.run(refund(ringi_inbox)).args == {"amount": 40}
+
+def test_silence_for_a_month_pays_nothing(ringi_inbox, ringi_person):
+    ringi_person.ignores(action="refund")
+    assert asyncio.run(refund(ringi_inbox)) is None
+"""
+
+
+def test_the_kit_is_there_for_tests_where_the_wheel_is_installed(archives: Archives, tmp_path: Path) -> None:
+    programs = installed(f"{archives.wheel}[testing]", tmp_path)
+    (tmp_path / "test_refund.py").write_text(REFUND)
+
+    assert "2 passed" in run(programs / "python", "-m", "pytest", "test_refund.py", cwd=tmp_path, PYTHONPATH="")
+
+
+def installed(wheel: str, folder: Path) -> Path:
+    """Install into a clean environment, and return where its programs are."""
+    environment = folder / "environment"
+    run(UV, "venv", "--quiet", "--python", sys.executable, environment, cwd=folder)
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    install = (UV, "pip", "install", "--quiet", "--python", programs / "python", "-c", ROOT / "requirements.lock")
+    run(*install, wheel, cwd=folder)
+    return programs
 
 
 def items(client: httpx.Client, folder: Path, what: str) -> list[Any]:

@@ -18,7 +18,7 @@ class Reminders:
     """Makes the job of a reminder when something is asked, and does it when its time has come."""
 
     def __init__(self, inbox: Inbox, before: float) -> None:
-        self._inbox, self._before = inbox, timedelta(seconds=before)
+        self._inbox, self._before = inbox, before
 
     def of(self, event: Event, request: Request) -> Iterator[Job]:
         """Return the job, for a request that is due some day."""
@@ -34,10 +34,12 @@ class Reminders:
         except NotFoundError:
             return
         if request.due_at and not request.is_final and not request.reminded_at:
-            left = (self._time(request.created_at, request.due_at) - inbox.clock()).total_seconds()
+            left = (reminder_time(request.created_at, request.due_at, self._before) - inbox.clock()).total_seconds()
             if left > 0:
                 raise LaterError(left)
             await inbox.remind(request.id)
 
-    def _time(self, asked: datetime, due: datetime) -> datetime:
-        return max(due - self._before, asked + (due - asked) / 2)
+
+def reminder_time(asked: datetime, due: datetime, before: float) -> datetime:
+    """Return when to remind of a request: so many seconds before it is due; of less time than that, half."""
+    return max(due - timedelta(seconds=before), asked + (due - asked) / 2)

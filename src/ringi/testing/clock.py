@@ -18,7 +18,7 @@ class Clock:
         """Return the time at which it stands."""
         return self.now
 
-    def advance(self, seconds: float) -> datetime:
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> datetime:
         """Move the time on and return it."""
-        self.now += timedelta(seconds=seconds)
+        self.now += timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         return self.now

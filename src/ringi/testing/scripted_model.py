@@ -9,15 +9,42 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
+from pydantic import BaseModel
 
-Script = Callable[[Sequence[BaseMessage]], str | AIMessage]
+Said = str | BaseModel
+"""Words, an `AIMessage`, or an instance of the schema that a structured answer is asked for with."""
+Script = Callable[[Sequence[BaseMessage]], Said]
+
+
+def calls(tool: str, /, **args: Any) -> AIMessage:
+    """Return a model's message that calls a tool with these arguments."""
+    return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id=None)])
+
+
+def turns(*answers: Said) -> Script:
+    """Return a script that gives these answers one after another, and after them what it was told last."""
+
+    def script(messages: Sequence[BaseMessage]) -> Said:
+        said = count_said(messages)
+        return answers[said] if said < len(answers) else messages[-1].text
+
+    return script
+
+
+def count_said(messages: Sequence[BaseMessage]) -> int:
+    """Return how often the model has spoken."""
+    return sum(isinstance(message, AIMessage) for message in messages)
 
 
 class ScriptedModel(BaseChatModel):
-    """Answers by `script(messages)`; streamed, word by word with `delay` seconds between them."""
+    """Answers by `script(messages)`; streamed, word by word with `delay` seconds between them.
+
+    A script returns text, an `AIMessage` (see `calls`), or an instance of the schema of `with_structured_output` or
+    `response_format`. Calls without an id get one.
+    """
 
     script: Script
     delay: float = 0.0
@@ -53,8 +80,16 @@ class ScriptedModel(BaseChatModel):
             await asyncio.sleep(self.delay)
 
     def _answer(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        answer = self.script(messages)
-        return AIMessage(answer) if isinstance(answer, str) else answer
+        said = self.script(messages)
+        if isinstance(said, str):
+            return AIMessage(said)
+        answer = said if isinstance(said, AIMessage) else calls(type(said).__name__, **said.model_dump(mode="json"))
+        # By the place in the conversation: another id on a second try would be another call.
+        named = [
+            {**call, "id": call["id"] or f"call-{count_said(messages) + 1}-{number}"}
+            for number, call in enumerate(answer.tool_calls, 1)
+        ]
+        return answer.model_copy(update={"tool_calls": named})
 
     def _chunks(self, messages: Sequence[BaseMessage]) -> list[ChatGenerationChunk]:
         answer = self._answer(messages)

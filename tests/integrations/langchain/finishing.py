@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from tests.threads.world import World
 
 from ringi.integrations.langchain import FinishGate
-from ringi.testing.scripted_model import Script, ScriptedModel
+from ringi.testing.scripted_model import Said, Script, ScriptedModel
 from ringi.threads.agent import Agent, State
 
 Heard = list[list[str]]
@@ -19,7 +19,7 @@ Heard = list[list[str]]
 def hearing(heard: Heard, script: Script | None = None) -> ScriptedModel:
     """Return a model that notes what it was told; without a script it says what its last task was."""
 
-    def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
+    def say(messages: Sequence[BaseMessage]) -> Said:
         heard.append([message.text for message in messages])
         return script(messages) if script else f"Did: {last_said(messages)}"
 

@@ -1,0 +1,53 @@
+"""Fixtures for tests of agents that ask. Nothing of Ringi is imported before a test asks for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ringi import sync
+    from ringi.testing import Clock, Desk, ScriptedPerson
+    from ringi.testing.desk import DeskInbox
+
+
+@pytest.fixture
+def ringi_clock() -> Clock:
+    """A clock that stands still until it is moved."""
+    from ringi.testing import Clock
+
+    return Clock()
+
+
+@pytest.fixture
+def ringi_person() -> ScriptedPerson:
+    """A person who answers by the rules that the test gives them."""
+    from ringi.testing import ScriptedPerson
+
+    return ScriptedPerson()
+
+
+@pytest.fixture
+def ringi_desk(ringi_person: ScriptedPerson, ringi_clock: Clock) -> Iterator[Desk]:
+    """Agents, an inbox and that person, by that clock; a rule that answered nothing fails the test."""
+    from ringi.testing import Desk
+
+    with Desk(ringi_person, ringi_clock) as desk:
+        yield desk
+
+
+@pytest.fixture
+def ringi_inbox(ringi_desk: Desk) -> DeskInbox:
+    """The inbox of `ringi_desk`: whoever waits on it has the person's answer at once."""
+    return ringi_desk.inbox
+
+
+@pytest.fixture
+def ringi_sync_inbox(ringi_desk: Desk) -> Iterator[sync.Inbox]:
+    """The inbox of `ringi_desk` without async."""
+    from ringi import sync
+
+    with sync.LOOP as portal:
+        yield sync.Inbox(ringi_desk.inbox, portal)

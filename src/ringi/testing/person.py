@@ -1,0 +1,201 @@
+"""A person who answers by rules, so that a test needs neither a page nor patience."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+from ringi.ask import Decision, Kind
+from ringi.request import Request
+
+__tracebackhide__ = True
+"""A failed test shows its own lines, not those of this file."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a person does with a request: one of its decisions, or `ignore`, which lets time pass."""
+
+    decision: Decision | Literal["ignore"]
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = None
+
+
+Script = Callable[[Request], Reply | None]
+"""From a request to what is done with it; None when others know better."""
+IGNORE = Reply("ignore")
+
+
+class About(TypedDict, total=False):
+    """Which requests a rule is about: all that is given has to hold."""
+
+    kind: Kind
+    title: str
+    """A part of the title."""
+    action: str
+    """The name of the action."""
+    form: str
+    """The name of a field."""
+    times: int
+    """How many requests it answers at most."""
+
+
+@dataclass
+class Rule:
+    """Which requests are answered how, and how many were."""
+
+    does: str
+    reply: Reply
+    kind: Kind | None = None
+    title: str | None = None
+    action: str | None = None
+    form: str | None = None
+    times: int | None = None
+    used: int = 0
+
+    def __call__(self, request: Request) -> Reply | None:
+        """Return the reply to a request that it is about."""
+        if self.used == self.times or not self._is_about(request):
+            return None
+        self.used += 1
+        return self.reply
+
+    def _is_about(self, request: Request) -> bool:
+        return (
+            self.kind in (None, request.kind)
+            and (self.title is None or self.title in request.title)
+            and self.action in (None, called(request))
+            and (self.form is None or self.form in fields_of(request))
+        )
+
+    def __str__(self) -> str:
+        about = {name: getattr(self, name) for name in About.__optional_keys__}
+        said = ", ".join(f"{name}={value!r}" for name, value in sorted(about.items()) if value is not None)
+        return f"person.{self.does}({said})" + (", used up" if self.used == self.times else "")
+
+
+class ScriptedPerson:
+    """Answers by rules: the first that is about a request decides what is done with it.
+
+    A request is `about` a `kind`, a part of its `title`, the name of its `action`, the name of a field of its `form`;
+    `times` is how many requests a rule answers at most.
+    """
+
+    def __init__(self, *scripts: Script, name: str = "ann") -> None:
+        self.name = name
+        self.asked: list[Request] = []
+        """What they were asked, in order."""
+        self._scripts: list[Script] = list(scripts)
+        self._ignored: set[str] = set()
+
+    def approves(self, data: dict[str, Any] | None = None, **about: Unpack[About]) -> Self:
+        """Approve such requests; `data` fills in their form."""
+        return self.answers(Rule("approves", Reply("approve", data), **about))
+
+    def edits(
+        self, data: dict[str, Any] | None = None, *, args: dict[str, Any] | None = None, **about: Unpack[About]
+    ) -> Self:
+        """Approve such requests with a change: `args` are the whole arguments of the action, `data` is the form."""
+        return self.answers(Rule("edits", Reply("edit", data, args), **about))
+
+    def rejects(self, message: str | None = None, **about: Unpack[About]) -> Self:
+        """Reject such requests."""
+        return self.answers(Rule("rejects", Reply("reject", message=message), **about))
+
+    def responds(self, message: str, **about: Unpack[About]) -> Self:
+        """Answer such requests in words."""
+        return self.answers(Rule("responds", Reply("respond", message=message), **about))
+
+    def ignores(self, **about: Unpack[About]) -> Self:
+        """Leave such requests alone: time passes until they expire, or until nobody waits any longer."""
+        return self.answers(Rule("ignores", IGNORE, **about))
+
+    def answers(self, script: Script) -> Self:
+        """Do what a function of the request returns; None leaves it to the rules after it."""
+        self._scripts.append(script)
+        return self
+
+    def reply_to(self, request: Request) -> Reply | None:
+        """Return what they do with a request; None when no rule is about it."""
+        if request.id in self._ignored:
+            return IGNORE
+        if request.id not in {known.id for known in self.asked}:
+            self.asked.append(request)
+        reply = next((reply for script in self._scripts if (reply := script(request))), None)
+        if reply == IGNORE:
+            self._ignored.add(request.id)
+        return reply
+
+    def check(self) -> None:
+        """Raise `UnusedRuleError` for a rule that answered nothing; a function may well do so."""
+        for rule in self._rules:
+            if not rule.used:
+                raise UnusedRuleError(rule, self.asked)
+
+    @property
+    def _rules(self) -> list[Rule]:
+        return [script for script in self._scripts if isinstance(script, Rule)]
+
+    def told(self) -> str:
+        """Return their rules as lines of text."""
+        lines = [str(script) if isinstance(script, Rule) else f"person.answers({script!r})" for script in self._scripts]
+        return "\n".join(f"  {line}" for line in lines) or "  none"
+
+
+class UnansweredError(AssertionError):
+    """A request waits, and nobody would ever answer it."""
+
+    def __init__(self, request: Request, why: str, remedy: str, person: ScriptedPerson) -> None:
+        self.request = request
+        super().__init__(f"{described(request)}: {why}.\n{remedy}\nThe rules are:\n{person.told()}")
+
+    @classmethod
+    def no_rule(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
+        """Return the error of a request that no rule is about."""
+        why, remedy = "no rule of the scripted person is about it", f"Add one, such as {fitting(request)}"
+        return cls(request, why, remedy, person)
+
+    @classmethod
+    def for_ever(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
+        """Return the error of a request that is ignored, and waited for without an end."""
+        why = "the scripted person ignores it, and it never expires"
+        return cls(request, why, "Ask with expires_in, wait with a timeout, or answer it.", person)
+
+
+class UnusedRuleError(AssertionError):
+    """A rule was given for requests that nobody asked."""
+
+    def __init__(self, rule: Rule, asked: Sequence[Request]) -> None:
+        self.rule = rule
+        seen = "\n".join(f"  {described(request)}" for request in asked) or "  nothing at all"
+        super().__init__(f"{rule} answered nothing.\nThe person was asked:\n{seen}")
+
+
+def called(request: Request) -> str | None:
+    """Return the name of what a request gates."""
+    return request.action.name if request.action else None
+
+
+def fields_of(request: Request) -> list[str]:
+    """Return the names of the fields that a request has."""
+    if request.form:
+        return [field.name for field in request.form.fields]
+    return list((request.data_schema or {}).get("properties", {}))
+
+
+def described(request: Request) -> str:
+    """Return a request in one line."""
+    action = f", action {request.action.name!r} with {request.action.args}" if request.action else ""
+    form = f", form with {', '.join(fields_of(request))}" if fields_of(request) else ""
+    return f"request {request.id!r} ({request.kind} {request.title!r}{action}{form})"
+
+
+def fitting(request: Request) -> str:
+    """Return the text of a rule that would answer a request."""
+    about = f"action={called(request)!r}" if request.action else f"title={request.title!r}"
+    does = {"approve": "approves(", "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
+    if fields_of(request):
+        does["approve"] = "approves({…}, "
+    return f"person.{does[request.allowed[0]]}{about})"

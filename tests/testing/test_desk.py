@@ -1,0 +1,278 @@
+"""Whole flows of agents that ask, with a scripted person and no real waiting: some of these deadlines take a month."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langgraph.graph import START, StateGraph
+from tests.integrations.langchain.office import Till
+
+from ringi import Action, Form, Inbox, Select, sync
+from ringi.errors import FinalError, InvalidError, WaitTimeoutError
+from ringi.integrations.langchain import Approval, FinishGate, ask_human
+from ringi.integrations.langgraph import ask
+from ringi.testing import (
+    Desk,
+    QuestionsError,
+    Reply,
+    RunFailedError,
+    ScriptedPerson,
+    UnansweredError,
+    UnusedRuleError,
+)
+from ringi.testing.clock import NOON
+from ringi.testing.scripted_model import ScriptedModel, calls, turns
+from ringi.threads.agent import Agent
+
+MONTH = 30 * 86_400
+REFUND = {"order": 1182, "amount": 40}
+TASK = {"messages": [{"role": "user", "content": "Refund order 1182."}]}
+
+
+class State(TypedDict, total=False):
+    outcome: str
+
+
+def pay(state: State) -> State:
+    request = ask("Refund order 1182?", action=Action("refund", REFUND), expires_in=MONTH)
+    return {"outcome": f"paid {request.granted.args['amount']}" if request.granted else request.status}
+
+
+GRAPH: Any = StateGraph(State).add_node("pay", pay).add_edge(START, "pay").compile()
+
+
+@pytest.fixture
+def till() -> Till:
+    return Till()
+
+
+def shop(till: Till) -> Any:
+    """Return an agent of LangChain that wants to pay once."""
+    rule = {"tools": ["refund"], "allowed": ["approve", "edit", "reject", "respond"], "expires_in": MONTH}
+    model = ScriptedModel(script=turns(calls("refund", **REFUND)))
+    return create_agent(model, till.tools, middleware=[Approval({"rules": [rule]}, till.tools)])
+
+
+async def refund(inbox: Inbox) -> str:
+    request = await inbox.ask("Refund order 1182?", action=Action("refund", REFUND), expires_in=MONTH)
+    ended = await inbox.wait_final(request.id)
+    assert ended is not None
+    return f"paid {ended.granted.args['amount']}" if ended.granted else ended.status
+
+
+ENDS = pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (Reply("approve"), "paid 40"),
+        (Reply("edit", args={**REFUND, "amount": 20}), "paid 20"),
+        (Reply("reject", message="too much"), "completed"),
+        (Reply("ignore"), "expired"),
+    ],
+    ids=lambda given: given.decision if isinstance(given, Reply) else "",
+)
+
+
+@ENDS
+async def test_a_graph_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
+    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+        assert (await desk.run(GRAPH)).state["outcome"] == outcome
+
+
+@ENDS
+async def test_plain_python_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
+    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+        assert await refund(desk.inbox) == outcome
+
+
+@pytest.mark.parametrize(
+    ("reply", "paid"),
+    [
+        (Reply("approve"), [REFUND]),
+        (Reply("edit", args={**REFUND, "amount": 20}), [{**REFUND, "amount": 20}]),
+        (Reply("reject", message="too much"), []),
+        (Reply("respond", message="Paid by hand."), []),
+        (Reply("ignore"), []),
+    ],
+    ids=lambda given: given.decision if isinstance(given, Reply) else "",
+)
+async def test_a_tool_call_of_langchain_is_decided(till: Till, reply: Reply, paid: Any) -> None:
+    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+        assert (await desk.run(shop(till), TASK)).status == "done"
+        assert till.paid == paid
+
+
+async def test_what_is_ignored_expires_a_month_later(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    ringi_person.ignores(action="refund")
+    outcome = await ringi_desk.run(GRAPH)
+
+    assert (outcome.state, outcome.request.status) == ({"outcome": "expired"}, "expired")
+    assert ringi_desk.clock() == outcome.request.ended_at == NOON + timedelta(seconds=MONTH)
+
+
+async def test_a_test_can_look_before_anybody_answers(ringi_desk: Desk, till: Till) -> None:
+    asked = await ringi_desk.start(shop(till), TASK)
+    assert (asked.status, asked.request.title, till.paid) == ("interrupted", "Run refund?", [])
+    ringi_desk.person.approves(action="refund")
+
+    assert (await ringi_desk.go_on()).status == "done"
+    assert till.paid == [REFUND]
+
+
+async def test_a_test_can_answer_by_its_own_hand(ringi_desk: Desk) -> None:
+    (request,) = (await ringi_desk.start(GRAPH)).waiting
+    await ringi_desk.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+    outcome = await ringi_desk.go_on()
+
+    assert (outcome.state["outcome"], outcome.request.response and outcome.request.response.responder) == (
+        "paid 40",
+        "bob",
+    )
+
+
+async def test_a_test_can_move_the_time_by_its_own_hand(ringi_desk: Desk) -> None:
+    await ringi_desk.start(GRAPH)
+    ringi_desk.clock.advance(days=29)
+    assert (await ringi_desk.inbox.expire_due()) == 0
+    ringi_desk.clock.advance(days=1)
+
+    assert (await ringi_desk.go_on()).state == {"outcome": "expired"}
+
+
+async def test_people_are_reminded_at_their_moment_and_then_it_expires(ringi_desk: Desk) -> None:
+    due = NOON + timedelta(days=10)
+    request = await ringi_desk.inbox.ask("May I?", due_at=due, expires_in=MONTH)
+    await ringi_desk.pass_time(days=40)
+    events = await ringi_desk.inbox.events(request_id=request.id)
+
+    assert [(event.type, event.at) for event in events] == [
+        ("request.created", NOON),
+        ("request.reminded", due - timedelta(hours=1)),
+        ("request.expired", NOON + timedelta(seconds=MONTH)),
+    ]
+    assert ringi_desk.clock() == NOON + timedelta(days=40)
+
+
+async def test_a_model_asks_with_a_form(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    fields = [{"name": "sport", "type": "select", "options": [{"value": "judo"}, {"value": "go"}]}]
+    model = ScriptedModel(script=turns(calls("ask_human", title="Which sport?", fields=fields)))
+    ringi_person.approves({"sport": "go"}, form="sport")
+    outcome = await ringi_desk.run(create_agent(model, [ask_human]), TASK)
+
+    assert '"sport": "go"' in outcome.state["messages"][-1].text
+
+
+async def test_a_finish_gate_takes_a_new_task_and_then_a_yes(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    model = ScriptedModel(script=lambda messages: f"Did: {messages[-1].text}")
+    ringi_person.responds("update: two verses", kind="finish", times=1).approves(kind="finish")
+    outcome = await ringi_desk.run(create_agent(model, middleware=[FinishGate()]), TASK)
+
+    assert (outcome.state["finish_outcome"], outcome.state["task"]) == ("completed", "two verses")
+    assert [request.kind for request in outcome.asked] == ["finish", "finish"]
+
+
+async def test_the_first_rule_about_a_question_answers_it_as_often_as_it_may(ringi_desk: Desk) -> None:
+    def choose(state: State) -> State:
+        form = Form([Select("colour", options=["red", "blue"])])
+        told = [ask(f"Which colour for {what}?", form=form).response for what in "ab"]
+        return {"outcome": ", ".join(str(response.data) for response in told if response)}
+
+    graph: Any = StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile()
+    ringi_desk.person.approves({"colour": "red"}, form="colour", times=1).approves({"colour": "blue"}, form="colour")
+
+    assert (await ringi_desk.run(graph)).state == {"outcome": "{'colour': 'red'}, {'colour': 'blue'}"}
+
+
+async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(ringi_desk: Desk) -> None:
+    ringi_desk.person.edits(args={"amount": 20}, data={"no": "form"}, action="refund")
+    with pytest.raises(InvalidError, match="has no form") as raised:
+        await ringi_desk.run(GRAPH)
+    assert "when the scripted person answered request 'q-" in raised.value.__notes__[0]
+
+
+async def test_two_questions_at_once_are_both_answered(ringi_desk: Desk, till: Till) -> None:
+    first, second = calls("refund", **REFUND), calls("refund", order=7, amount=1)
+    both = first.model_copy(update={"tool_calls": [*first.tool_calls, *second.tool_calls]})
+    gate = Approval({"rules": [{"tools": ["refund"], "expires_in": MONTH}]}, till.tools)
+    agent = create_agent(ScriptedModel(script=turns(both)), till.tools, middleware=[gate])
+    ringi_desk.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))
+    outcome = await ringi_desk.run(agent, TASK)
+
+    assert sorted(request.status for request in outcome.asked) == ["completed", "expired"]
+    assert till.paid == []
+
+
+async def test_several_threads_and_an_agent_with_values(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    agent = Agent("refund", GRAPH, values=lambda state: {"outcome": state.get("outcome")})
+    ringi_person.approves(times=1).rejects()
+    outcomes = [await ringi_desk.run(agent, thread_id=id) for id in ("first", "second")]
+
+    assert [outcome.values["outcome"] for outcome in outcomes] == ["paid 40", "completed"]
+    assert [len(outcome.asked) for outcome in outcomes] == [1, 1]
+
+
+async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_missing(ringi_desk: Desk) -> None:
+    ringi_desk.person.rejects(title="Refund", times=1)
+    await ringi_desk.run(GRAPH)
+    with pytest.raises(UnansweredError) as raised:
+        await ringi_desk.run(GRAPH, thread_id="second")
+
+    for said in (
+        "(approval 'Refund order 1182?', action 'refund' with {'order': 1182, 'amount': 40}): no rule",
+        "Add one, such as person.approves(action='refund')",
+        "person.rejects(times=1, title='Refund'), used up",
+    ):
+        assert said in str(raised.value)
+
+
+async def test_a_wait_that_nobody_would_end_fails(ringi_desk: Desk) -> None:
+    request = await ringi_desk.inbox.ask("May I?")
+    with pytest.raises(UnansweredError, match=r"such as person.responds\('…', title='May I\?'\)"):
+        await ringi_desk.inbox.wait(request.id)
+    ringi_desk.person.ignores()
+    with pytest.raises(UnansweredError, match="it never expires"):
+        await ringi_desk.inbox.wait(request.id)
+
+
+async def test_a_wait_for_a_limited_time_lets_just_that_time_pass(ringi_desk: Desk) -> None:
+    ringi_desk.person.ignores()
+    request = await ringi_desk.inbox.ask("May I?", expires_in=MONTH)
+    with pytest.raises(WaitTimeoutError):
+        await ringi_desk.inbox.wait(request.id, timeout=86_400)
+    assert ringi_desk.clock() == NOON + timedelta(days=1)
+    with pytest.raises(FinalError, match="expired"):
+        await ringi_desk.inbox.wait(request.id)
+
+
+async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
+    silent: Any = StateGraph(State).add_node("go", lambda state: {"outcome": "paid"}).add_edge(START, "go").compile()
+    desk = Desk(ScriptedPerson().approves(action="refund"))
+    outcome = await desk.run(silent)
+
+    with pytest.raises(QuestionsError, match="asked 0 questions, not one: none"):
+        _ = outcome.request
+    with pytest.raises(UnusedRuleError, match=r"person.approves\(action='refund'\) answered nothing"), desk:
+        pass
+
+
+async def test_a_failed_agent_fails_the_test(ringi_desk: Desk) -> None:
+    def fail(state: State) -> State:
+        raise ZeroDivisionError("no till")
+
+    broken: Any = StateGraph(State).add_node("fail", fail).add_edge(START, "fail").compile()
+    with pytest.raises(RunFailedError, match="ZeroDivisionError: no till"):
+        await ringi_desk.run(broken)
+
+
+def test_code_without_async_has_an_inbox_too(ringi_sync_inbox: sync.Inbox, ringi_person: ScriptedPerson) -> None:
+    ringi_person.edits(args={**REFUND, "amount": 20}, action="refund")
+    request = ringi_sync_inbox.ask("Refund order 1182?", action=Action("refund", REFUND))
+
+    assert ringi_sync_inbox.wait(request.id).args == {**REFUND, "amount": 20}
+
+
+def test_a_rule_about_what_no_request_has_is_refused(ringi_person: ScriptedPerson) -> None:
+    with pytest.raises(TypeError, match="tool"):
+        ringi_person.approves(tool="refund")  # type: ignore[call-arg]
