@@ -138,11 +138,11 @@ class Desk:
         return await self.go_on(thread_id)
 
     async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
-        """Run an agent up to its end or its first questions, and let nobody answer them yet."""
+        """Run an agent, begun by the person, up to its end or its first questions, and let nobody answer them yet."""
         named = agent if isinstance(agent, Agent) else Agent(getattr(agent, "name", None) or "agent", agent)
         self._agents[named.name] = named
         runner = Runner(self.backend, self.inbox, by_name(self._agents.values()))
-        await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by="agent")
+        await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
         return await self._work(thread_id)
 
     async def go_on(self, thread_id: str = "thread-1") -> Outcome:
