@@ -135,7 +135,70 @@ async def test_after_a_question_to_others_an_approval_is_for_the_client_again(li
     assert parts[-1]["finishReason"] == "tool-calls"
 
 
-async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_still_open(live: World) -> None:
+def both() -> Agent:
+    """Return an agent that asks the reader for an approval, and somebody else something, at once."""
+
+    def script(messages: list[BaseMessage]) -> Any:
+        if messages[-1].type == "tool":
+            return "done"
+        calls = [("check", {}), ("refund", REFUND)]
+        return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"c-{name}"} for name, args in calls])
+
+    return Agent("talk", create_agent(ScriptedModel(script=script), [check, refund]), input_schema=MESSAGES)
+
+
+OTHERS = {"en": "somebody else", "ja-JP,en;q=0.5": "ほかの人", "zh-CN": "其他人"}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+async def test_a_turn_ends_where_a_client_gives_its_approval_though_others_are_asked(
+    live: World, language: str
+) -> None:
+    live.runner.agents = {**live.runner.agents, "talk": both()}
+    client = live.client()
+    client.headers["accept-language"] = language
+    parts = await told(client, ui("go", "m1"))
+    assert (parts[-1]["type"], parts[-1]["finishReason"]) == ("finish", "tool-calls")
+    assert [OTHERS[language] in part["delta"] for part in parts if part["type"] == "text-delta"] == [True]
+    shown = [part["data"] for part in parts if part["type"] == "data-ringi-request"]
+    assert sorted(str(each.get("hidden")) for each in shown) in (["None", "True"], ["None", "None"])
+
+
+async def test_what_others_are_asked_is_not_told_to_an_ag_ui_client_and_does_not_hold_it(live: World) -> None:
+    live.runner.agents = {**live.runner.agents, "talk": both()}
+    begun = {"agent": "talk", "input": {"messages": [{"role": "user", "content": "go", "id": "m1~" + "0" * 32}]}}
+    await live.client("agent", "bot").post("/v1/threads/t1/runs", json=begun)
+    client = live.client()
+    pause = (await told(client, ag_ui("go", "m1")))[-1]
+    mine, other = sorted(pause["outcome"]["interrupts"], key=lambda each: "metadata" not in each)
+    assert set(other) == {"id", "reason", "message"}
+    assert "somebody else" in other["message"]
+    yes = {"payload": {"approved": True}, "metadata": {"digest": mine["metadata"]["digest"]}}
+    types, left = await resumed(client, {"interruptId": mine["id"], **yes}, {"interruptId": other["id"]})
+    assert (types[-1], left) == ("RUN_FINISHED", [other["id"]])
+    assert await resumed(client, {"interruptId": other["id"]}) == (["RUN_STARTED", "RUN_FINISHED"], [other["id"]])
+    answered = await told(client, ag_ui("", "", resume=[{"interruptId": other["id"], "status": "resolved", **yes}]))
+    assert (answered[-1]["type"], answered[-1]["code"]) == ("RUN_ERROR", "not_found")
+
+
+async def test_a_batch_with_a_call_that_cannot_be_read_ends_the_turn(tmp_path: Path) -> None:
+    async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
+        world.runner.agents = {**world.runner.agents, "talk": payer()}
+        client = world.client()
+        pause = (await told(client, ag_ui("go", "m1")))[-1]
+        first, second = pause["outcome"]["interrupts"]
+        with closing(sqlite3.connect(tmp_path / "ringi.db")) as file:
+            unread = """UPDATE requests SET body = replace(body, '"kind":"', '"kind":"newer-') WHERE id = ?"""
+            file.execute(unread, [second["id"]])
+            file.commit()
+        yes = {"payload": {"approved": True}, "metadata": {"digest": first["metadata"]["digest"]}}
+        types, left = await resumed(client, {"interruptId": first["id"], **yes}, {"interruptId": second["id"]})
+        assert (types, left) == (["RUN_STARTED", "RUN_FINISHED"], [second["id"]])
+
+
+def payer() -> Agent:
+    """Return an agent that pays twice, of which one batch of LangChain's asks."""
+
     def script(messages: list[BaseMessage]) -> Any:
         if messages[-1].type == "tool":
             return "done"
@@ -149,7 +212,11 @@ async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_stil
     graph = create_agent(
         ScriptedModel(script=script), [pay], middleware=[HumanInTheLoopMiddleware(interrupt_on={"pay": True})]
     )
-    live.runner.agents = {**live.runner.agents, "talk": Agent("talk", graph, input_schema=MESSAGES)}
+    return Agent("talk", graph, input_schema=MESSAGES)
+
+
+async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_still_open(live: World) -> None:
+    live.runner.agents = {**live.runner.agents, "talk": payer()}
     client = live.client()
     pause = (await told(client, ag_ui("go", "m1")))[-1]
     first, second = [each["id"] for each in pause["outcome"]["interrupts"]]

@@ -134,6 +134,16 @@ async def test_of_who_says_no_nothing_is_kept(live: World) -> None:
     assert (await live.client().get("/v1/threads/t1")).json()["values"] == {"answer": None}
 
 
+@pytest.mark.parametrize(
+    ("language", "word"), [("ja", "記録"), ("zh-CN,zh;q=0.9", "记录"), ("fr, en;q=0.1", "recorded")]
+)
+async def test_the_reply_is_in_the_language_of_the_client(live: World, language: str, word: str) -> None:
+    (asked,) = await start(live)
+    client = live.client()
+    client.headers["accept-language"] = language
+    assert word in (await respond(client, asked, "approve", ANSWER)).json()["message"]
+
+
 async def test_a_request_of_another_session_is_not_there(live: World) -> None:
     (asked,) = await start(live)
     other = await respond(live.client(), {**asked, "thread_id": "t2"}, "approve", ANSWER)

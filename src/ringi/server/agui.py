@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.ask import parsed
-from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError
+from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.record import Key
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
@@ -21,12 +21,13 @@ from ringi.server.chat_parts import Event, Message
 from ringi.server.conversation import TALK, Conversations, Endpoint, said, takes_messages
 from ringi.server.limits import AskLimits
 from ringi.server.models import AguiTurn, Resume
-from ringi.server.permissions import refuse_agents
+from ringi.server.permissions import may_read, refuse_agents
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
 from ringi.server.run_output import open_interrupts, run_output, told_so_far
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.server.words import words_for
 from ringi.store import readable
 from ringi.thread import Thread
 
@@ -45,6 +46,8 @@ class Talk(NamedTuple):
     """Why there is no stretch to listen to."""
     still_open: frozenset[str] | None = None
     """What the pause goes on asking; None once the run goes on after it."""
+    others: str = ""
+    """What a question says that is not the client's to know of."""
 
 
 class AguiRoutes:
@@ -74,10 +77,11 @@ class AguiRoutes:
                 raise NotFoundError("agent", agent)
             input = spoken(turn) if takes_messages(known) else turn.forwarded_props
             thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input)
-            return Talk(who, turn.run_id, thread)
+            return Talk(who, turn.run_id, thread, others=words_for(http.scope).others)
         refuse_agents(who)
         try:
-            return await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
+            talk = await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
+            return talk._replace(others=words_for(http.scope).others)
         except ForbiddenError:
             raise
         except RingiError as error:
@@ -89,18 +93,29 @@ class AguiRoutes:
         """Answer what the entries answer; the others stay open, and what is answered stays answered."""
         if thread is None:
             raise NotFoundError("thread", turn.thread_id)
-        asked = [await self._conversations.request(who, thread.id, entry.interrupt_id) for entry in resume]
-        stale = next((request for request in asked if request.run_id != thread.run_id), None)
+        found = [(entry, await self._asked(who, thread, entry)) for entry in resume]
+        asked = [(entry, request) for entry, request in found if request]
+        stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
             raise FinalError(stale.id, stale.status)
-        answers = [answer_of(request, entry) for request, entry in zip(asked, resume, strict=True)]
-        after, told = await self._pause(thread, {request.id for request in asked})
-        for request, entry, answer in zip(asked, resume, answers, strict=True):
+        answers = [answer_of(request, entry) for entry, request in asked]
+        after, told = await self._pause(thread, {entry.interrupt_id for entry in resume})
+        for (entry, request), answer in zip(asked, answers, strict=True):
             # Of what nobody can answer any more a client can only say that it is past it.
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
                 await self._conversations.answer(who, request.id, answer, channel)
         return Talk(who, turn.run_id, thread, after, still_open=await self._still_open(who, told))
+
+    async def _asked(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
+        """Return what an entry is about, None for what it says nothing to and nobody can show to the client."""
+        try:
+            return await self._conversations.request(who, thread.id, entry.interrupt_id)
+        except (NotFoundError, UnreadableError):
+            # A stock client has to name every interrupt of a pause, also those that are not its own to know of.
+            if entry.status == "resolved" and entry.payload is None:
+                return None
+            raise
 
     async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
         """Return the newest pause that asks any of these, and all that it asks."""
@@ -110,10 +125,13 @@ class AguiRoutes:
 
     async def _still_open(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)
-        for request in await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids]):
+        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
+        for request in found:
             left[place_of(request)] |= set() if request.is_final else {request.id}
+        lost = set(ids).difference(request.id for request in found)
         # An interrupt can ask several things and waits for all of them; several interrupts do not wait for each other.
-        return frozenset().union(*left.values()) if all(left.values()) else None
+        # Which of them one that cannot be read belongs to nobody knows: a client that waits for it may wait for ever.
+        return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
         connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
@@ -130,7 +148,7 @@ class AguiRoutes:
         async for items in run_output(self._backend, thread.key, run_id, connection.turns):
             for item in items:
                 message.take(item.event)
-                event = await self._bound(talk.who, message, item.event)
+                event = await self._bound(talk, message, item.event)
                 if item.number == talk.after and talk.still_open is not None:
                     await connection.write(asked_again(event, talk))
                     return
@@ -142,14 +160,20 @@ class AguiRoutes:
                     return
         await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
 
-    async def _bound(self, who: Principal, message: Message, event: Event) -> Event:
-        """Return a pause with the tool calls that its questions gate."""
+    async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
+        """Return a pause with the tool calls that its questions gate, and without what others are asked."""
         interrupts = open_interrupts(event)
         if not interrupts:
             return event
-        keys = [Key(who.tenant, each["id"]) for each in interrupts]
-        calls = {request.id: message.gated(request) for request in await readable(self._backend.store, Request, keys)}
-        bound = [{**each, "toolCallId": calls[each["id"]]} if calls.get(each["id"]) else each for each in interrupts]
+        keys = [Key(talk.who.tenant, each["id"]) for each in interrupts]
+        found = await readable(self._backend.store, Request, keys)
+        shown = {request.id: request for request in found if may_read(talk.who, request)}
+        bound = []
+        for each in interrupts:
+            request = shown.get(each["id"])
+            call = message.gated(request) if request else None
+            each = each if request else {"id": each["id"], "reason": "confirmation", "message": talk.others}
+            bound.append({**each, "toolCallId": call} if call else each)
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
 
 

@@ -26,6 +26,7 @@ from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.run_output import open_interrupts, run_output
 from ringi.server.sse import HEADERS, Connection, EventStream, Feeder, Streams
+from ringi.server.words import words_for
 from ringi.store import readable
 from ringi.thread import Thread
 
@@ -77,6 +78,8 @@ class Talk(NamedTuple):
     """How far the client has been told."""
     hold: bool = False
     """Whether the stream stays open while only tool approvals are waited for."""
+    others: str = ""
+    """What says that others are asked something."""
 
 
 class ChatRoutes:
@@ -105,7 +108,9 @@ class ChatRoutes:
         except NotFoundError:
             # `useChat` asks for the stream of a chat that has only just got its id, and takes a 404 for a failure.
             thread = None
-        return Talk(who, thread, hold=holds(http.scope)) if thread and thread.is_live else None
+        if thread is None or not thread.is_live:
+            return None
+        return Talk(who, thread, hold=holds(http.scope), others=words_for(http.scope).others)
 
     async def _turn(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
@@ -117,7 +122,7 @@ class ChatRoutes:
             talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))
         else:
             talk = await self._approved(who, turn, newest, thread, channel_of(http.scope))
-        return talk._replace(hold=holds(http.scope))
+        return talk._replace(hold=holds(http.scope), others=words_for(http.scope).others)
 
     async def _said(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
@@ -171,6 +176,7 @@ class ChatRoutes:
                 await connection.write(written(parts))
             if not items and message.is_for_the_client and not talk.hold:
                 reason = "tool-calls"
+                await connection.write(written(message.waits_for_others(talk.others, after)))
                 break
         else:
             thread = await self._backend.store.get(Thread, *key)
@@ -196,7 +202,7 @@ class ChatRoutes:
         for id in ids:
             request = requests.get(id)
             if request and may_read(who, request):
-                parts += message.asked(request, is_native=may_answer(who, request))
+                parts += message.asked(request, is_theirs=may_answer(who, request))
             else:
                 parts += message.hidden(id)
             if request is None or request.is_final:

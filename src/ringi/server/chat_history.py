@@ -66,7 +66,7 @@ def told_of(run: Run, thread: Thread, who: Principal, requests: dict[str, Reques
     for event in run.events:
         parts += message.take(event)
         for id in (interrupt["id"] for interrupt in open_interrupts(event)):
-            parts += message.asked(requests[id], is_native=False) if id in requests else message.hidden(id)
+            parts += message.asked(requests[id], is_theirs=False) if id in requests else message.hidden(id)
     if run.id != thread.run_id or not thread.is_live:
         parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
     said = [{"id": m["id"], "role": "user", "parts": [{"type": "text", "text": m["content"]}]} for m in run.said]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ringi.request import Request
 from ringi.server.shapes import dumped, request_json
@@ -15,6 +15,10 @@ Event = dict[str, Any]
 CONSENTS = ("approve", "edit")
 NO_RESULT = "the run ended without a result of this call"
 STOPPED = "the run was cancelled"
+
+
+Way = Literal["protocol", "api", "others"]
+"""A part of the protocol alone, a call of our API, or none: it is not the reader's to answer."""
 
 
 @dataclass
@@ -47,8 +51,8 @@ class Message:
     calls: dict[str, Call] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
     """The requests that were shown, and in which version."""
-    waiting: dict[str, bool] = field(default_factory=dict)
-    """The requests that are open, and whether they can be answered by a part of this protocol alone."""
+    waiting: dict[str, Way] = field(default_factory=dict)
+    """The requests that are open, and by which way the reader can answer them."""
     last: Event | None = None
 
     def start(self) -> Part:
@@ -62,18 +66,18 @@ class Message:
         handler = HANDLERS.get(event["type"])
         return handler(self, event) if handler else []
 
-    def asked(self, request: Request, *, is_native: bool) -> list[Part]:
+    def asked(self, request: Request, *, is_theirs: bool) -> list[Part]:
         """Return what shows a request as it is now, besides the thread's own words; nothing if that was shown.
 
-        `is_native`: whether the reader may answer it, so that a part of the protocol may ask them.
+        `is_theirs`: whether the reader may answer it, so that a part of the protocol may ask them.
         """
         if self.told.get(request.id) == request.version:
             return []
         self.told[request.id] = request.version
-        call_id = self.gated(request) if is_native else None
+        call_id = self.gated(request) if is_theirs else None
         self.waiting.pop(request.id, None)
         if not request.is_final:
-            self.waiting[request.id] = call_id is not None
+            self.waiting[request.id] = "protocol" if call_id else "api" if is_theirs else "others"
         shown = {"type": "data-ringi-request", "id": request.id, "data": json.loads(request_json(request))}
         return [shown, *(self._approval(request, call_id) if call_id else [])]
 
@@ -81,14 +85,26 @@ class Message:
         """Return what shows that others are asked something."""
         if id in self.told:
             return []
-        self.told[id], self.waiting[id] = 0, False
+        self.told[id], self.waiting[id] = 0, "others"
         data = {"id": id, "thread_id": self.thread_id, "hidden": True}
         return [{"type": "data-ringi-request", "id": id, "data": data}]
 
     @property
     def is_for_the_client(self) -> bool:
-        """Whether all that is waited for is an approval that the client sends when the stream has ended."""
-        return bool(self.waiting) and all(self.waiting.values())
+        """Whether all that the reader can answer is approvals, which their client sends when the stream has ended."""
+        ways = set(self.waiting.values())
+        return "protocol" in ways and "api" not in ways
+
+    def waits_for_others(self, words: str, after: int) -> list[Part]:
+        """Return what says so where the stream ends, though others are asked something; nothing where none are."""
+        if "others" not in self.waiting.values():
+            return []
+        id = f"others-{after}"
+        return [
+            {"type": "text-start", "id": id},
+            {"type": "text-delta", "id": id, "delta": words},
+            {"type": "text-end", "id": id},
+        ]
 
     def end(self, thread: Thread) -> list[Part]:
         """Return the last parts of a run that is over."""

@@ -17,14 +17,9 @@ from ringi.server.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.platform import Platform
 from ringi.server.run_output import open_interrupts
 from ringi.server.shapes import dumped, reply, request_json
+from ringi.server.words import words_for
 from ringi.stream import StreamItem
 from ringi.threads.emitter import AGAIN
-
-MESSAGES = {
-    "approve": "Your answer is recorded.",
-    "edit": "Your changed answer is recorded.",
-    "reject": "It is recorded that you say no.",
-}
 
 
 class HitlRoutes:
@@ -52,7 +47,9 @@ class HitlRoutes:
         answer = Answer(decision=given.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
         next = "continue" if request.continuation else "complete"
-        return reply(dumped({"success": True, "next_action": next, "message": MESSAGES[given.action]}))
+        words = words_for(http.scope)
+        said = {"approve": words.approved, "edit": words.edited, "reject": words.rejected}
+        return reply(dumped({"success": True, "next_action": next, "message": said[given.action]}))
 
 
 def asked_in(item: StreamItem) -> list[str]:

@@ -1,0 +1,66 @@
+"""What the server itself says to the front ends of others, in the language that they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+Language = Literal["en", "ja", "zh"]
+
+
+@dataclass(frozen=True)
+class Words:
+    """All that is said, in one language."""
+
+    approved: str
+    edited: str
+    rejected: str
+    others: str
+    """That a turn is at its end, though its run waits on."""
+
+
+WORDS: dict[Language, Words] = {
+    "en": Words(
+        approved="Your answer is recorded.",
+        edited="Your changed answer is recorded.",
+        rejected="It is recorded that you say no.",
+        others="Something here waits for the answer of somebody else.",
+    ),
+    "ja": Words(
+        approved="回答を記録しました。",
+        edited="変更した回答を記録しました。",
+        rejected="「いいえ」という回答を記録しました。",
+        others="ほかの人の回答を待っているものがあります。",
+    ),
+    "zh": Words(
+        approved="已记录您的回答。",
+        edited="已记录您修改后的回答。",
+        rejected="已记录您的拒绝。",
+        others="有一个问题正在等待其他人回答。",
+    ),
+}
+
+
+def words_for(scope: Scope) -> Words:
+    """Return the words in the language that a caller likes best of those that there are, else in English."""
+    wanted = sorted(map(liking, Headers(scope=scope).get("accept-language", "").split(",")), reverse=True, key=weight)
+    languages: dict[str, Language] = {language: language for language in WORDS}
+    return next((WORDS[languages[tag]] for tag, much in wanted if tag in languages and much > 0), WORDS["en"])
+
+
+def liking(part: str) -> tuple[str, float]:
+    """Return a language, and how much it is liked."""
+    tag, _, rest = part.partition(";")
+    try:
+        much = float(rest.strip().removeprefix("q=") or 1)
+    except ValueError:
+        much = 0.0
+    return tag.strip().partition("-")[0].lower(), much
+
+
+def weight(liked: tuple[str, float]) -> float:
+    """Return how much a language is liked."""
+    return liked[1]
