@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any, TypedDict
 
@@ -255,6 +256,42 @@ async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
         _ = outcome.request
     with pytest.raises(UnusedRuleError, match=r"person.approves\(action='refund'\) answered nothing"), desk:
         pass
+
+
+async def test_two_graphs_that_nobody_named_do_not_meet(ringi_desk: Desk) -> None:
+    other: Any = StateGraph(State).add_node("go", lambda state: {"outcome": "else"}).add_edge(START, "go").compile()
+    await ringi_desk.start(GRAPH, thread_id="first")
+    ringi_desk.person.approves()
+
+    assert (await ringi_desk.run(other, thread_id="second")).state == {"outcome": "else"}
+    assert (await ringi_desk.go_on("first")).state == {"outcome": "paid 40"}
+
+
+async def test_threads_go_on_at_once(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    ringi_person.approves()
+    outcomes = await asyncio.gather(*(ringi_desk.run(GRAPH, thread_id=f"thread-{n}") for n in range(20)))
+
+    assert [outcome.state for outcome in outcomes] == [{"outcome": "paid 40"}] * 20
+
+
+@pytest.mark.parametrize("reply", [Reply("approve"), Reply("ignore")], ids=["approve", "ignore"])
+async def test_a_step_that_waits_itself_is_answered_too(reply: Reply) -> None:
+    async def wait(state: State) -> State:
+        return {"outcome": await refund(desk.inbox)}
+
+    blocking: Any = StateGraph(State).add_node("wait", wait).add_edge(START, "wait").compile()
+    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+        outcome = await desk.run(blocking)
+    assert outcome.state == {"outcome": "paid 40" if reply.decision == "approve" else "expired"}
+
+
+async def test_a_step_that_waits_for_nobody_fails_and_says_so(ringi_desk: Desk) -> None:
+    async def wait(state: State) -> State:
+        return {"outcome": await refund(ringi_desk.inbox)}
+
+    blocking: Any = StateGraph(State).add_node("wait", wait).add_edge(START, "wait").compile()
+    with pytest.raises(RunFailedError, match=r"UnansweredError: request .* no rule of the scripted person"):
+        await ringi_desk.run(blocking)
 
 
 async def test_a_failed_agent_fails_the_test(ringi_desk: Desk) -> None:

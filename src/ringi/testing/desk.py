@@ -139,7 +139,7 @@ class Desk:
 
     async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
         """Run an agent, begun by the person, up to its end or its first questions, and let nobody answer them yet."""
-        named = agent if isinstance(agent, Agent) else Agent(getattr(agent, "name", None) or "agent", agent)
+        named = agent if isinstance(agent, Agent) else self._named(agent)
         self._agents[named.name] = named
         runner = Runner(self.backend, self.inbox, by_name(self._agents.values()))
         await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
@@ -189,6 +189,11 @@ class Desk:
             decision=reply.decision, digest=request.digest, data=reply.data, args=reply.args, message=reply.message
         )
         await self.inbox.of(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
+
+    def _named(self, graph: Any) -> Agent:
+        # Graphs are called alike if nobody names them: one would go on with what another has begun.
+        known = [agent for agent in self._agents.values() if agent.graph is graph]
+        return known[0] if known else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
 
     async def _pass_until(self, end: datetime) -> None:
         while moments := [moment for moment in await self._moments() if moment <= end]:

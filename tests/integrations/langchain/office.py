@@ -57,16 +57,6 @@ def calls(*wanted: dict[str, Any], words: str = "I will do that.") -> Said:
     return script
 
 
-def turns(*answers: AIMessage | str) -> Said:
-    """Return a script that gives these answers one after another, then the last result."""
-
-    def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
-        said = [message for message in messages if isinstance(message, AIMessage)]
-        return answers[len(said)] if len(said) < len(answers) else messages[-1].text
-
-    return script
-
-
 def agent(script: Any, tools: Sequence[Any], middleware: Sequence[Any] = (), **options: Any) -> Agent:
     """Return an agent that Ringi runs; its values are the last words and the results of its tools."""
     return Agent(

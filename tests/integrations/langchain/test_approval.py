@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Annotated, Any
 
 import pytest
@@ -13,13 +12,13 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
-from tests.integrations.langchain.office import Changing, Till, agent, call, calls, turns
+from tests.integrations.langchain.office import Changing, Till, agent, call, calls
 from tests.threads.world import at_work, opened
 
 from ringi.errors import InvalidError
-from ringi.inbox import utc_now
 from ringi.integrations.langchain import Approval
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.clock import Clock
+from ringi.testing.scripted_model import ScriptedModel, turns
 
 GATE = {"rules": [{"tools": ["refund", "send"], "allowed": ["approve", "edit", "reject", "respond"]}]}
 REFUND = {"order": 1182, "amount": 40}
@@ -87,13 +86,13 @@ async def test_a_person_may_answer_in_place_of_the_tool(till: Till, file: str) -
 
 
 async def test_silence_lets_nothing_run(till: Till, file: str) -> None:
-    now = [utc_now()]
+    clock = Clock()
     policy = {"rules": [{"tools": ["refund"], "expires_in": 60}]}
-    async with at_work(file, [refunds(till, policy=policy)], clock=lambda: now[0]) as world:
+    async with at_work(file, [refunds(till, policy=policy)], clock=clock) as world:
         await world.run("office", {})
         request = await world.one()
         assert request.expires_at is not None
-        now[0] += timedelta(seconds=61)
+        clock.advance(61)
         await world.inbox.expire_due()
         thread = await world.rest()
         assert (thread.status, thread.values["results"]["c1"][0]) == ("done", "error")

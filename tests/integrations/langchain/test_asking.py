@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from tests.integrations.langchain.office import agent, call, calls, turns
+from tests.integrations.langchain.office import agent, call, calls
 from tests.threads.world import at_work
 
-from ringi.inbox import Limits, utc_now
+from ringi.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
 from ringi.integrations.langchain.asking import TYPES
 from ringi.testing.clock import Clock
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.scripted_model import ScriptedModel, turns
 
 SPORT = {
     "name": "sport",
@@ -86,12 +86,12 @@ async def test_a_rejection_and_its_reason_are_read_by_the_model(file: str) -> No
 
 
 async def test_five_minutes_of_silence_are_an_expiry(file: str) -> None:
-    now = [utc_now()]
-    async with at_work(file, [asks(title="Which?", fields=[SPORT])], clock=lambda: now[0]) as world:
+    clock = Clock()
+    async with at_work(file, [asks(title="Which?", fields=[SPORT])], clock=clock) as world:
         await world.run("office", {})
         request = await world.one()
         assert request.expires_at == request.created_at + timedelta(minutes=5)
-        now[0] += timedelta(seconds=301)
+        clock.advance(301)
         await world.inbox.expire_due()
         assert (await world.rest()).values["said"] == "expired"
 

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
-from tests.integrations.langchain.office import Changing, Till, agent, call, calls, turns
+from tests.integrations.langchain.office import Changing, Till, agent, call, calls
 from tests.threads.world import at_work
 
 from ringi.ask import Answer
@@ -25,7 +25,7 @@ from ringi.canonical import canonical
 from ringi.inbox import utc_now
 from ringi.integrations.langchain import Approval
 from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.scripted_model import ScriptedModel, turns
 from ringi.threads.agent import Agent
 from ringi.threads.langgraph import question_of, resume_value
 
