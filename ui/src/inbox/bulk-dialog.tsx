@@ -3,6 +3,7 @@ import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { signature } from "../request/signature";
+import { titleOf } from "../request/title";
 import { useStrings, type Strings } from "../strings";
 import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
@@ -28,7 +29,7 @@ function Line({ request, fate, refusal }: LineProps) {
   const sign = fate?.state === "decided" ? "✓ " : fate?.state === "sending" ? "" : "⚠\uFE0E ";
   return (
     <li data-testid="bulk-line" data-id={request.id} data-state={fate?.state ?? (refusal ? "refused" : "ready")}>
-      <span className="bulk-title">{visible(request.title)}</span>
+      <span className="bulk-title">{titleOf(request, strings)}</span>
       <code className="bulk-what">{whatHappens(request, strings)}</code>
       {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
     </li>

@@ -2,11 +2,11 @@ import { Empty, Skeleton, type InputRef } from "antd";
 import { Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
+import { titleOf } from "../request/title";
 import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
-import { visible } from "../widgets/visible";
 import { close } from "./address";
 import "./inbox.css";
 import { RequestList } from "./request-list";
@@ -25,7 +25,7 @@ function useDecided({ shown }: InboxState, acts: Acts) {
   return (completed: Request) => {
     const outcome = outcomeOf(completed, null, strings) ?? "";
     // One note for fifty decisions in a row, not fifty.
-    void message.success({ content: strings.saved(outcome, visible(completed.title)), key: "decided" });
+    void message.success({ content: strings.saved(outcome, titleOf(completed, strings)), key: "decided" });
     const next = neighbour(shown.rows, completed.id);
     if (!next) shown.showNew();
     // Also where the list has not heard yet that it ended.

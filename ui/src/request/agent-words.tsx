@@ -1,6 +1,7 @@
 import type { JsonObject, Request } from "../api/types";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
+import { atTheGate } from "./gate";
 import { useWords } from "./words";
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
@@ -25,7 +26,7 @@ export function AgentWords({ request }: { request: Request }) {
       {request.description && (
         <aside className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
           <div className="quiet">{strings.agentSays}</div>
-          <Prose text={request.description} />
+          <Prose text={atTheGate(request.description, request, strings)} />
         </aside>
       )}
       {Object.keys(rest).length > 0 && (

@@ -5,6 +5,7 @@ import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { Deadline } from "./deadline";
+import { atTheGate } from "./gate";
 import { useHolder } from "./holding";
 import { actorName, namesOf } from "./people";
 import { isBare } from "./title";
@@ -30,7 +31,7 @@ export function Heading({ id, request, focus, threadLink }: HeadingProps) {
   const names = namesOf(request, strings);
   return (
     <header className="heading">
-      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isBare(request) ? strings.erasedTitle : request.title} /></h2>
+      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isBare(request) ? strings.erasedTitle : atTheGate(request.title, request, strings)} /></h2>
       <Deadline request={request} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>

@@ -25,5 +25,9 @@ export function outcomeOf(request: Request, winner: Winner | null, strings: Stri
   return winner ? ended(request, winner, strings) : null;
 }
 
-export const reasonOf = (reason: string, strings: Strings) =>
-  (reason === "superseded" ? strings.superseded : visible(reason));
+/** Why a request was withdrawn: what the server gives as its reason in this person's language, a person's as it is. */
+export function reasonOf(reason: string, strings: Strings): string {
+  if (reason === "superseded") return strings.superseded;
+  if (reason === "the run failed") return strings.runFailed;
+  return visible(reason.replace(/^the thread was cancelled/, strings.threadCancelled));
+}

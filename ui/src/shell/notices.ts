@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef } from "react";
 import type { FeedEvent, Request } from "../api/types";
+import { titleOf } from "../request/title";
 import { useStrings } from "../strings";
 import { usePreference } from "../widgets/preference";
 import { go, requestPath } from "../widgets/router";
-import { visible } from "../widgets/visible";
 
 /** Whether this browser can show notices for this page: it must trust the address, https or this machine. */
 export const canNotify = () => window.isSecureContext && "Notification" in window;
@@ -19,9 +19,9 @@ export function useWantsNotices(): [boolean, (wanted: boolean) => Promise<"done"
   return [chosen === "on" && canNotify() && Notification.permission === "granted", want];
 }
 
-function show(request: Request, says: string): Notification {
+function show(request: Request, says: string, title: string): Notification {
   // The tag keeps two tabs from saying the same twice.
-  const notice = new Notification(says, { body: visible(request.title), tag: request.id, icon: "/stamp.svg" });
+  const notice = new Notification(says, { body: title, tag: request.id, icon: "/stamp.svg" });
   notice.addEventListener("click", () => {
     window.focus();
     go(requestPath(request.id));
@@ -32,7 +32,7 @@ function show(request: Request, says: string): Notification {
 
 /** What to do with each event: say on the desktop that a request came while nobody looks, and take it back once it ended. */
 export function useNotices(): (told: FeedEvent) => void {
-  const { newRequest } = useStrings();
+  const strings = useStrings();
   const [wanted] = useWantsNotices();
   const shown = useRef(new Map<string, Notification>());
   useEffect(() => {
@@ -49,6 +49,6 @@ export function useNotices(): (told: FeedEvent) => void {
     shown.current.get(request.id)?.close();
     shown.current.delete(request.id);
     if (!wanted || !document.hidden || type !== "request.created" || request.status !== "pending") return;
-    shown.current.set(request.id, show(request, newRequest));
-  }, [wanted, newRequest]);
+    shown.current.set(request.id, show(request, strings.newRequest, titleOf(request, strings)));
+  }, [wanted, strings]);
 }

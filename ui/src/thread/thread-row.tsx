@@ -1,4 +1,5 @@
 import type { Request, ThreadSummary } from "../api/types";
+import { titleOf } from "../request/title";
 import { useStrings } from "../strings";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -23,8 +24,8 @@ function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | u
   const [first, ...more] = thread.status === "interrupted" ? (asked ?? []) : [];
   if (!first) return thread.title && <span className="thread-matter" title={visible(thread.title)}>{visible(thread.title)}</span>;
   return (
-    <span className="thread-matter" title={visible(first.title)}>
-      {strings.waitsFor}: {visible(first.title)}{more.length > 0 && ` +${more.length}`}
+    <span className="thread-matter" title={titleOf(first, strings)}>
+      {strings.waitsFor}: {titleOf(first, strings)}{more.length > 0 && ` +${more.length}`}
     </span>
   );
 }

@@ -35,4 +35,17 @@ export const request = {
   expiredNobody: "expired: nobody answered in time",
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
   superseded: "a newer question took its place",
+  threadCancelled: "the run was stopped",
+  runFailed: "the run failed",
+  gate: {
+    isFinished: (task: string) => `Is this finished: ${task}`,
+    stopped: (task: string) => `Stopped before its end: ${task}`,
+    noWords: "a task without words",
+    newTask: "What is the new task?",
+    isBeforeCompleted: "Is the task before completed?",
+    noDecision: (said: string) => `“${said}” is no decision here. Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.`,
+    lastRound: (times: string) => `It was sent on ${times} times: complete it, or reject it for good.`,
+    nobodyDecided: "Nobody decided the question before this one.",
+    thenBegins: "Then this begins, with nothing but its hand-over:",
+  },
 };

@@ -33,4 +33,17 @@ export const request: typeof en = {
   expiredNobody: "期限切れ：時間内に回答がありませんでした",
   cancelledBecause: (reason: string) => `取り消し：${reason}`,
   superseded: "新しい質問に置き換わりました",
+  threadCancelled: "実行が停止されました",
+  runFailed: "実行が失敗しました",
+  gate: {
+    isFinished: (task: string) => `完了してよいですか：${task}`,
+    stopped: (task: string) => `途中で止まりました：${task}`,
+    noWords: "内容のないタスク",
+    newTask: "新しいタスクは何ですか？",
+    isBeforeCompleted: "これまでのタスクは完了ですか？",
+    noDecision: (said: string) => `「${said}」では決定になりません。完了なら「はい」（yes、y、是）、別のタスクにするなら「更新」（update、u）と答えてください。`,
+    lastRound: (times: string) => `すでに ${times} 回続行されました。完了するか、最終的に却下してください。`,
+    nobodyDecided: "前の質問には誰も決定しませんでした。",
+    thenBegins: "その後、引き継ぎ事項だけを渡して次のタスクを始めます：",
+  },
 };

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { Strings } from "../strings";
+import { en } from "../strings/en";
+import { ja } from "../strings/ja";
+import { zh } from "../strings/zh";
+import { atTheGate } from "./gate";
+
+const server = readFileSync("../src/ringi/integrations/langchain/finish.py", "utf8");
+const howTo = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.";
+/** What the server asks, and the words of it that stand in its own code. */
+const asked: [text: string, inCode: string[]][] = [
+  ["Is this finished: 俳句を書く", ["Is this finished", "{how}: {"]],
+  ["Is this finished: a task without words", ["a task without words"]],
+  ["Stopped before its end: 俳句を書く", ["Stopped before its end"]],
+  ["What is the new task?", ["What is the new task?"]],
+  ["Is the task before completed?", ["Is the task before completed?"]],
+  [`“maybe” is no decision here. ${howTo}`, ["” is no decision here. {HOW_TO}", howTo]],
+  ["It was sent on 50 times: complete it, or reject it for good.", ["It was sent on {", "} times: complete it, or reject it for good."]],
+  ["Nobody decided: the question before this one was expired.", ["Nobody decided: the question before this one was {"]],
+  ["Then this begins, with nothing but its hand-over:\n\nもっと", ["Then this begins, with nothing but its hand-over:\\n\\n"]],
+];
+/** The words of consent stand in every language. */
+const latin = (text: string) => text.replaceAll(/yes|update|\b[yu]\b|maybe/g, "").match(/[a-z]+/i);
+
+test.each(asked)("%s is said in the language of the page, as the server asks it", (text, inCode) => {
+  for (const words of inCode) expect(server).toContain(words);
+  for (const strings of [ja, zh] as Strings[]) {
+    const said = atTheGate(text, { kind: "finish" }, strings);
+    expect(said).not.toBe(text);
+    expect(latin(said)).toBeNull();
+  }
+});
+
+test("what somebody said, and the task, stay as they are", () => {
+  expect(atTheGate("Is this finished: Is this finished: x", { kind: "finish" }, ja as Strings)).toContain("Is this finished: x");
+  expect(atTheGate(`“はい?” is no decision here. ${howTo}`, { kind: "finish" }, en as Strings)).toContain("“はい?”");
+});
+
+test.each(["approval", "form"] as const)("the words of an agent in a request of kind %s stay as they are", (kind) => {
+  expect(atTheGate("Is this finished: x", { kind }, ja as Strings)).toBe("Is this finished: x");
+});
