@@ -8,7 +8,10 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.graph import START, StateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import interrupt
 from tests.integrations.langchain.office import Till
 
 from ringi import Action, Form, Inbox, Select, sync
@@ -256,6 +259,38 @@ async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
         _ = outcome.request
     with pytest.raises(UnusedRuleError, match=r"person.approves\(action='refund'\) answered nothing"), desk:
         pass
+
+
+async def test_a_plain_interrupt_is_answered_as_well(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    plain: Any = StateGraph(State).add_node("go", lambda state: {"outcome": interrupt("Which colour?")})
+    ringi_person.responds("red", title="Which colour")
+
+    assert (await ringi_desk.run(plain.add_edge(START, "go").compile())).state == {"outcome": "red"}
+
+
+async def test_a_middleware_of_langchain_itself_is_answered_as_well(ringi_desk: Desk, till: Till) -> None:
+    gate: Any = HumanInTheLoopMiddleware(interrupt_on={"refund": True})
+    agent = create_agent(ScriptedModel(script=turns(calls("refund", **REFUND))), till.tools, middleware=[gate])
+    ringi_desk.person.edits(args={**REFUND, "amount": 20}, action="refund")
+    await ringi_desk.run(agent, TASK)
+
+    assert till.paid == [{**REFUND, "amount": 20}]
+
+
+async def test_what_somebody_told_is_known_in_their_later_threads(ringi_desk: Desk) -> None:
+    form = Form([Select("colour", options=["red", "blue"])])
+
+    def choose(state: State) -> State:
+        return {"outcome": ask("Which colour?", form=form, context={"memory_category": "taste"}).status}
+
+    async def recall(state: State, *, store: BaseStore) -> State:
+        return {"outcome": str([item.value for item in await store.asearch(("memories", "default", "ann"))])}
+
+    ringi_desk.person.approves({"colour": "red"}, form="colour")
+    await ringi_desk.run(StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile())
+    later: Any = StateGraph(State).add_node("recall", recall).add_edge(START, "recall").compile()
+
+    assert "red" in (await ringi_desk.run(later, thread_id="later")).state["outcome"]
 
 
 async def test_two_graphs_that_nobody_named_do_not_meet(ringi_desk: Desk) -> None:

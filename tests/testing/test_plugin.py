@@ -49,6 +49,10 @@ def test_nobody_answers(ringi_sync_inbox):
 
 def test_nobody_asks(ringi_desk, ringi_person):
     ringi_person.approves(action="refund")
+
+def test_it_breaks_off(ringi_desk, ringi_person):
+    ringi_person.approves(action="refund")
+    assert 1 == 2
 """
 
 
@@ -83,6 +87,6 @@ def test_a_project_that_uses_no_fixture_imports_nothing(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told_in_the_lines_of_the_test(tmp_path: Path) -> None:
     done = run(tmp_path, WRONG)
 
-    assert (done.returncode, "1 failed, 1 passed, 1 error" in done.stdout) == (1, True), done.stdout
+    assert (done.returncode, "2 failed, 1 passed, 1 error" in done.stdout) == (1, True), done.stdout
     assert "such as person.responds('…', title='May I?')" in done.stdout
     assert "person.approves(action='refund') answered nothing" in done.stdout
