@@ -28,6 +28,7 @@ GROUPS = {
     "requests": "Requests",
     "threads": "Threads",
     "chat": "Chat",
+    "memories": "Memories",
     "operations": "Operations",
     "events": "Events",
     "deliveries": "Deliveries",

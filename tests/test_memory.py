@@ -117,8 +117,9 @@ async def test_persons_and_tenants_never_meet_on_every_store(inbox: Inbox) -> No
     assert [memory.id for memory in await inbox.memories("ann")] == ["r1"]
     assert [memory.id for memory in await elsewhere.memories("ann")] == ["r2"]
     assert await inbox.memories("bob") == []
-    for foreign in (inbox.memory("r1", "bob"), elsewhere.memory("r1", "ann"), inbox.delete_memory("r1", by="bob")):
-        with pytest.raises(NotFoundError):
+    hidden = (inbox.memory("r1", "bob"), inbox.memory("never", "bob"), elsewhere.memory("r1", "ann"))
+    for foreign in (*hidden, inbox.delete_memory("r1", by="bob"), inbox.edit_memory("r1", NOTE, by="bob")):
+        with pytest.raises(NotFoundError, match="no memory"):
             await foreign
     assert await answers(inbox) == [NOTE]
 

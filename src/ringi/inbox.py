@@ -237,16 +237,19 @@ class Inbox(Verbs):
 
     async def memory(self, id: str, person: str) -> Memory:
         """Return what a person told in one request, or raise `NotFoundError`."""
-        return memory.memory_of(await self.get(id), person)
+        with memory.looked_for(id):
+            return memory.memory_of(await self.get(id), person)
 
     async def edit_memory(self, id: str, data: dict[str, Any], *, by: str) -> Memory:
         """Change what is remembered of one's answer; the answer itself stays as it was given."""
-        request = await self._change(id, lambda request: memory.edited(request, data, by, self.clock()))
+        with memory.looked_for(id):
+            request = await self._change(id, lambda request: memory.edited(request, data, by, self.clock()))
         return memory.memory_of(request, by)
 
     async def delete_memory(self, id: str, *, by: str) -> None:
         """Remember one's answer no longer, ever; the answer itself stays as it was given."""
-        await self._change(id, lambda request: memory.forgotten(request, by, self.clock()))
+        with memory.looked_for(id):
+            await self._change(id, lambda request: memory.forgotten(request, by, self.clock()))
 
     async def acknowledge(self, id: str, by: str) -> Request:
         """Record that the run has taken up the outcome; once is enough."""

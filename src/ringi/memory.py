@@ -6,13 +6,18 @@ are next versions of that record, and leave the answer itself as it was given.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
+
+from pydantic import Field
 
 from ringi import form as forms
 from ringi.ask import MEMORY_CATEGORY, Answer, Decision
 from ringi.errors import InvalidError, NotFoundError
-from ringi.form import Field, Form
+from ringi.form import Field as FormField
+from ringi.form import Form
 from ringi.record import SYSTEM, Event, Frozen, cursor_of
 from ringi.request import Remembered, Request
 
@@ -30,6 +35,7 @@ class Memory(Frozen):
     answer: dict[str, Any]
     """As the person last left it."""
     form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     answered_at: datetime
     edited_at: datetime | None = None
     thread_id: str | None = None
@@ -47,7 +53,7 @@ class Memory(Frozen):
         return {names.get(name, name): _named(value, options.get(name, {})) for name, value in self.answer.items()}
 
 
-def _labels(field: Field) -> dict[Any, str]:
+def _labels(field: FormField) -> dict[Any, str]:
     return {option.value: option.label for option in getattr(field, "options", ())}
 
 
@@ -90,11 +96,21 @@ def memory_of(request: Request, person: str) -> Memory:
         question=request.title,
         answer=(kept.data if kept else said.data) or {},
         form=request.form,
+        data_schema=request.data_schema,
         answered_at=said.at,
         edited_at=kept.at if kept else None,
         thread_id=request.thread_id,
         place=cursor_of(request),
     )
+
+
+@contextmanager
+def looked_for(id: str) -> Iterator[None]:
+    """Raise as a missing memory that there is no such request: who asks for another's must not learn of it."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError("memory", id) from error
 
 
 def edited(request: Request, data: dict[str, Any], by: str, now: datetime) -> tuple[Request, Event | None]:

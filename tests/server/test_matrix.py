@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 from tests.server.world import World, open_world, until
 
+from ringi.ask import Answer
 from ringi.record import Query
 from ringi.server.identity import Roster, TrustedProxy, network
 from ringi.thread import Thread
@@ -106,18 +108,26 @@ PLAIN = {
     ("GET", "/v1/audit"): Row(200, 200, 200),
     ("GET", "/v1/agents"): Row(200, 200, 200),
     ("GET", "/v1/threads"): Row(200, 200, 200),
+    ("GET", "/v1/memories"): Row(403, 200, 200),
     ("GET", "/v1/info"): Row(200, 200, 200),
     ("GET", "/v1/session"): Row(200, 200, 200),
     ("POST", "/v1/session"): Row(401, 401, 401, {"token": "none"}),
     ("DELETE", "/v1/session"): Row(204, 204, 204),
 }
-ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/operations", "/assets", "/look.js")
+MEMORIES = {
+    ("GET", "/v1/memories/{id}"): Row(never(403), DECIDE, owned(200, HIDDEN)),
+    ("PATCH", "/v1/memories/{id}"): Row(never(403), DECIDE, owned(200, HIDDEN), {"data": {"note": "meat"}}),
+    ("DELETE", "/v1/memories/{id}"): Row(never(403), owned(204, HIDDEN), owned(204, HIDDEN)),
+}
+ADDRESSES = (
+    *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/memory", "/operations", "/assets", "/look.js"),
+)
 PICTURES = ("/stamp.svg", "/stamp-dot.svg")
 SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")
 HEALTH = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 PUBLIC = {("GET", path) for path in (*HEALTH, *ADDRESSES, *PICTURES, *SIGN_IN)}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-ROWS = REQUESTS | THREADS | PLAIN
+ROWS = REQUESTS | THREADS | PLAIN | MEMORIES
 
 
 PROXY = TrustedProxy((network("127.0.0.1"),), roster=Roster(admins=frozenset({"admin"})))
@@ -192,6 +202,27 @@ async def call(
         reply = await client.head(path.format(id=id, agent="chat"))
         return reply if reply.status_code == 200 else await client.get(path.format(id=id, agent="chat"))
     return await client.request(method, path.format(id=id, agent="chat"), json=body)
+
+
+@pytest.mark.parametrize(("method", "path"), MEMORIES, ids=lambda part: part)
+async def test_a_memory_is_its_persons_alone(store_url: str, method: str, path: str) -> None:
+    form, row = {"fields": [{"type": "text", "name": "note", "label": "Note"}]}, MEMORIES[method, path]
+    async with open_world(store_url) as world:
+        for tenant, name in product(("default", "elsewhere"), (*ROLES, "stranger")):
+            asked = await world.asked(
+                tenant=tenant, id=f"{tenant}-{name}", form=form, context={"memory_category": "food"}
+            )
+            answer = Answer(decision="approve", digest=asked.digest, data={"note": "fish"})
+            await world.inbox.of(tenant).answer(asked.id, answer, by=name, channel="test")
+        for role, owner in product(ROLES, OWNERS):
+            id, expected = id_of(owner, role), getattr(row, role)[owner]
+            reply = await call(world, method, path, row, role, id)
+            if expected == HIDDEN:
+                await assert_hidden(world, method, path, role, id, reply)
+            else:
+                assert reply.status_code == expected, (role, owner, reply.text)
+        (strangers,) = await world.inbox.memories("stranger")
+        assert strangers.answer == {"note": "fish"}
 
 
 TWINS = {"agent": "agent:twin", "person": "twin"}

@@ -24,6 +24,7 @@ from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.hitl import HitlRoutes
 from ringi.server.limits import AskLimits
+from ringi.server.memories import MemoryRoutes
 from ringi.server.openapi import described
 from ringi.server.operations import OperationRoutes
 from ringi.server.pages import PageRoutes
@@ -67,7 +68,8 @@ class App:
         deliveries = DeliveryRoutes(platform, door)
         hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
         groups: tuple[Group, ...] = (
-            requests, events, threads, history, operations, deliveries, hitl, session, sign_in, health,
+            requests, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
+            sign_in, health,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

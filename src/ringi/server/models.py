@@ -11,6 +11,7 @@ from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name
 from ringi.delivery.tries import Delivery
 from ringi.erasure import Erasure, Sweep
+from ringi.form import Form
 from ringi.record import Erased, Frozen
 from ringi.request import PRIVATE
 from ringi.server.identity import Role
@@ -64,6 +65,12 @@ class NewRun(Frozen):
 
     agent: Name
     input: dict[str, Any] = {}
+
+
+class MemoryEdit(Frozen):
+    """What is remembered from now on, all of it."""
+
+    data: dict[str, Any]
 
 
 class ChatTurn(Frozen):
@@ -255,6 +262,29 @@ class TroublePage(BaseModel):
     next: str | None
 
 
+class Memory(BaseModel):
+    """What the caller told in an approved answer, for their later threads."""
+
+    id: str
+    """That of the request that asked."""
+    category: str
+    question: str
+    answer: dict[str, Any]
+    """As it was last edited."""
+    form: Form | None
+    data_schema: dict[str, Any] | None = Field(alias="schema")
+    answered_at: datetime
+    edited_at: datetime | None
+    thread_id: str | None
+
+
+class MemoryPage(BaseModel):
+    """Memories, the newest question first."""
+
+    items: list[Memory]
+    next: str | None
+
+
 class AuditEvent(BaseModel):
     """One change of one record, chained to the one before."""
 
@@ -352,9 +382,11 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, SignIn, Sweep,
+    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit, SignIn,
+    Sweep,
 )  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,
-    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Session, Ways, Info, Health,
+    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, MemoryPage, Session, Ways,
+    Info, Health,
 )  # fmt: skip

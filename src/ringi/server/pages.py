@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from ringi.server.platform import ServerSettings
 
-ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/operations")
+ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/memory", "/operations")
 BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg"})
 """Files that keep their names, and so must be asked for each time."""
 FOR_EVER = "public, max-age=31536000, immutable"

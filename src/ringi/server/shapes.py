@@ -11,6 +11,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.canonical import jsonable
 from ringi.delivery.tries import Delivery
+from ringi.memory import Memory
 from ringi.record import Event, Record
 from ringi.request import PRIVATE, Request
 from ringi.thread import Thread
@@ -61,6 +62,11 @@ def thread_json(thread: Thread, pending: Iterable[Request] | None = None) -> byt
     return body[:-1] + b',"pending":[' + b",".join(map(request_json, pending)) + b"]}"
 
 
+def memory_json(memory: Memory) -> bytes:
+    """Return the public JSON of a memory."""
+    return _written(memory, exclude={"person", "place"})
+
+
 def trouble_json(trouble: Trouble) -> bytes:
     """Return the public JSON of what needs an operator."""
     return _written(trouble)
@@ -89,7 +95,7 @@ def dumped(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _written(record: Record | Trouble | Delivery, **fields: Any) -> bytes:
+def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> bytes:
     try:
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:

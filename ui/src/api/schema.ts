@@ -562,6 +562,33 @@ export interface Info {
   version: string;
 }
 /**
+ * What the caller told in an approved answer, for their later threads.
+ */
+export interface Memory {
+  id: string;
+  category: string;
+  question: string;
+  answer: JsonObject;
+  form: Form | null;
+  schema: JsonObject | null;
+  answered_at: string;
+  edited_at: string | null;
+  thread_id: string | null;
+}
+/**
+ * What is remembered from now on, all of it.
+ */
+export interface MemoryEdit {
+  data: JsonObject;
+}
+/**
+ * Memories, the newest question first.
+ */
+export interface MemoryPage {
+  items: Memory[];
+  next: string | null;
+}
+/**
  * What a run begins with.
  */
 export interface NewRun {
