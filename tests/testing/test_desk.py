@@ -28,7 +28,7 @@ from ringi.testing import (
     UnusedRuleError,
 )
 from ringi.testing.clock import NOON
-from ringi.testing.scripted_model import ScriptedModel, calls, turns
+from ringi.testing.scripted_model import ScriptedModel, calls, together, turns
 from ringi.threads.agent import Agent
 
 MONTH = 30 * 86_400
@@ -197,8 +197,7 @@ async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(rin
 
 
 async def test_two_questions_at_once_are_both_answered(ringi_desk: Desk, till: Till) -> None:
-    first, second = calls("refund", **REFUND), calls("refund", order=7, amount=1)
-    both = first.model_copy(update={"tool_calls": [*first.tool_calls, *second.tool_calls]})
+    both = together(calls("refund", **REFUND), calls("refund", order=7, amount=1))
     gate = Approval({"rules": [{"tools": ["refund"], "expires_in": MONTH}]}, till.tools)
     agent = create_agent(ScriptedModel(script=turns(both)), till.tools, middleware=[gate])
     ringi_desk.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))

@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from ringi.testing.scripted_model import ScriptedModel, calls, turns
+from ringi.testing.scripted_model import ScriptedModel, calls, together, turns
 
 
 class Refund(BaseModel):
@@ -66,9 +66,9 @@ async def test_an_agents_response_format_is_an_instance() -> None:
 
 
 async def test_words_and_calls_come_streamed() -> None:
-    answer = AIMessage("I pay it back.", tool_calls=calls("refund", order=1182, amount=40).tool_calls)
+    answer = together(calls("refund", order=1182, amount=40), words="I pay it back.")
     parts = [part async for part in ScriptedModel(script=lambda _: answer).astream(ASKED)]
 
     assert [part.text for part in parts if part.text] == ["I ", "pay ", "it ", "back."]
     (call,) = sum(parts[1:], parts[0]).tool_calls
-    assert (call["name"], call["args"], call["id"]) == ("refund", {"order": 1182, "amount": 40}, "call-1-1")
+    assert (call["name"], call["args"]) == ("refund", {"order": 1182, "amount": 40})

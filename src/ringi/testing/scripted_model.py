@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
@@ -24,19 +25,25 @@ def calls(tool: str, /, **args: Any) -> AIMessage:
     return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id=None)])
 
 
+def together(*messages: AIMessage, words: str = "") -> AIMessage:
+    """Return one message with the calls of all of these, and perhaps words."""
+    return AIMessage(words, tool_calls=[call for message in messages for call in message.tool_calls])
+
+
 def turns(*answers: Said) -> Script:
     """Return a script that gives these answers one after another, and after them what it was told last."""
 
     def script(messages: Sequence[BaseMessage]) -> Said:
-        said = count_said(messages)
+        said = sum(isinstance(message, AIMessage) for message in messages)
         return answers[said] if said < len(answers) else messages[-1].text
 
     return script
 
 
-def count_said(messages: Sequence[BaseMessage]) -> int:
-    """Return how often the model has spoken."""
-    return sum(isinstance(message, AIMessage) for message in messages)
+def place_of(messages: Sequence[BaseMessage]) -> str:
+    """Return a name of this place in the conversation: the same on a second try, and no other's."""
+    told = "\0".join(f"{message.type} {getattr(message, 'tool_call_id', '')} {message.text}" for message in messages)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
 class ScriptedModel(BaseChatModel):
@@ -84,10 +91,9 @@ class ScriptedModel(BaseChatModel):
         if isinstance(said, str):
             return AIMessage(said)
         answer = said if isinstance(said, AIMessage) else calls(type(said).__name__, **said.model_dump(mode="json"))
-        # By the place in the conversation: another id on a second try would be another call.
+        place = place_of(messages)
         named = [
-            {**call, "id": call["id"] or f"call-{count_said(messages) + 1}-{number}"}
-            for number, call in enumerate(answer.tool_calls, 1)
+            {**call, "id": call["id"] or f"call-{place}-{number}"} for number, call in enumerate(answer.tool_calls, 1)
         ]
         return answer.model_copy(update={"tool_calls": named})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from tests.threads.world import World
 
 from ringi.integrations.langchain import FinishGate
@@ -35,11 +35,6 @@ def results(messages: Sequence[BaseMessage]) -> list[str]:
     """Return what tools said since a person spoke."""
     spoke = max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
     return [message.text for message in messages[spoke:] if message.type == "tool"]
-
-
-def calls(name: str, id: str = "call-1", **args: Any) -> AIMessage:
-    """Return a message of a model that calls a tool."""
-    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": id, "type": "tool_call"}])
 
 
 def gated(model: ScriptedModel, *middleware: Any, gate: FinishGate | None = None, **rest: Any) -> Agent:

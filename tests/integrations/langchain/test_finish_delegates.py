@@ -9,11 +9,12 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from tests.integrations.langchain.finishing import Heard, answered, calls, gated, hearing, results
+from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, results
 from tests.threads.world import World, at_work, checked, of_type, opened, working
 
 from ringi.integrations.langchain import FinishGate, delegate
 from ringi.request import Request
+from ringi.testing.scripted_model import calls, together
 from ringi.threads.agent import Agent
 
 TASK = {"task": "make a book"}
@@ -31,8 +32,7 @@ def manager(heard: Heard, *workers: BaseTool) -> Agent:
     def managing(messages: Sequence[BaseMessage]) -> AIMessage:
         if reports := results(messages):
             return AIMessage(" | ".join(reports))
-        asked = [calls(one.name, f"{one.name}-{len(messages)}", task=f"be a {one.name}") for one in workers]
-        return AIMessage("", tool_calls=[call for message in asked for call in message.tool_calls])
+        return together(*(calls(one.name, task=f"be a {one.name}") for one in workers))
 
     return gated(hearing(heard, managing), agent_name="manager", tools=list(workers))
 

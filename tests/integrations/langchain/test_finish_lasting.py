@@ -10,11 +10,11 @@ from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 from tests.integrations.langchain import finish_worker
-from tests.integrations.langchain.finishing import Heard, answered, calls, gated, hearing
+from tests.integrations.langchain.finishing import Heard, answered, gated, hearing
 from tests.threads.world import World, at_work, opened, until
 
 from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.scripted_model import ScriptedModel, calls
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([finish_worker.__name__])
@@ -118,7 +118,7 @@ async def test_the_task_is_told_again_when_a_summary_swallowed_it(file: str) -> 
     def walk(messages: Sequence[BaseMessage]) -> AIMessage:
         nonlocal steps
         steps += 1
-        return AIMessage("Found.") if steps in (1, 12) else calls("look", f"call-{steps}", place=f"place {steps}")
+        return AIMessage("Found.") if steps in (1, 12) else calls("look", place=f"place {steps}")
 
     async with at_work(file, [gated(hearing(heard, walk), summing_up(), tools=[look])]) as world:
         await world.run("worker", {"task": "find the key"})

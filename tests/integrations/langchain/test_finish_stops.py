@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 from langgraph.errors import GraphInterrupt, GraphRecursionError
 from pydantic import BaseModel
-from tests.integrations.langchain.finishing import Heard, answered, calls, gated, hearing, last_said, results
+from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, last_said, results
 from tests.threads.world import World, at_work
 
 from ringi import Action
@@ -28,7 +28,7 @@ from ringi.integrations.langchain import FinishGate, finish_tool
 from ringi.integrations.langchain.stopping import HOOKS, reason_of
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.scripted_model import ScriptedModel, calls, together
 
 TASK = {"task": "delete the file"}
 
@@ -53,16 +53,14 @@ def deleting(messages: Sequence[BaseMessage]) -> AIMessage:
     """Do what the task says, and then nothing more."""
     if results(messages):
         return AIMessage("I could not.")
-    return (
-        calls("delete", f"call-{len(messages)}", path="a.txt") if "delete" in last_said(messages) else AIMessage("Ok.")
-    )
+    return calls("delete", path="a.txt") if "delete" in last_said(messages) else AIMessage("Ok.")
 
 
 def looking(messages: Sequence[BaseMessage]) -> AIMessage:
     """Look without end, as long as nobody says stop."""
     if "stop" in last_said(messages):
         return AIMessage("I have seen enough.")
-    return calls("look", f"call-{len(messages)}", path="a.txt").model_copy(update={"content": "I look once more."})
+    return together(calls("look", path="a.txt"), words="I look once more.")
 
 
 async def stopped(world: World, task: dict[str, str] = TASK) -> Request:
@@ -85,8 +83,7 @@ async def test_a_tool_without_permission_leads_to_the_gate_and_the_agent_may_go_
 
 async def test_two_tools_that_fail_at_once_are_both_told(file: str) -> None:
     def twice(messages: Sequence[BaseMessage]) -> AIMessage:
-        both = [calls("delete", id, path=id).tool_calls[0] for id in ("a", "b")]
-        return AIMessage("", tool_calls=both)
+        return together(calls("delete", path="a"), calls("delete", path="b"))
 
     async with at_work(file, [gated(hearing([], twice), tools=[delete])]) as world:
         reason = (await stopped(world)).context["reason"]
@@ -304,7 +301,7 @@ async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -
 
     def finishing(messages: Sequence[BaseMessage]) -> AIMessage:
         said = {"summary": f"did {len(heard)}", "handover": "the key is under the mat"}
-        return calls("finish", f"call-{len(messages)}", **said)
+        return calls("finish", **said)
 
     async with at_work(file, [gated(hearing(heard, finishing), tools=[finish_tool])]) as world:
         request = await stopped(world)
@@ -320,8 +317,7 @@ async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -
 
 async def test_what_is_called_beside_the_finish_tool_still_has_its_result(file: str) -> None:
     def both(messages: Sequence[BaseMessage]) -> AIMessage:
-        asked = [calls("look", "a", path="a.txt").tool_calls[0], calls("finish", "b", summary="seen").tool_calls[0]]
-        return AIMessage("", tool_calls=asked)
+        return together(calls("look", path="a.txt"), calls("finish", summary="seen"))
 
     async with at_work(file, [gated(hearing([], both), tools=[look, finish_tool])]) as world:
         thread = await world.run("worker", TASK)
@@ -342,10 +338,10 @@ async def test_a_structured_answer_and_a_direct_one_are_gated_too(file: str) -> 
         return "direct"
 
     def structured(messages: Sequence[BaseMessage]) -> AIMessage:
-        return calls("Poem", f"call-{len(messages)}", text=last_said(messages))
+        return calls("Poem", text=last_said(messages))
 
     def at_once(messages: Sequence[BaseMessage]) -> AIMessage:
-        return calls("direct", f"call-{len(messages)}", path="a")
+        return calls("direct", path="a")
 
     poet = gated(hearing([], structured), agent_name="poet", response_format=Poem)
     quick = gated(hearing([], at_once), agent_name="quick", tools=[direct])
