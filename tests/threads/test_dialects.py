@@ -6,7 +6,8 @@ import asyncio
 import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
@@ -24,9 +25,10 @@ from tests.threads.world import World, at_work, checked, opened, working
 from ringi.errors import InvalidError
 from ringi.record import Query
 from ringi.request import Request
+from ringi.testing.clock import Clock
 from ringi.testing.scripted_model import ScriptedModel
 from ringi.threads import operations
-from ringi.threads.agent import Agent
+from ringi.threads.agent import Agent, by_name
 from ringi.threads.dialects import dialect_of
 
 WORDS = [
@@ -231,6 +233,54 @@ async def test_without_a_decision_nothing_runs_even_where_the_gate_knows_no_no(f
         assert again.id != request.id
         assert (await world.answer(again, "approve")).status == "done"
         assert effects == [("ann", 1)]
+
+
+@pytest.mark.parametrize("amount", [2**53, float("inf")], ids=["large", "infinite"])
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_a_call_that_no_digest_can_be_made_of_can_only_be_refused(file: str, mode: Any, amount: Any) -> None:
+    effects: Effects = []
+
+    @tool
+    def pay(amount: Any) -> str:
+        """Pay."""
+        effects.append(amount)
+        return "paid"
+
+    gate = HumanInTheLoopMiddleware(interrupt_on={"pay": True}, interrupt_mode=mode)
+    graph = create_agent(ScriptedModel(script=calls(("pay", {"amount": amount}))), [pay], middleware=[gate])
+    agent = Agent("agent", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=messages)
+    async with at_work(file, [agent]) as world:
+        await world.run("agent", {})
+        request = await world.one()
+        assert request.allowed == ("reject", "respond")
+        assert request.action
+        assert isinstance(request.action.args["amount"], str)
+        assert "can only be refused" in str(request.description)
+        for decision in ("approve", "edit"):
+            with pytest.raises(InvalidError):
+                await world.respond(request, decision)
+        thread = await world.answer(request, "reject", message="too much")
+        assert (thread.status, effects) == ("done", [])
+        assert "too much" in thread.values["tools"][0][2]
+
+
+async def test_what_a_graph_asks_by_itself_is_for_whom_and_until_when_its_agent_says(file: str) -> None:
+    clock = Clock()
+    agent = replace(asking("Delete all?"), expires_in=60, assignee="carl", candidate_groups=("ops",))
+    async with at_work(file, [agent], clock=clock) as world:
+        await world.run("agent", {})
+        request = await world.one()
+        assert (request.assignee, request.candidate_groups) == ("carl", ("ops",))
+        assert request.expires_at == request.created_at + timedelta(seconds=60)
+        clock.advance(61)
+        await world.inbox.expire_due()
+        assert (await world.rest()).needs_attention
+
+
+@pytest.mark.parametrize("wrong", [{"expires_in": -1}, {"assignee": ""}])
+def test_an_agent_that_asks_nobody_is_refused_when_it_is_registered(wrong: Any) -> None:
+    with pytest.raises(InvalidError):
+        by_name([replace(asking("Delete all?"), **wrong)])
 
 
 async def test_single_calls_are_answered_each_by_itself(url: str) -> None:

@@ -245,15 +245,17 @@ async def test_events_that_are_no_json_are_shown_as_text_and_harm_nobody(url: st
         writer = get_stream_writer()
         writer({"name": "odd", "nan": float("nan"), "big": 2**70, "thing": object, "bytes": {1, 2}})
         writer("plain")
+        writer({"name": "half \ud800", "value\ud800": ["\ud800", "\x00"], "nan": float("nan")})
         return {"log": ["ok"]}
 
     async with at_work(url, [graph_of("odd", odd=odd)]) as world:
         assert (await world.run("odd", {})).status == "done"
         items = await world.items()
         checked(items)
-        first, second = of_type(items, "CUSTOM")
+        first, second, half = of_type(items, "CUSTOM")
         assert first["value"]["nan"] is None
         assert (second["name"], second["value"]) == ("custom", "plain")
+        assert half["value"] == {"name": "half ?", "value?": ["?", ""], "nan": None}
 
 
 async def test_equal_events_of_one_step_are_all_told(url: str) -> None:

@@ -31,8 +31,9 @@ from ringi.record import SYSTEM, Key
 from ringi.request import Request
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent
+from ringi.threads.dialects import OWN
 from ringi.threads.hold import Hold
-from ringi.threads.host import Host
+from ringi.threads.host import CALL, Host
 from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
@@ -148,7 +149,9 @@ class Turn:
 
     async def _submit(self, question: Question, position: int, id: str) -> Request:
         key = self._lease.key
-        ask = question.asks[position].model_copy(update={"id": id, "thread_id": key.id, "run_id": self._run.id})
+        whom = {} if question.dialect is OWN else self._graph.agent.whom
+        told = {"id": id, "thread_id": key.id, "run_id": self._run.id, **whom}
+        ask = question.asks[position].model_copy(update=told)
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
@@ -263,6 +266,7 @@ def interrupt_of(request: Request) -> Interrupt:
         reason=REASONS.get(request.kind, "confirmation"),
         message=request.title,
         response_schema=schema,
+        tool_call_id=gated if isinstance(gated := request.context.get(CALL), str) else None,
         expires_at=request.expires_at.isoformat() if request.expires_at else None,
         metadata={"kind": request.kind, "digest": request.digest, "allowed": list(request.allowed)},
     )

@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from ringi import form as forms
+from ringi.ask import Ask, parsed
 from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
 
 State = Mapping[str, Any]
@@ -51,6 +52,16 @@ class Agent:
     """From a run's input to the graph's input."""
     values: Callable[[State], dict[str, Any]] = nothing
     """From the graph's state to the JSON that people may see."""
+    expires_in: float | None = None
+    """Seconds until nobody may answer any more what the graph asks without Ringi's own `ask`; None for never."""
+    assignee: str | None = None
+    """Who is asked by such a question."""
+    candidate_groups: tuple[str, ...] = ()
+
+    @property
+    def whom(self) -> dict[str, Any]:
+        """For whom, and until when, a question is whose graph does not say."""
+        return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Raise `InvalidError` with a field of `input` unless the schema allows it."""
@@ -68,6 +79,7 @@ def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
         if agent.name in named:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
+        parsed(Ask, {"title": agent.name, **agent.whom})
         if stops := breakpoints(agent.graph):
             raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
         named[agent.name] = agent

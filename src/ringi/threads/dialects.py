@@ -24,6 +24,8 @@ OF_ROOTS = ("$schema", "$defs", "definitions")
 """Parts of a JSON Schema that stand at its root only."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
+REFUSALS: tuple[Decision, ...] = ("reject", "respond")
+UNFIT = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
 Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
@@ -271,12 +273,38 @@ def call(
     args_schema: Schema | None = None,
 ) -> Ask:
     """Return the question whether a call may run."""
-    decisions = tuple(decision for decision in DECISIONS if decision in allowed)
+    given, why = portable(jsonable(args))
+    # Consent is to exactly what is shown: what cannot be written down for a digest can only be refused.
+    offered = REFUSALS if why else DECISIONS
+    decisions = tuple(decision for decision in offered if decision in allowed)
     if not decisions:
-        raise InvalidError.of("allowed", f"nothing can be decided about {name!r}: allow one of {', '.join(DECISIONS)}")
-    action = {"name": name, "args": jsonable(args), "schema": usable(args_schema)}
-    told = clean(description or "")[:20_000] or None
+        unfit = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
+        raise InvalidError.of("allowed", f"{name!r}: {unfit}: allow one of {', '.join(offered)}")
+    action = {"name": name, "args": given, "schema": None if why else usable(args_schema)}
+    told = clean((UNFIT.format(why=why) if why else "") + (description or ""))[:20_000] or None
     return parsed(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
+
+
+def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Return arguments as they can be kept, and why some of them are texts now; None where all are as they were."""
+    try:
+        canonical(args)
+    except InvalidError as error:
+        return {clean(name): as_text(each) for name, each in args.items()}, error.errors[0].message
+    return args, None
+
+
+def as_text(value: Any) -> Any:
+    """Return a value, with what no digest can be made of as text."""
+    if isinstance(value, dict):
+        return {clean(str(name)): as_text(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [as_text(each) for each in value]
+    try:
+        canonical(value)
+    except InvalidError:
+        return clean(str(value))
+    return value
 
 
 def words_of(value: Any) -> Ask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -226,10 +227,10 @@ class Translation:
                 self._close(message)
 
     def _custom(self, value: Any) -> None:
-        text = to_json(value, by_alias=True, inf_nan_mode="null", fallback=str)
-        plain = json.loads(text)
+        text = written(value)
+        plain = cleaned(json.loads(text))
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
-        place = f"{self.step}:{hashlib.sha256(text).hexdigest()[:16]}"
+        place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         self.ordinals[place] += 1
         self.emitter.custom(f"{place}:{self.ordinals[place]}", str(name), plain)
 
@@ -272,8 +273,19 @@ class Translation:
             self.emitter.tool_call(clean(str(call["id"])), clean(call["name"]), written(call["args"]))
 
 
-def written(args: Any) -> str:
-    """Return a call's arguments as JSON, without what no store can keep."""
+def written(value: Any) -> str:
+    """Return a value of the agent as JSON, without what no store can keep."""
     with suppress(ValueError):
-        return to_json(args, fallback=str).decode()
-    return clean(json.dumps(args, default=str, ensure_ascii=False))
+        return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
+    return clean(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
+
+
+def cleaned(value: Any) -> Any:
+    """Return JSON data without what no store can keep."""
+    if isinstance(value, dict):
+        return {clean(name): cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [cleaned(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return clean(value) if isinstance(value, str) else value

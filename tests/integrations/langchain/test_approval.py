@@ -13,7 +13,7 @@ from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
-from tests.threads.world import at_work, opened
+from tests.threads.world import at_work, of_type, opened
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
@@ -43,6 +43,8 @@ async def test_an_approved_call_runs(till: Till, file: str) -> None:
         assert (request.kind, request.action.name, request.action.args) == ("approval", "refund", REFUND)
         assert (request.title, request.description) == ("Run refund?", "I will do that.")
         assert till.paid == []
+        (pause,) = of_type(await world.items(), "RUN_FINISHED")
+        assert [each["toolCallId"] for each in pause["outcome"]["interrupts"]] == ["c1"]
         thread = await world.answer(request, "approve")
         assert thread.values == {"said": "refunded 40", "results": {"c1": ["success", "refunded 40"]}}
         assert till.paid == [REFUND]
