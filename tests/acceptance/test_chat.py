@@ -221,3 +221,31 @@ async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Pag
         respond(server, asked, {"decision": "approve"})
         await expect(messages(page).last).to_contain_text("refunded 40", timeout=WAIT)
         await expect(messages(page)).to_have_count(2)
+
+
+async def test_a_server_that_is_told_to_stop_is_gone_back_to_by_itself(page: Page, tmp_path: Path) -> None:
+    with shop_server(tmp_path) as server:
+        go = word(server)
+        await sign_in(page, server)
+        await open_chat(page, server)
+        await write(page, go.name)
+        await says(page, go.name, HALF.strip())
+        server.stop()
+        await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
+        await says(page, go.name, HALF.strip())
+        server.start()
+        await expect(page.get_by_test_id("stream-lost")).to_have_count(0, timeout=WAIT)
+        go.touch()
+        await says(page, go.name, f"{HALF}{go.name}. And that is all.")
+        await until_ready(page)
+
+        await open_chat(page, server, "Chat")
+        await write(page, "refund 40 for order 1182")
+        await expect(page.get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
+        server.stop()
+        await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
+        server.start()
+        await expect(page.get_by_test_id("stream-lost")).to_have_count(0, timeout=WAIT)
+        await page.get_by_test_id("decide-approve").click()
+        await expect(messages(page).last).to_contain_text("refunded 40", timeout=WAIT)
+        await expect(messages(page)).to_have_count(2)
