@@ -100,12 +100,28 @@ async def echoes(state: MessagesState) -> MessagesState:
     return {"messages": [await said.ainvoke(state["messages"])]}
 
 
-def echo() -> Agent:
-    """Return an agent to talk with that halts in the middle of what it says."""
+TASK = {"task": "write a haiku about autumn", "summary": "Three lines are written.\n\n- autumn\n- rain"}
+
+
+def hesitates(state: MessagesState) -> MessagesState:
+    """End a conversation in the way that it was told to."""
+    told = state["messages"][-1].text
+    if told == "fail":
+        raise OSError("the model's provider refuses the key\n  at connect()")
+    if told == "expire":
+        ask("Refund 12 for order 5?", action=Action("refund", {"order": 5, "amount": 12}), expires_in=0.1)
+    elif told == "finish":
+        ask("Finish “write a haiku”?", kind="finish", context=TASK)
+    return {"messages": [AIMessage("All right.")]}
+
+
+def conversation(name: str, node: Any) -> Agent:
+    """Return an agent of one node to talk with."""
     graph = StateGraph(MessagesState)
-    graph.add_node("echoes", echoes)
-    graph.add_edge(START, "echoes")
-    return Agent("echo", graph.compile(), title="Echo", input_schema={"type": "object", "properties": {"messages": {}}})
+    graph.add_node(name, node)
+    graph.add_edge(START, name)
+    schema = {"type": "object", "properties": {"messages": {}}}
+    return Agent(name, graph.compile(), title=name.capitalize(), input_schema=schema)
 
 
 def gate(name: str) -> Any:
@@ -139,6 +155,7 @@ agents = [
     agent("clock", {"ticks": ticks}, COUNT),
     agent("chatter", {"chatters": chatters}, COUNT),
     agent("writer", {"explains": explains}, {}),
-    echo(),
+    conversation("echo", echoes),
+    conversation("moods", hesitates),
     agent("gates", {"first": gate("first"), SECOND: gate("second")}, {}),
 ]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, Response, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
+from tests.acceptance.views import VIEWS, furnish, leave, visit
 
 pytestmark = pytest.mark.timeout(180)
 HERE = Path(__file__).parent
@@ -21,83 +20,6 @@ AXE = HERE.parents[1] / "ui/node_modules/axe-core/axe.min.js"
 DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
 """`ENLARGED` is the desk at 200 %."""
 BUDGET = 250_000
-OPTIONS = [{"value": "late", "label": "It came late"}, {"value": "broken", "label": "It came broken"}]
-FIELDS = [
-    {"name": "text", "type": "text", "label": "What to call it", "help": "As on the invoice", "required": True},
-    {"name": "textarea", "type": "textarea", "label": "What happened", "placeholder": "In a few words"},
-    {"name": "select", "type": "select", "label": "Reason", "options": OPTIONS},
-    {"name": "multiselect", "type": "multiselect", "label": "All reasons", "options": OPTIONS, "default": ["late"]},
-    {"name": "radio", "type": "radio", "label": "The main reason", "options": OPTIONS},
-    {"name": "checkbox", "type": "checkbox", "label": "What else", "options": OPTIONS},
-    {"name": "number", "type": "number", "label": "Parcels", "min": 1, "max": 10},
-    {"name": "slider", "type": "slider", "label": "Patience", "min": 0, "max": 10, "default": 5},
-    {"name": "date", "type": "date", "label": "Since"},
-    {"name": "boolean", "type": "boolean", "label": "Tell the customer"},
-]
-REFUND: dict[str, Any] = {
-    "name": "refund",
-    "args": {"order": 1182, "amount": 4000, "note": "the parcel was late", "lines": [{"sku": "A-1", "count": 2}]},
-}
-ASKED: dict[str, dict[str, Any]] = {
-    "approval": {
-        "title": "Refund ¥4,000 to order 1182",
-        "action": REFUND,
-        "description": "The parcel was *late*.\n\nThe customer asked twice; see https://example.org/orders/1182.",
-        "context": {"customer": "c-77", "orders": 12},
-        "priority": "high",
-        "due_at": (datetime.now(UTC) + timedelta(hours=3)).isoformat(),
-    },
-    "form": {"title": "Tell us about the parcel", "form": {"fields": FIELDS}, "expires_in": 86_400},
-    "question": {"title": "Which city shall I write about?", "description": "One word is enough."},
-    "finish": {
-        "title": "Finish “write a haiku”?",
-        "kind": "finish",
-        "context": {"task": "write a haiku about autumn", "summary": "Three lines are written."},
-    },
-    "decided": {"title": "Refund ¥10 to order 7", "action": REFUND},
-    "withdrawn": {"title": "Refund ¥20 to order 8", "action": REFUND},
-}
-VIEWS = {
-    "inbox": ("/", "[data-testid=request-row]"),
-    **{name: (f"/r/{name}", f"[data-testid=request-detail][data-id='{name}']") for name in ASKED},
-    "threads": ("/threads", "[data-testid=thread-row]"),
-    "thread-waiting": ("/t/waiting", "[data-testid=thread-status][data-status=interrupted]"),
-    "thread-done": ("/t/finished", "[data-testid=thread-status][data-status=done]"),
-    "thread-failed": ("/t/failed", "[data-testid=thread-status][data-status=error]"),
-    "thread-written": ("/t/written", "[data-testid=thread-status][data-status=done]"),
-    "chat-new": ("/chat", "[data-testid=chat-agent]"),
-    "chat-asks": ("/chat/asking", "[data-testid=pause]:nth-of-type(1) [data-testid=decide]"),
-    "chat-said": ("/chat/said", "[data-testid=chat-message][data-role=assistant]"),
-    "operations": ("/operations", "[data-testid=why]"),
-    "nowhere": ("/nowhere", "main p"),
-    "help": ("/threads", "[data-testid=thread-row]"),
-    "menu": ("/threads", "[data-testid=thread-row]"),
-}
-OPENED = {"help": "?", "menu": "[data-testid=open-menu]"}
-
-
-def furnish(house: DemoServer) -> None:
-    """Fill the house with one request of each kind, and with threads."""
-    house.run("waiting", "refund", {"order": 5, "amount": 7})
-    house.run("finished", "refund", {"order": 6, "amount": 8})
-    house.run("failed", "printer", {"tray": "a4"})
-    house.run("written", "writer", {})
-    for thread, words in {"asking": "refund 40 for order 1182, and ask me", "said": "What can you do for me?"}.items():
-        house.run(thread, "chat", {"messages": [{"role": "user", "content": words, "id": f"{thread}-1"}]})
-    with house.client("agent") as agent, house.client("admin") as admin:
-        for id, asked in ASKED.items():
-            agent.post("/v1/requests", json={"id": id, **asked}).raise_for_status()
-        decided = admin.get("/v1/requests/decided").json()
-        approve = {"decision": "edit", "args": REFUND["args"] | {"amount": 3500}, "digest": decided["digest"]}
-        admin.post("/v1/requests/decided/respond", json=approve).raise_for_status()
-        agent.post("/v1/requests/withdrawn/cancel", json={"reason": "the order was a test"}).raise_for_status()
-        (asked,) = house.until("finished", "interrupted")["pending"]
-        body = {"decision": "approve", "digest": asked["digest"]}
-        admin.post(f"/v1/requests/{asked['id']}/respond", json=body).raise_for_status()
-    for thread, status in {"finished": "done", "written": "done", "said": "done", "failed": "error"}.items():
-        house.until(thread, status)
-    house.until("waiting", "interrupted")
-    house.until("asking", "interrupted")
 
 
 @pytest.fixture(scope="module")
@@ -130,30 +52,6 @@ async def prefer(page: Page, **choices: str) -> None:
         choices,
     )
     await page.wait_for_function("lang => document.documentElement.lang === lang", arg=choices["language"])
-
-
-async def visit(page: Page, name: str) -> None:
-    """Show one of the views."""
-    path, sign = VIEWS[name]
-    await page.evaluate("p => { history.pushState(null, '', p); dispatchEvent(new PopStateEvent('popstate')); }", path)
-    await page.wait_for_function(
-        "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin')",
-        arg=sign,
-        timeout=WAIT,
-    )
-    if name in OPENED:
-        opener = OPENED[name]
-        await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).click())
-        await page.wait_for_function("() => document.querySelector('[role=dialog]')")
-
-
-async def leave(page: Page, name: str) -> None:
-    """Close what `visit` opened."""
-    if name in OPENED:
-        await page.keyboard.press("Escape")
-        await page.wait_for_function(
-            "() => !document.querySelector('.ant-drawer-open, .ant-modal-wrap:not([style*=\"display: none\"])')"
-        )
 
 
 WRONG = """
