@@ -249,3 +249,31 @@ async def test_a_server_that_is_told_to_stop_is_gone_back_to_by_itself(page: Pag
         await page.get_by_test_id("decide-approve").click()
         await expect(messages(page).last).to_contain_text("refunded 40", timeout=WAIT)
         await expect(messages(page)).to_have_count(2)
+
+
+def long_talk(id: str, count: int) -> dict[str, object]:
+    """Return what the server says of a chat of so many runs."""
+    runs = []
+    for n in range(count):
+        asked = {"id": f"m{n}", "role": "user", "parts": [{"type": "text", "text": f"question {n}"}]}
+        words = {"type": "text-delta", "id": "1", "delta": f"answer {n}: " + "some words\n\n" * (n % 9)}
+        parts = [{"type": "start", "messageId": f"run{n}"}, {"type": "text-start", "id": "1"}, words]
+        runs.append({"id": f"run{n}", "messages": [asked], "parts": [*parts, {"type": "text-end", "id": "1"}]})
+    return {"id": id, "agent": "chat", "runs": runs, "next": None}
+
+
+IN_VIEW = """messages => messages.filter(message => message.checkVisibility({ contentVisibilityAuto: true })).length"""
+
+
+async def test_of_a_thousand_messages_only_those_near_the_view_are_laid_out(person: Page, house: DemoServer) -> None:
+    house.run("long", "chat", {"messages": [{"role": "user", "content": "hello"}]})
+    house.until("long", "done")
+    await person.route("**/v1/chat/long", lambda route: route.fulfill(json=long_talk("long", 500)))
+    await open_chat(person, house, id="long")
+    await expect(messages(person)).to_have_count(1000, timeout=WAIT)
+    await expect(messages(person).last).to_be_in_viewport(timeout=WAIT)
+    assert 0 < await messages(person).evaluate_all(IN_VIEW) < 100
+    await person.mouse.move(600, 400)
+    await person.mouse.wheel(0, -20_000)
+    await expect(messages(person).last).not_to_be_in_viewport(timeout=WAIT)
+    assert 0 < await messages(person).evaluate_all(IN_VIEW) < 100

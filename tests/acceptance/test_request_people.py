@@ -148,6 +148,10 @@ async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_dec
     await expect(detail.get_by_test_id("decide-reject")).to_have_text("Reject “Yes, go on”r")
     more = detail.get_by_test_id("more-actions")
     assert await detail.locator(".hold").count() == 0
+    reject, beside = await detail.get_by_test_id("decide-reject").bounding_box(), await more.bounding_box()
+    assert reject
+    assert beside
+    assert reject["y"] == beside["y"]
     await more.tap()
     await page.get_by_test_id("claim").tap()
     await expect(detail.get_by_test_id("claimed-by")).to_contain_text("ann", timeout=WAIT)

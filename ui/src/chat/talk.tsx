@@ -43,6 +43,19 @@ function useStop(id: string, asks: boolean) {
   return { stop, asking, leave: () => setAsking(false), isStopping: cancel.isPending, error: cancel.error };
 }
 
+/** Before the first message: whom one writes to, and what for. */
+function Begin({ agent }: { agent: Agent }) {
+  const { howToBegin } = useChatWords();
+  const name = visible(agent.title || agent.name);
+  return (
+    <div className="chat-begin">
+      <h2>{name}</h2>
+      {agent.description && <p>{visible(agent.description)}</p>}
+      <p className="quiet">{howToBegin(name)}</p>
+    </div>
+  );
+}
+
 /** One conversation with one agent. */
 export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
   const words = useChatWords();
@@ -77,7 +90,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
     <>
       <section ref={column} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
         {phase === "loading" && <Skeleton active />}
-        {phase !== "loading" && messages.length === 0 && <p className="quiet chat-begin">{words.howToBegin(visible(agent.title || agent.name))}</p>}
+        {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
         <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} onDecided={toMessage} />
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
