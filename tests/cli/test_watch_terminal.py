@@ -90,6 +90,20 @@ def test_who_answers_elsewhere_under_a_hostile_name_reaches_nothing_either(desk:
         assert_harmless(screen)
 
 
+def test_what_is_typed_in_the_same_instant_as_a_key_goes_where_the_key_leads(desk: Desk) -> None:
+    refund, ship = (desk.ask(title, action=Action("act")) for title in ("Refund quickly, John?", "Ship it?"))
+    with desk.watch() as screen:
+        screen.until("2 waiting", CURSOR)
+        screen.type("/quickly\r")
+        screen.until("1 found for “quickly”", "Refund quickly", gone=("Ship it?",))
+        screen.press("enter")
+        screen.until(OFFERED)
+        screen.type("rjust a quick no, claim nothing\r")
+        screen.until("rejected: Refund")
+    assert_answered(desk.get(refund), "reject", message="just a quick no, claim nothing")
+    assert desk.get(ship) == ship
+
+
 def test_what_is_pasted_is_kept_and_its_hidden_part_is_shown(desk: Desk) -> None:
     asked = desk.ask("Which?", form=Form([Text("who", label="Name")]))
     with desk.opened(asked) as screen:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import deque
 
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding
 from textual.filter import LineFilter
+from textual.message import Message
+from textual.message_pump import MessagePump
 
 from ringi.cli.terminal.desk import Desk
 from ringi.cli.terminal.help_screen import HelpScreen
@@ -20,6 +23,12 @@ from ringi.cli.visible import visible
 from ringi.inbox import Inbox
 
 INTERRUPTED = 130
+AT_ONCE = ("ctrl+c", "ctrl+z")
+"""Keys that wait for no other."""
+
+
+class Passed(Message):
+    """Follows a key on its way: where this is, the key has been dealt with."""
 
 
 class WatchApp(App[None]):
@@ -43,6 +52,15 @@ class WatchApp(App[None]):
         self.list = ListScreen(self.desk)
         self.crash: Exception | None = None
         self._is_warned = False
+        self._keys: deque[events.Key] = deque()
+        self._deals: MessagePump | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        """Deal with one key to its end before the next: it may open the field that the next one is typed into."""
+        if not isinstance(event, events.Key) or event.is_forwarded or event.key in AT_ONCE:
+            return await super().on_event(event)
+        self._keys.append(event)
+        await self._give()
 
     async def on_mount(self) -> None:
         """Read the list, then follow it."""
@@ -97,6 +115,23 @@ class WatchApp(App[None]):
             await self.list.action_news()
         self.list.redraw(at=shown)
         self.list.tell(left.told)
+
+    async def _give(self) -> None:
+        """Hand out keys until one of them is on its way."""
+        while self._keys and not (self._deals and self._deals.is_running):
+            event, to = self._keys.popleft(), self.focused or self.screen
+            await super().on_event(event)
+            follows = event.is_forwarded and to.post_message(Passed().set_sender(to))
+            self._deals = to if follows else None
+
+    @on(Passed)
+    def _passed(self) -> None:
+        # Later: what the key did may have moved the focus, which Textual does later too.
+        self.call_later(self._go_on)
+
+    async def _go_on(self) -> None:
+        self._deals = None
+        await self._give()
 
     async def _follow(self) -> None:
         async for ids in self.desk.live.changes():

@@ -165,6 +165,8 @@ class RequestScreen(Screen[None]):
     def action_neighbour(self, step: int) -> None:
         """Go to the next request that waits, or the one before."""
         if to := self.desk.live.neighbour(self.request.id, step):
+            # The next key may come before the other request does, and is not meant for this one.
+            self._sending = True
             self.post_message(self.Left(to))
 
     @on(WordsControl.Sent)
