@@ -408,12 +408,16 @@ async def test_pitfall_15_a_node_that_catches_everything_swallows_the_pause() ->
     assert (await bare.log(), effects) == (["caught"], [])
 
 
-async def test_pitfall_15_here_it_swallows_it_too_and_what_is_gated_stays_undone(url: str) -> None:
+async def test_pitfall_15_here_it_swallows_it_too_and_what_is_gated_stays_undone(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     effects: Effects = []
     async with at_work(url, [agent(act=careless(lambda: ask("Pay?", action=Action("pay")), effects))]) as world:
         thread = await world.run("agent", {})
         assert (thread.status, thread.values["log"], effects) == ("done", ["caught"], [])
         assert await world.asked() == []
+        assert str(thread.attention).startswith("the agent's own code caught the pause of “Pay?”")
+        assert "“Pay?”" in caplog.text
 
 
 async def test_pitfall_16_a_renamed_node_makes_the_question_vanish() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -15,6 +17,7 @@ from ringi.canonical import jsonable
 from ringi.form import Form
 from ringi.request import Request
 from ringi.threads.dialects import ENVELOPE
+from ringi.threads.host import host_of
 
 
 def ask(
@@ -59,5 +62,11 @@ def put(question: Ask) -> Request:
     wanted = question.form.json_schema() if question.form else (question.data_schema or {})
     checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema(wanted)]
     body = {name: value for name, value in jsonable(question).items() if value is not None}
-    answer = interrupt({ENVELOPE: body}, response_schema=checked)
+    try:
+        answer = interrupt({ENVELOPE: body}, response_schema=checked)
+    except GraphInterrupt:
+        config = get_config()
+        if host := host_of(config):
+            host.pauses(str(config["configurable"].get("checkpoint_ns", "")), shown, question.title)
+        raise
     return Request.model_validate(answer[ENVELOPE])

@@ -51,6 +51,10 @@ TRIES = 5
 OUTAGES = 50
 """How often the store may be away in one stretch: it may be just what this run does that it cannot keep."""
 Asked: TypeAlias = tuple[Question, Sequence[Request]]
+MISSED = (
+    "the agent's own code caught the pause of “{title}”: nobody was asked, and what it gates was not done. "
+    "Let GraphBubbleUp through where it catches exceptions"
+)
 REFUSED = "the agent does not take this answer: it asks again"
 
 
@@ -65,6 +69,7 @@ class Turn:
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
         self._handed: set[str] = set()
+        self._missed: str | None = None
 
     async def take(self) -> None:
         """Go on until the run asks, ends or fails.
@@ -88,7 +93,9 @@ class Turn:
 
     async def _step(self) -> bool:
         place = await self._graph.place()
-        self._host.stands_at([ask for question in place.questions for ask in question.asks])
+        asks = [ask for question in place.questions for ask in question.asks]
+        self._host.stands_at(asks)
+        self._miss(self._host.swallowed({digest_of(ask) for ask in asks}, place.asking))
         if not place.has_begun:
             return await self._go(self._graph.prepared(self._run.input))
         lost = await self._lost(place)
@@ -168,8 +175,13 @@ class Turn:
         for request in requests:
             if request.needs_attention:
                 await self._inbox.retry(request.id, SYSTEM)
-        if self._lease.thread.attention:
-            await self._hold.mark(None)
+        if self._lease.thread.attention != self._missed:
+            await self._hold.mark(self._missed)
+
+    def _miss(self, titles: Sequence[str]) -> None:
+        for title in titles:
+            self._missed = MISSED.format(title=title)
+            log.error("run %s: %s", self._run.id, self._missed)
 
     async def _drop_others(self, requests: Sequence[Request]) -> None:
         asked = {request.id for request in requests}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Container
 from typing import Any
 
 from ringi.ask import Ask, digest_of
@@ -27,6 +28,18 @@ class Host:
         self._inbox, self._key, self._run_id, self._by = inbox, key, run_id, by
         self.memories = Memories(inbox, by)
         self._asked: frozenset[tuple[str, str]] = frozenset()
+        self._pauses: dict[str, tuple[str, str]] = {}
+
+    def pauses(self, place: str, shown: str, title: str) -> None:
+        """Take note that a step stops to ask."""
+        self._pauses[shown] = (place, title)
+
+    def swallowed(self, shown: Container[str], tasks: Container[str]) -> list[str]:
+        """Return the titles of what was asked since the last call, and neither waits nor has a step that does."""
+        pauses, self._pauses = self._pauses, {}
+        # A step asks one thing after the other: the rest of it is asked once that is answered.
+        outer = {digest: place.partition("|")[0].rpartition(":")[2] for digest, (place, _) in pauses.items()}
+        return [title for digest, (_, title) in pauses.items() if digest not in shown and outer[digest] not in tasks]
 
     def stands_at(self, asks: list[Ask]) -> None:
         """Take note of what waits for a person where the run stands."""

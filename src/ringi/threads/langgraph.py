@@ -65,6 +65,8 @@ class Place:
 
     values: Any
     questions: tuple[Question, ...] = ()
+    asking: frozenset[str] = frozenset()
+    """The ids of the steps that ask them."""
     lost: frozenset[str] = frozenset()
     """Interrupts of steps that the graph, as it is now, would not run next."""
     has_begun: bool = False
@@ -98,7 +100,8 @@ class GraphRun:
         self._decide(metadata.get(ASKS, True) if has_begun else is_on())
         lost = await self._lost({task.id for task in snapshot.tasks})
         # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
-        return Place(snapshot.values, questions, lost, has_begun, bool(snapshot.tasks))
+        asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
+        return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks))
 
     def has_node(self, name: str) -> bool:
         """Whether the deployed graph still has this node."""

@@ -19,7 +19,7 @@ function At({ label, at, className }: { label: string; at: string; className?: s
 /** What a thread waits for, or why it stopped, else what it is about: what somebody who looks down the list wants to know. */
 function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | undefined }) {
   const strings = useStrings();
-  const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.status === "interrupted" && thread.attention;
+  const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.attention;
   if (trouble) return <span className="thread-matter error-text" title={visible(trouble)}>{visible(trouble)}</span>;
   const [first, ...more] = thread.status === "interrupted" ? (asked ?? []) : [];
   if (!first) return thread.title && <span className="thread-matter" title={visible(thread.title)}>{visible(thread.title)}</span>;

@@ -36,7 +36,6 @@ export const request = {
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
   superseded: "a newer question took its place",
   threadCancelled: "the run was stopped",
-  runFailed: "the run failed",
   gate: {
     isFinished: (task: string) => `Is this finished: ${task}`,
     stopped: (task: string) => `Stopped before its end: ${task}`,

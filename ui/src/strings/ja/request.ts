@@ -34,7 +34,6 @@ export const request: typeof en = {
   cancelledBecause: (reason: string) => `取り消し：${reason}`,
   superseded: "新しい質問に置き換わりました",
   threadCancelled: "実行が停止されました",
-  runFailed: "実行が失敗しました",
   gate: {
     isFinished: (task: string) => `完了してよいですか：${task}`,
     stopped: (task: string) => `途中で止まりました：${task}`,

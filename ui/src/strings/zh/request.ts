@@ -34,7 +34,6 @@ export const request: typeof en = {
   cancelledBecause: (reason: string) => `已取消：${reason}`,
   superseded: "已被新的提问取代",
   threadCancelled: "运行已被停止",
-  runFailed: "运行失败",
   gate: {
     isFinished: (task: string) => `任务完成了吗：${task}`,
     stopped: (task: string) => `中途停止：${task}`,
