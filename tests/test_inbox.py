@@ -119,6 +119,15 @@ async def test_another_agent_does_not_get_the_request_of_the_first(inbox: Inbox)
         await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-2")
 
 
+async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differs(inbox: Inbox) -> None:
+    stored = await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True)
+
+    assert await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True) == stored
+    for other, by in (("Refund?", "agent-2"), ("Refund it?", "agent-1")):
+        with pytest.raises(DifferentAskError):
+            await inbox.submit(Ask(id="r1", title=other), by=by, is_known=True)
+
+
 async def test_many_who_ask_the_same_at_once_get_one_request(inbox: Inbox) -> None:
     asked = await asyncio.gather(*(inbox.ask("Refund?", id="r1", action=ACTION) for _ in range(10)))
 

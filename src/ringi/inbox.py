@@ -9,6 +9,7 @@ import random
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from ringi.ask import Answer, Ask, Continuation, Decision
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
 from ringi.erasure import Eraser, Erasure, Sweep
-from ringi.errors import ConflictError, DifferentAskError, FinalError
+from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
 from ringi.measures import Measures, seconds
@@ -82,12 +83,20 @@ class Inbox(Verbs):
         other.tenant, other._check = tenant, check
         return other
 
-    async def submit(self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None) -> Request:
-        """Store an ask, or return the stored request when its id exists with the same content."""
+    async def submit(
+        self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
+    ) -> Request:
+        """Store an ask, or return the stored request when its id exists with the same content.
+
+        Who believes that it exists says so: then it is looked for first, and nothing is written.
+        """
         ask.checked(max_fields=self.limits.max_fields)
         request, event = Request.asked(
             ask, id=ask.id or uuid.uuid4().hex, now=self.clock(), by=by, tenant=self.tenant, continuation=continuation
         )
+        if is_known:
+            with suppress(NotFoundError):
+                return await self._asked_before(request)
         return await self._put(request, event)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:

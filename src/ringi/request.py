@@ -126,6 +126,12 @@ class Request(Record):
         continuation: Continuation | None = None,
     ) -> tuple[Request, Event]:
         """Return the new request and its event."""
+        return cls._new(ask, id, now, by, tenant, continuation).created("created", by or SYSTEM)
+
+    @classmethod
+    def _new(
+        cls, ask: Ask, id: str, now: datetime, by: str | None, tenant: str, continuation: Continuation | None = None
+    ) -> Request:
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
         # What an agent has written may be called like an answer: only what no field of a request is called is kept.
         kept = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
@@ -135,21 +141,20 @@ class Request(Record):
             "allowed": ask.resolved_allowed,
             "expires_at": _deadline(ask, now),
         }
-        request = cls.model_construct(
+        return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
         )
-        return request.created("created", by or SYSTEM)
 
     @classmethod
     def approved(
         cls, ask: Ask, *, id: str, now: datetime, by: str | None, rule: str, tenant: str = DEFAULT_TENANT
     ) -> tuple[Request, Event]:
         """Return the new request as a rule of a policy has approved it, and the one event of both."""
-        asked, _ = cls.asked(ask, id=id, now=now, by=by, tenant=tenant)
+        asked = cls._new(ask, id, now, by, tenant)
         authorised = asked.authorised_digest("approve", None, None)
         said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
         response = Response(**said, at=now, authorised_digest=authorised)
-        ended = {"status": "completed", "response": response, "ended_at": now, "head": ""}
+        ended = {"status": "completed", "response": response, "ended_at": now}
         return asked.model_copy(update=ended).created("completed", response.responder)
 
     @property

@@ -6,11 +6,14 @@ import inspect
 from datetime import UTC, datetime
 from typing import TypedDict
 
+import pytest
 from langgraph.graph import END, START, StateGraph
 from tests.threads.world import at_work, opened, working
 
 from ringi.inbox import Inbox, utc_now
 from ringi.integrations.langgraph import ask
+from ringi.record import Event, Record
+from ringi.request import Request
 from ringi.thread import Run, Thread
 from ringi.threads.agent import Agent
 from ringi.threads.reconciler import start_job
@@ -37,6 +40,25 @@ def timed() -> Agent:
     graph.add_edge(START, "asks")
     graph.add_edge("asks", END)
     return Agent("timed", graph.compile(), values=dict, prepare=lambda _: {"answer": ""})
+
+
+async def test_a_run_that_goes_on_writes_no_request_that_it_has_asked_before(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = list[str]()
+    async with at_work(url) as world:
+        put = world.backend.store.put
+
+        async def noting(record: Record, event: Event | None) -> None:
+            written.extend([record.id] if isinstance(record, Request) and record.version == 1 else [])
+            await put(record, event)
+
+        monkeypatch.setattr(world.backend.store, "put", noting)
+        await world.run("two_questions", {})
+        for request in await world.pending():
+            await world.answer(request, "respond", message="yes")
+        assert (await world.thread()).status == "done"
+        assert sorted(written) == sorted(request.id for request in await world.asked())
 
 
 async def test_each_runs_questions_carry_the_name_of_who_started_it(url: str) -> None:

@@ -37,9 +37,8 @@ from ringi.threads.host import CALL, Host
 from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
-    acknowledge_rest,
     asked_requests,
-    cancel_quietly,
+    drop_others,
     ended_requests,
     open_requests,
 )
@@ -105,7 +104,7 @@ class Turn:
         asked = [(question, await self._ask(question)) for question in place.questions]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
-        await self._drop_others(requests)
+        await drop_others(self._backend, self._inbox, self._lease.thread, {request.id for request in requests})
         ended = ended_of(asked)
         if ended:
             return await self._resume(ended)
@@ -162,7 +161,8 @@ class Turn:
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
-        return await self._inbox.submit(ask, by=self._by, continuation=continuation)
+        is_known = self._emitter.has_shown(id)
+        return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
 
     async def _asked(self, id: str) -> Request | None:
         try:
@@ -182,13 +182,6 @@ class Turn:
         for title in titles:
             self._missed = MISSED.format(title=title)
             log.error("run %s: %s", self._run.id, self._missed)
-
-    async def _drop_others(self, requests: Sequence[Request]) -> None:
-        asked = {request.id for request in requests}
-        for stale in await open_requests(self._backend, self._lease.thread):
-            if stale.id not in asked:
-                await cancel_quietly(self._inbox, stale, SYSTEM, "superseded")
-        await acknowledge_rest(self._backend, self._inbox, self._lease.thread, asked)
 
     async def _lost(self, place: Place) -> set[str]:
         """Return the steps that asked and that the deployed graph does not have."""

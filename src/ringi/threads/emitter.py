@@ -103,6 +103,10 @@ class Emitter:
             self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
             await self.flush()
 
+    def has_shown(self, request_id: str) -> bool:
+        """Whether an earlier pause of the run has shown this request."""
+        return request_id in self._told.asked
+
     def begin(self) -> None:
         """Expect each message from its first word: steps are about to run, some of them again."""
         self._now.clear()
@@ -142,7 +146,7 @@ class Emitter:
 
     async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
         """Close the stretch: people are asked; what an earlier pause has asked is marked."""
-        again = [with_mark(interrupt) if interrupt.id in self._told.asked else interrupt for interrupt in interrupts]
+        again = [with_mark(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
         await self._close(values, RunFinishedInterruptOutcome(interrupts=again))
 
     async def finish(self, values: dict[str, Any]) -> None:
@@ -226,7 +230,9 @@ class Emitter:
         self._told.add(item)
         self._pending.append(item)
         if not self._alarm:
-            self._alarm = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush_soon)
+            # All threads of a process at the same moments: what they say goes into few transactions.
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_at(loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon)
 
     def _flush_soon(self) -> None:
         task = asyncio.create_task(self._flush_quietly())

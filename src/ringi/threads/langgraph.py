@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic_core import to_json
 
@@ -87,7 +88,11 @@ class GraphRun:
 
     async def place(self) -> Place:
         """Return where the graph stands, from its newest checkpoint."""
-        snapshot: StateSnapshot = await self._graph.aget_state(self._config)
+        snapshot: StateSnapshot
+        saved: CheckpointTuple | None
+        snapshot, saved = await asyncio.gather(
+            self._graph.aget_state(self._config), self._saver.aget_tuple(self._config)
+        )
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
             question_of(task.name, interrupt)
@@ -98,7 +103,7 @@ class GraphRun:
         metadata: Any = snapshot.metadata or {}
         has_begun = metadata.get(RUN) == self._run_id
         self._decide(metadata.get(ASKS, True) if has_begun else is_on())
-        lost = await self._lost({task.id for task in snapshot.tasks})
+        lost = lost_of(saved, {task.id for task in snapshot.tasks})
         # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks))
@@ -140,11 +145,12 @@ class GraphRun:
         for part in ("configurable", "metadata"):
             self._config[part][ASKS] = asks
 
-    async def _lost(self, tasks: set[str]) -> frozenset[str]:
-        saved = await self._saver.aget_tuple(self._config)
-        writes = (saved.pending_writes or []) if saved else []
-        gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
-        return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
+
+def lost_of(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
+    """Return the interrupts of a checkpoint whose steps are none of these tasks."""
+    writes = (saved.pending_writes or []) if saved else []
+    gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
+    return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
 
 
 @contextmanager

@@ -71,13 +71,15 @@ HANDLERS = {
 async def read_ledger(stream: Stream, key: Key) -> Ledger:
     """Return what the stream says of the newest run in it; of an empty stream, nothing."""
     ledger, after = Ledger(""), 0
-    while items := await stream.read(key, after, PAGE):
+    while True:
+        items = await stream.read(key, after, PAGE)
         for item in items:
             if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], ledger.run_id):
                 ledger = Ledger(item.event["runId"])
             ledger.add(item)
+        if len(items) < PAGE:
+            return ledger
         after = items[-1].number
-    return ledger
 
 
 def belongs(stretch: str, run_id: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Container
 from typing import Any
@@ -54,16 +55,21 @@ async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Reques
     return [request for request in found if is_asked_by(thread, request)]
 
 
-async def acknowledge_rest(backend: Backend, inbox: Inbox, thread: Thread, still_asked: Container[str] = ()) -> None:
-    """Acknowledge the ended requests of a thread that its run no longer asks."""
-    for request in await _ended(backend, thread):
-        if request.id not in still_asked:
+async def drop_others(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
+    """Leave nothing open of what a thread's run no longer asks, nor anything waiting to be taken up."""
+    # All at once: a run that parks, or goes on, waits for these reads.
+    pending, ended = await asyncio.gather(open_requests(backend, thread), _ended(backend, thread))
+    for stale in pending:
+        if stale.id not in asked:
+            await cancel_quietly(inbox, stale, SYSTEM, "superseded")
+    for request in [*pending, *ended]:
+        if request.id not in asked:
             await inbox.acknowledge(request.id, SYSTEM)
 
 
 async def _ended(backend: Backend, thread: Thread) -> list[Request]:
-    stuck = await stuck_requests(backend, thread)
-    return [*await ended_requests(backend, thread), *(request for request in stuck if request.is_final)]
+    ended, stuck = await asyncio.gather(ended_requests(backend, thread), stuck_requests(backend, thread))
+    return [*ended, *(request for request in stuck if request.is_final)]
 
 
 async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:

@@ -11,6 +11,11 @@ from ringi.errors import FenceError
 from ringi.record import Key
 from ringi.stream import Stream, StreamItem
 
+TAKE_FENCE = """
+INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant, id) DO UPDATE SET last = last + excluded.last, fence = excluded.fence WHERE fence <= excluded.fence
+RETURNING last
+"""
 INSERT_ITEM = "INSERT INTO stream_items (tenant, id, number, event, origin) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -24,11 +29,9 @@ class SqliteStream(Stream):
         rows = [(json.dumps(item.event, ensure_ascii=False, separators=(",", ":")), item.origin) for item in items]
 
         def save(connection: sqlite3.Connection) -> int:
-            last = take_fence(connection, key, fence)
-            numbered = [(*key, last + n, *row) for n, row in enumerate(rows, 1)]
+            last = take_fence(connection, key, fence, len(rows))
+            numbered = [(*key, n, *row) for n, row in enumerate(rows, last - len(rows) + 1)]
             connection.executemany(INSERT_ITEM, numbered)
-            last += len(rows)
-            connection.execute("UPDATE stream_heads SET last = ? WHERE tenant = ? AND id = ?", [last, *key])
             return last
 
         return await self._database.write(save)
@@ -51,12 +54,9 @@ class SqliteStream(Stream):
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
 
 
-def take_fence(connection: sqlite3.Connection, key: Key, fence: int) -> int:
-    """Raise the stream's fence and return its last number, or raise `FenceError`."""
-    sql = "INSERT OR IGNORE INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, 0, 0)"
-    connection.execute(sql, key)
-    sql = "UPDATE stream_heads SET fence = ? WHERE tenant = ? AND id = ? AND fence <= ? RETURNING last"
-    row = connection.execute(sql, [fence, *key, fence]).fetchone()
+def take_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int = 0) -> int:
+    """Raise the stream's fence, and its last number by so many more, and return that, or raise `FenceError`."""
+    row = connection.execute(TAKE_FENCE, (*key, more, fence)).fetchone()
     if row is None:
         raise FenceError(key.id, fence)
     return int(row[0])

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from langchain.agents.middleware.types import ToolCallRequest
@@ -85,9 +86,8 @@ class Passage:
             rule = self._rule(call)
             if rule is None:
                 return Permit(call.args)
-            question = self._question(call, tool, rule)
             known = self._known(call) or self._tried(call)
-            return known or self._taken(call, rule, put(question))
+            return known or self._taken(call, rule, put(self._question(call, tool, rule)))
         except InvalidError as error:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
 
@@ -127,6 +127,8 @@ class Passage:
             return False
 
     def _known(self, call: Call) -> Permit | ToolMessage | None:
+        if self._gate is None:  # Nothing was asked yet: what is wrong with the call, the question says best.
+            return None
         key = call.digest
         return self._permitted.get(key) or self._refused.get(key)
 
@@ -139,13 +141,13 @@ class Passage:
         said = {"title": rule.title or f"Run {call.tool}?", "description": self._words, "context": {CALL: self._id}}
         whom = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
-        question = parsed(Ask, {**said, **whom, "action": action}).checked(max_fields=0)
+        question = parsed(Ask, {**said, **whom, "action": action})
         try:
             typed = action.model_copy(update={"args_schema": schema_of(tool)})
             return question.model_copy(update={"action": typed}).checked(max_fields=0)
         except InvalidError:
             # A schema may be too large to check a person's edit with: then the tool checks it, as it always does.
-            return question
+            return question.checked(max_fields=0)
 
     def _taken(self, call: Call, rule: Rule, request: Request) -> Permit | ToolMessage:
         self._gate = rule
@@ -211,8 +213,12 @@ class Guard(BaseTool):
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return injected(self.inner)
+
     def _call(self, input: Any) -> Call:
-        own = injected(self.inner)
+        own = self._own
         return Call(self.inner.name, {name: value for name, value in input["args"].items() if name not in own})
 
     def _misnamed(self, input: Any) -> ToolMessage | None:
@@ -222,7 +228,7 @@ class Guard(BaseTool):
         return self.passage.told(Call(name, {}), RENAMED.format(tool=self.inner.name, name=name))
 
     def _with(self, input: Any, permit: Permit) -> Any:
-        own = injected(self.inner)
+        own = self._own
         given = {name: value for name, value in input["args"].items() if name in own}
         # Whoever keeps hold of the arguments may change them while the tool runs: it gets its own.
         return {**input, "args": {**copy.deepcopy(permit.args), **given}}
