@@ -7,14 +7,17 @@ from collections.abc import Awaitable, Callable
 
 from benchmarks import (
     expiry,
+    gate,
     http,
     page,
     page_postgres,
+    park,
     peers,
     postgres,
     redis,
     sse,
     storm,
+    streams,
     tokens,
     wakes,
     writes,
@@ -32,6 +35,9 @@ BENCHES: dict[str, Bench] = {
     "http": http.respond,
     "sse": sse.delivery,
     "tokens": tokens.hundred_threads,
+    "streams": streams.fifty_a_second,
+    "gate": gate.auto_approved,
+    "park": park.park_and_resume,
     "peers": peers.answer_to_node,
     "page": page.first_load,
     "postgres": postgres.on_postgres,
@@ -41,7 +47,14 @@ BENCHES: dict[str, Bench] = {
     "storm": storm.after_a_restart,
 }
 LIMIT_SECONDS = 100.0
-LONGER = {"page": 1_800.0, "postgres": 300.0, "page-postgres": 1_800.0, "redis": 300.0, "expiry": 1_800.0}
+LONGER = {
+    "gate": 300.0,
+    "page": 1_800.0,
+    "postgres": 300.0,
+    "page-postgres": 1_800.0,
+    "redis": 300.0,
+    "expiry": 1_800.0,
+}
 """A million requests have to be written first, or a hundred thousand three times; a server has to be made."""
 
 

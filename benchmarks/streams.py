@@ -1,0 +1,71 @@
+"""What the CPU pays for each token that agents say at 50 a second, stored and read over SSE, beside bare LangGraph."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from benchmarks.agents import TOKEN_SECONDS, graph_of, talk
+from benchmarks.client import Caller
+from benchmarks.measure import Row, folder
+from benchmarks.park import saver_at
+from benchmarks.serving import served
+from benchmarks.tokens import PATIENCE, Reader
+
+THREADS = 40
+TOKENS = 400
+ROUNDS = 3
+
+
+async def fifty_a_second() -> list[Row]:
+    """Processor time of whole runs, threads of the process and sockets included; start and end of each run too."""
+    ours, bare = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        ours.append(await served_cpu())
+        bare.append(await asyncio.to_thread(bare_cpu))
+    what = f"{THREADS} threads × {1 / TOKEN_SECONDS:.0f} tokens a second, each stored and with a reader: CPU a token"
+    return [Row(f"{what}, against bare astream with a checkpointer", "µs", ours, bare, at_most=1.1)]
+
+
+async def served_cpu() -> float:
+    with folder() as path, served("ringi", path) as server:
+        readers = [Reader(f"talk-{n}") for n in range(THREADS)]
+        before = server.processor_seconds()
+        async with Caller(server) as caller, asyncio.timeout(PATIENCE):
+            for reader in readers:
+                run = {"agent": "talk", "input": {"count": TOKENS}}
+                status, reply = await caller.post(f"/v1/threads/{reader.thread}/runs", run)
+                if status != 202:
+                    raise RuntimeError(f"status {status}: {reply[:300]!r}")
+            await asyncio.gather(*(reader.follow(server) for reader in readers))
+        if any(len(reader.delays) != TOKENS for reader in readers):
+            raise RuntimeError("a reader missed tokens")
+        return each(server.processor_seconds() - before)
+
+
+def bare_cpu() -> float:
+    """Run the same graph on the server's kind of loop, with LangGraph's own saver, and look at nothing of it."""
+    with folder() as path:
+        return uvloop.run(bare_streams(path))
+
+
+async def bare_streams(path: Path) -> float:
+    async with saver_at(path / "bare.db") as saver:
+        graph = graph_of(talk).copy({"checkpointer": saver})
+        before = time.process_time()
+        await asyncio.gather(*(stream(graph, n) for n in range(THREADS)))
+        return each(time.process_time() - before)
+
+
+async def stream(graph: Any, n: int) -> None:
+    config: Any = {"configurable": {"thread_id": f"talk-{n}"}}
+    async for _ in graph.astream({"count": TOKENS}, config, stream_mode="messages"):
+        pass
+
+
+def each(cpu: float) -> float:
+    return cpu / (THREADS * TOKENS) * 1e6

@@ -1,0 +1,95 @@
+"""Agents' threads in this process, beside one small transaction on the same store."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.inboxes import POLL
+from benchmarks.wakes import parts_on
+from ringi.ask import Action, Ask, Continuation
+from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.notifier import SqliteNotifier
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.inbox import Inbox
+from ringi.request import Request
+from ringi.thread import Thread
+from ringi.threads.agent import Agent, by_name
+from ringi.threads.runner import Runner
+
+LIMIT = 20.0
+
+
+class Desk(NamedTuple):
+    """A store with a worker at work on it."""
+
+    backend: Backend
+    inbox: Inbox
+    runner: Runner
+
+    async def until(self, thread: Thread, status: str) -> Thread:
+        """Return the thread as soon as it is so."""
+        async with asyncio.timeout(LIMIT), self.backend.notifier.subscribe(thread.topic) as wakeup:
+            while (now := await self.runner.get(*thread.key)).status != status:
+                await wakeup.wait(1)
+        return now
+
+    async def put_one(self, thread_id: str) -> float:
+        """Return the seconds that one small transaction takes: a request of a thread, and its event."""
+        ask = Ask(title="Run refund?", action=Action("refund", {"order": 1182, "amount": 40}), thread_id=thread_id)
+        waits = Continuation(runner="langgraph", target="office", key=thread_id, args={})
+        record = Request.asked(ask, id=f"small-{thread_id}", now=self.inbox.clock(), by="bench", continuation=waits)
+        began = time.perf_counter()
+        await self.backend.store.put(*record)
+        return time.perf_counter() - began
+
+
+@asynccontextmanager
+async def desk_at(url: str, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
+    """Open a store and work on its threads for the block."""
+    async with open_backend(url, poll_interval=POLL) as backend, desk_on(backend, agents) as desk:
+        yield desk
+
+
+@asynccontextmanager
+async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
+    """Work on the threads of a store that is open."""
+    async with inbox_on(backend) as inbox:
+        runner, stop = Runner(backend, inbox, by_name(agents)), asyncio.Event()
+        working = asyncio.create_task(runner.work(stop))
+        yield Desk(backend, inbox, runner)
+        stop.set()
+        await working
+
+
+class CommitsDatabase(Database):
+    """Notes when each transaction was committed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.noted: list[float] = []
+
+    def connect(self) -> sqlite3.Connection:
+        connection = super().connect()
+        connection.set_trace_callback(noting(self.noted))
+        return connection
+
+
+def noting(times: list[float]) -> Any:
+    return lambda sql: times.append(time.perf_counter()) if sql.startswith("COMMIT") else None
+
+
+@asynccontextmanager
+async def counting_desk(path: Path, agents: Iterable[Agent]) -> AsyncIterator[tuple[Desk, list[float]]]:
+    """Do the same on a new SQLite file, and note when each transaction was committed."""
+    async with CommitsDatabase(path) as database, SqliteNotifier(database, POLL) as notifier:
+        parts = replace(parts_on(database, notifier), savers=lambda held: FencedSqliteSaver(database, held))
+        async with desk_on(parts, agents) as desk:
+            yield desk, database.noted
