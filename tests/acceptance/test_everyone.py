@@ -14,12 +14,22 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.views import VIEWS, furnish, leave, visit
 
+from ringi.server.auth import Keys
+
 pytestmark = pytest.mark.timeout(180)
 HERE = Path(__file__).parent
 AXE = HERE.parents[1] / "ui/node_modules/axe-core/axe.min.js"
 DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
 """`ENLARGED` is the desk at 200 %."""
 BUDGET = 250_000
+LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}
+EMPTY = {"/": ".inbox .ant-empty", "/threads": "main .ant-empty", "/chat": ".chat-begin"}
+"""Pages with nothing on them, and what they show."""
+UNFOLD = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+  for (const folded of document.querySelectorAll('.chat-earlier')) folded.open = true;
+  done();
+})))"""
+"""Once the page has drawn itself in its new size, open the list of chats, where it is folded."""
 
 
 @pytest.fixture(scope="module")
@@ -126,8 +136,7 @@ async def test_nothing_is_lost_at_twice_the_size(visitor: Page, language: str) -
 
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
 async def test_the_door_is_open_to_everybody(browser: Browser, house: DemoServer, language: str) -> None:
-    tag = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}[language]
-    context = await browser.new_context(locale=tag, reduced_motion="reduce")
+    context = await browser.new_context(locale=LOCALES[language], reduced_motion="reduce")
     page = await context.new_page()
     await page.goto(f"{house.url}/#token=outdated")
     await expect(page.get_by_test_id("sign-in")).to_be_visible(timeout=WAIT)
@@ -139,6 +148,26 @@ async def test_the_door_is_open_to_everybody(browser: Browser, house: DemoServer
         for what in ("clipped", "sideways", "moving", "barriers"):
             found += await page.evaluate(f"measure.{what}()")
     assert await page.evaluate("document.documentElement.lang") == language
+    await context.close()
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+async def test_where_nothing_is_yet_everybody_reads_so(furnished: DemoServer, browser: Browser, language: str) -> None:
+    token = Keys.load(furnished.folder).mint(tenant="nobody-was-here", role="person", name="ann")
+    context = await browser.new_context(locale=LOCALES[language], reduced_motion="reduce")
+    page = await context.new_page()
+    found = []
+    for path, sign in EMPTY.items():
+        await page.goto(f"{furnished.url}{path}#token={token}")
+        await expect(page.locator(sign)).to_be_visible(timeout=WAIT)
+        for script in (AXE, HERE / "measure.js"):
+            await page.evaluate(script.read_text())
+        for width, height in (DESK, PHONE, ENLARGED):
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.evaluate(UNFOLD)
+            for what in ("clipped", "sideways", "moving", "barriers"):
+                found += [f"{path} {width}: {line}" for line in await page.evaluate(f"measure.{what}()")]
     await context.close()
     assert not found, "\n".join(found)
 

@@ -120,7 +120,7 @@ async def test_on_a_phone_the_buttons_stay_at_the_thumb_and_hide_nothing(browser
         assert box
         assert abs(box["y"] + box["height"] - 844) < 2
         assert await page.evaluate("document.documentElement.scrollWidth") <= 390
-        for button in await bar.locator(".bar > button").all():
+        for button in await bar.locator(".bar button").all():
             size = await button.bounding_box()
             assert size
             assert size["height"] >= 44

@@ -75,22 +75,24 @@ export function DecideBar({ desk, children }: { desk: Desk; children: ReactNode 
   const strings = useWords();
   const { request } = desk;
   const waitsForChange = !editableOf(request) && !isChanged(request, desk.draft);
+  const buttons = request.allowed.map((decision) => (
+    <DecideButton
+      key={decision}
+      desk={desk}
+      decision={decision}
+      testId={`decide-${decision}`}
+      label={labelOf(request, decision, strings)}
+      keyName={decideKeys[decision]}
+      disabled={decision === "edit" && waitsForChange}
+      title={decision === "edit" && waitsForChange ? strings.editNeedsChange : undefined}
+      onClick={() => desk.start(decision)}
+    />
+  ));
   return (
     <div className="bar">
-      {request.allowed.map((decision) => (
-        <DecideButton
-          key={decision}
-          desk={desk}
-          decision={decision}
-          testId={`decide-${decision}`}
-          label={labelOf(request, decision, strings)}
-          keyName={decideKeys[decision]}
-          disabled={decision === "edit" && waitsForChange}
-          title={decision === "edit" && waitsForChange ? strings.editNeedsChange : undefined}
-          onClick={() => desk.start(decision)}
-        />
-      ))}
-      {children}
+      {buttons.slice(0, -1)}
+      {/* On a phone what is no decision stands beside the last one, never in a row of its own. */}
+      <div className="bar-end">{buttons.slice(-1)}{children}</div>
     </div>
   );
 }
