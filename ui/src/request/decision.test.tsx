@@ -35,12 +35,12 @@ test("an agent's description is Markdown: no HTML, no image, and a link says whe
 });
 
 test("the server's field errors stand at their fields and the typed text stays", async () => {
-  const errors = [{ field: "note", message: "too short" }, { field: "", message: "odd as a whole" }];
+  const errors = [{ field: "note", message: "has 2 characters, at least 5 are needed: write more" }, { field: "", message: "odd as a whole" }];
   const { user } = open(aRequest({ kind: "form", form: note }), [422, { title: "invalid", errors }]);
   await user.type(await screen.findByLabelText("Note"), "hm");
   await user.click(await button("decide-approve"));
   const field = within(screen.getByTestId("field-note"));
-  expect((await field.findByTestId("field-error")).textContent).toBe("too short");
+  expect((await field.findByTestId("field-error")).textContent).toBe("2 characters: write at least 5.");
   expect(screen.getByTestId("problems").textContent).toContain("odd as a whole");
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "hm");
   expect((await button("decide-approve")).disabled).toBe(false);

@@ -3,15 +3,16 @@ import { isStatus, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
 import { answerFor, localProblems, type Draft } from "./draft";
+import { fieldWords } from "./field-words";
 import { drawnFields } from "./schema-field";
-import { useWords } from "./words";
+import { useWords, type Words } from "./words";
 
-/** The server names what a schema checks `data.NAME`; drawn as a form, its fields are called NAME. */
-function placed(request: Request, problems: FieldProblem[]): FieldProblem[] {
+/** The server's field errors in this person's language, at the fields as they are drawn: it names what a schema checks `data.NAME`; drawn as a form, its fields are called NAME. */
+function placed(request: Request, problems: FieldProblem[], strings: Words): FieldProblem[] {
   const names = request.form ? [] : drawnFields(request).map((field) => `data.${field.name}`);
   const isDrawn = (field: string) => names.some((name) => field === name || field.startsWith(`${name}.`));
   const nameOf = (field: string) => (isDrawn(field) ? field.slice("data.".length) : field);
-  return problems.map(({ field, message }) => ({ field: nameOf(field), message }));
+  return problems.map(({ field, message }) => ({ field: nameOf(field), message: fieldWords(message, strings) }));
 }
 
 export interface DecisionState {
@@ -56,7 +57,7 @@ export function useDecision(request: Request, draft: Draft, onDecided: (complete
       onSuccess: onDecided,
       onError: (error) => {
         setFailedVersion(request.version);
-        if (isStatus(error, 422)) refuse(placed(request, error.errors));
+        if (isStatus(error, 422)) refuse(placed(request, error.errors, strings));
       },
     });
   };
