@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { Thread } from "../api/types";
 
 const shortest = 100;
-const slowest = 15_000;
+const slowest = 5_000;
 
 /** What of a thread tells that there may be something new to read. */
 const stampOf = (thread: Thread | undefined) => (thread ? `${thread.run_id} ${thread.status}` : "none");
