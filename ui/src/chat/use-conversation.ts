@@ -80,8 +80,10 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   });
   const { messages, status, setMessages } = chat;
   const busy = status === "submitted" || status === "streaming";
+  const now = useRef(messages);
   useEffect(() => {
     isBusy.current = busy;
+    now.current = messages;
   });
   const shown = useSteady(messages, busy);
   const open = useOpen(useMemo(() => [...new Set(shown.flatMap(requestsOf))], [shown]));
@@ -96,9 +98,10 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     // What was begun meanwhile is newer.
     if (isBusy.current) return told.thread;
     if (told.thread) client.setQueryData(["thread", id], told.thread);
-    const mine = unsentOf(messages, told.messages);
+    // As they are now: a message that was taken back meanwhile would come again.
+    const mine = unsentOf(now.current, told.messages);
     setUnsent(mine);
-    const known = shownBefore(messages, told.messages);
+    const known = shownBefore(now.current, told.messages);
     if (known.length === 0) setBefore(told.before);
     setMessages([...known, ...told.messages, ...(mine ? [mine] : [])]);
     setRead(true);
@@ -132,7 +135,8 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     sendAgain: () => write(() => chat.regenerate()),
     takeBack: () => {
       setUnsent(undefined);
-      setMessages((all) => all.filter((one) => one !== unsent));
+      now.current = messages.filter((one) => one !== unsent);
+      setMessages(now.current);
       return unsent ? textOf(unsent) : "";
     },
   };
