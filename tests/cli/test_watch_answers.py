@@ -242,9 +242,9 @@ def test_the_task_of_a_finish_is_edited(desk: Desk) -> None:
         screen.press("e")
         screen.until("█ task")
         screen.type(" in Japanese")
-        screen.until('"write a haiku" → "write a haiku in Japanese"')
+        screen.until('"write a haiku" → "write a haiku in Japanese"', "Change the task [ctrl+s]")
         screen.press("ctrl+s")
-        screen.until("approved with changes")
+        screen.until("task changed")
     assert_answered(desk.get(asked), "edit", data={"task": "write a haiku in Japanese"})
 
 

@@ -74,7 +74,8 @@ class Panel(Vertical):
         if mode == "deciding":
             await bar.mount(*(self._button(offered) for offered in self.request.allowed))
             return
-        label = {"editing": WORDS.send_edit, "confirming": WORDS.confirm}.get(mode, self._label(decision))
+        send_edit = self._label("edit") if self.request.kind == "finish" else WORDS.send_edit
+        label = {"editing": send_edit, "confirming": WORDS.confirm}.get(mode, self._label(decision))
         await bar.mount(_button(label, "send", "ctrl+s"), _button(WORDS.back, "back", "esc"))
 
     async def offer_nothing(self) -> Horizontal:
@@ -91,7 +92,8 @@ class Panel(Vertical):
         return SOLE_ANSWER if sole else LETTER[decision]
 
     def _label(self, decision: Decision) -> str:
-        own, given = WORDS.button[decision], self.request.actions.get(decision)
+        words = WORDS.button_finish if self.request.kind == "finish" else WORDS.button
+        own, given = words[decision], self.request.actions.get(decision)
         label = visible(given.label or "").strip() if given else ""
         return own if label.lower() in ("", own.lower()) else WORDS.called_by_agent.format(own=own, given=label)
 

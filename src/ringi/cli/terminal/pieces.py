@@ -12,7 +12,7 @@ from textual.widgets import Static
 from ringi.cli.picture import clock, remaining
 from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible, visible_lines, visible_value
-from ringi.record import SYSTEM, Event
+from ringi.record import POLICY, SYSTEM, Event
 from ringi.request import Request
 
 SOON = 0.2
@@ -57,8 +57,7 @@ def ending(request: Request, events: Sequence[Event] = ()) -> str:
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     at, actor = (clock(last.at), visible(last.actor)) if last else ("", SYSTEM)
     if response := request.response:
-        words = WORDS.decided[response.decision]
-        return WORDS.decided_by.format(what=words, name=visible(response.responder), at=clock(response.at))
+        return WORDS.decided_by.format(what=decided(request), name=who(response.responder), at=clock(response.at))
     if request.status == "expired":
         words = WORDS.expired if request.fallback is None else WORDS.expired_fallback
         return words.format(at=at, value=visible_value(request.fallback))
@@ -69,8 +68,19 @@ def ending(request: Request, events: Sequence[Event] = ()) -> str:
 def ended(request: Request) -> str:
     """Return in a few words that a request has ended, and through whom."""
     if response := request.response:
-        return WORDS.ended_by.format(what=WORDS.decided[response.decision], name=visible(response.responder))
+        return WORDS.ended_by.format(what=decided(request), name=who(response.responder))
     return WORDS.status[request.status]
+
+
+def decided(request: Request) -> str:
+    """Return what a decision did, or how it ended without one."""
+    words = WORDS.decided_finish if request.kind == "finish" else WORDS.decided
+    return words[request.response.decision] if request.response else request.status
+
+
+def who(name: str) -> str:
+    """Return a name as people read it: a person's, or a rule's."""
+    return WORDS.rule.format(name=visible(name.removeprefix(POLICY))) if name.startswith(POLICY) else visible(name)
 
 
 def facts(request: Request) -> Static | None:

@@ -290,8 +290,7 @@ class RequestScreen(Screen[None]):
         live = self.desk.live
         live.take(done)
         to = live.neighbour(done.id, 1) or live.neighbour(done.id, -1)
-        what = WORDS.decided[done.response.decision] if done.response else done.status
-        self.post_message(self.Left(to, WORDS.done.format(what=what, title=done.title)))
+        self.post_message(self.Left(to, WORDS.done.format(what=pieces.decided(done), title=done.title)))
 
     def _may(self, decision: Decision) -> bool:
         if self.request.is_final or self._sending:

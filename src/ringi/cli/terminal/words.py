@@ -36,6 +36,10 @@ class Words:
     decided: Mapping[str, str] = _table(
         approve="approved", edit="approved with changes", reject="rejected", respond="answered"
     )
+    decided_finish: Mapping[str, str] = _table(
+        approve="completed", edit="task changed", reject="sent back", respond="answered"
+    )
+    rule: str = "rule {name}"
     status: Mapping[str, str] = _table(completed="decided", cancelled="cancelled", expired="expired")
     ended_by: str = "{what} by {name}"
     asked: str = "asked {at}"
@@ -74,6 +78,9 @@ class Words:
 
     button: Mapping[str, str] = _table(approve="Approve", edit="Edit", reject="Reject", respond="Answer")
     called_by_agent: str = "{own} “{given}”"
+    button_finish: Mapping[str, str] = _table(
+        approve="Complete", edit="Change the task", reject="Not finished", respond="Answer"
+    )
     send_edit: str = "Approve with changes"
     confirm: str = "Confirm"
     back: str = "Back"
