@@ -46,6 +46,12 @@ ASKED: dict[str, dict[str, Any]] = {
     },
     "decided": {"title": "Refund ¥10 to order 7", "action": REFUND},
     "withdrawn": {"title": "Refund ¥20 to order 8", "action": REFUND},
+    "told": {
+        "title": "What shall we know of your parcels?",
+        "form": {"fields": FIELDS},
+        "context": {"memory_category": "parcels"},
+    },
+    "telling": {"title": "How late?", "form": {"fields": FIELDS[:3]}, "context": {"memory_category": "parcels"}},
 }
 STEPS = ("editing", "rejecting", "naming", "asking", "passing")
 VIEWS = {
@@ -59,6 +65,7 @@ VIEWS = {
     "chat-new": ("/chat", "[data-testid=chat-agent]"),
     "chat-asks": ("/chat/asking", "[data-testid=pause]:nth-of-type(1) [data-testid=decide]"),
     "chat-said": ("/chat/said", "[data-testid=chat-message][data-role=assistant]"),
+    **dict.fromkeys(("memory", "memory-edited", "memory-deleted"), ("/memory", "[data-testid=memory]")),
     "operations": ("/operations", "[data-testid=why]"),
     "nowhere": ("/nowhere", "main p"),
     "chat-streams": ("/chat/streams", "[data-testid=working]"),
@@ -81,6 +88,8 @@ DIALOG, STEP = "[role=dialog]", "[data-testid=back-to-decision]"
 OPENED = {
     "help": ("?", DIALOG),
     "menu": ("[data-testid=open-menu]", DIALOG),
+    "memory-edited": ("[data-testid=edit-memory]", "[data-testid=back-memory]"),
+    "memory-deleted": ("[data-testid=delete-memory]", "[data-testid=keep-memory]"),
     "editing": ("e", STEP),
     "rejecting": ("r", STEP),
     "naming": ("a", STEP),
@@ -90,6 +99,7 @@ OPENED = {
 """What a view is opened by, a key or a button, and the sign that it is open."""
 CLOSED = """() => !document.querySelector(
     '.ant-drawer-open, .ant-modal-wrap:not([style*="display: none"]), [data-testid=back-to-decision]'
+    + ', [data-testid=back-memory], [data-testid=keep-memory]'
 )"""
 
 
@@ -129,6 +139,15 @@ ENDS = {
 }
 
 
+def remember(house: DemoServer) -> None:
+    """Let the person who looks at the page have told something."""
+    told = {"text": "Order 7", "select": "late", "multiselect": ["late", "broken"], "number": 3, "boolean": True}
+    with house.client("person") as person:
+        digest = person.get("/v1/requests/told").json()["digest"]
+        answer = {"decision": "approve", "digest": digest, "data": {**told, "date": "2026-11-22"}}
+        person.post("/v1/requests/told/respond", json=answer).raise_for_status()
+
+
 def furnish(house: DemoServer) -> None:
     """Fill the house with one request of each kind, and with threads."""
     house.run("waiting", "refund", {"order": 5, "amount": 7})
@@ -144,6 +163,7 @@ def furnish(house: DemoServer) -> None:
         approve = {"decision": "edit", "args": REFUND["args"] | {"amount": 3500}, "digest": decided["digest"]}
         admin.post("/v1/requests/decided/respond", json=approve).raise_for_status()
         agent.post("/v1/requests/withdrawn/cancel", json={"reason": "the order was a test"}).raise_for_status()
+        remember(house)
         (asked,) = house.until("finished", "interrupted")["pending"]
         body = {"decision": "approve", "digest": asked["digest"]}
         admin.post(f"/v1/requests/{asked['id']}/respond", json=body).raise_for_status()
@@ -166,10 +186,12 @@ async def visit(page: Page, name: str) -> None:
     )
     opener, opened = OPENED.get(name, ("", ""))
     if opener:
-        await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).click())
+        await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).first.click())
         if await page.locator("[data-testid=more-actions]").count() and name == "passing":
             await page.locator("[role=menu] [data-testid=pass-on]").click()
         await page.wait_for_selector(opened, timeout=WAIT)
+        # What comes to lie under the pointer in the views that follow would look as it does under a hand.
+        await page.mouse.move(0, 0)
 
 
 async def leave(page: Page, name: str) -> None:

@@ -31,6 +31,7 @@ export type Request = Omit<api.Request, "action" | "form"> & {
 /** Whether the typed data is an object is for the server to say; who sends the answer adds the digest. */
 export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
 
+export type Memory = Omit<api.Memory, "form"> & { form: { fields: FormField[] } | null };
 export type BulkOutcome = Omit<api.BulkOutcome, "request"> & { request?: Request | null };
 export type FeedEvent = Omit<api.FeedEvent, "request"> & { request?: Request | null };
 export type Thread = Omit<api.Thread, "pending"> & { pending: Request[] };

@@ -1,5 +1,7 @@
 import { Card } from "antd";
 import { useId } from "react";
+import type { Request } from "../api/types";
+import { visible } from "../widgets/visible";
 import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
 import { FieldError } from "./field-error";
 import { FormFields } from "./form-fields";
@@ -31,6 +33,14 @@ function JsonAnswer({ desk }: { desk: Desk }) {
   );
 }
 
+/** Who approves this has to know that it will be used again. */
+function Remembers({ request }: { request: Request }) {
+  const strings = useWords();
+  const category = request.context.memory_category;
+  const isKept = typeof category === "string" && category.trim() !== "" && request.status === "pending";
+  return isKept && <p className="quiet" data-testid="remembers">{strings.remembers(visible(category.trim()))}</p>;
+}
+
 /** Everything a person fills in: the form, JSON where there is only a schema, words where words are the answer. */
 export function AnswerArea({ desk }: { desk: Desk }) {
   const { request, draft, change, decision, frozen } = desk;
@@ -51,6 +61,7 @@ export function AnswerArea({ desk }: { desk: Desk }) {
       />
       {answersJson(request) && <JsonAnswer desk={desk} />}
       {wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}
+      <Remembers request={request} />
     </Card>
   );
 }

@@ -31,7 +31,7 @@ export function hintOf(field: FormField, strings: Words): string {
 }
 
 /** A value as the form shows it: an option by its label, a yes as a yes. */
-function written(field: FormField, strings: Words): ((value: Json) => string) | undefined {
+export function written(field: FormField, strings: Words): ((value: Json) => string) | undefined {
   const options = field.options ?? [];
   const labels = new Map<Json, string>(options.map(({ value, label }) => [value, label || String(value)]));
   if (field.type === "boolean") return (value) => (value === true ? strings.yes : strings.no);

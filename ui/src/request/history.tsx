@@ -23,6 +23,8 @@ function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings:
     case "expired": return strings.expiredNobody;
     case "reminded": return happened.reminded;
     case "acknowledged": return happened.acknowledged;
+    case "memory_edited": return happened.memoryEdited;
+    case "memory_deleted": return happened.memoryDeleted;
     case "erased": return happened.erased;
     case "attention": return happened.attention(visible(changed.attention ?? ""));
     default: return visible(type);

@@ -103,6 +103,6 @@ export function fieldsOfSchema(schema: JsonObject | null | undefined): FormField
 }
 
 /** The fields that are drawn: those of its form, or of a schema that is as simple as one. */
-export function drawnFields(request: Request): FormField[] {
+export function drawnFields(request: Pick<Request, "form" | "schema">): FormField[] {
   return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
 }

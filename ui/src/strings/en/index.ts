@@ -1,11 +1,12 @@
 import type { Chat } from "./chat";
 import type { Detail } from "./detail";
 import { inbox } from "./inbox";
+import type { Memory } from "./memory";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-/** In another language the words of a request's page and of the chat are there too; in English they come with them. */
-export type Strings = typeof en & { detail?: Detail; chat?: Chat };
+/** In another language the words of a request's page, of the chat and of memory are there too; in English they come with them. */
+export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory };

@@ -5,6 +5,7 @@ export const shell: typeof en = {
   inbox: "受信箱",
   threads: "スレッド",
   chatPage: "チャット",
+  memoryPage: "記憶",
   operations: "運用",
   pages: "ページ",
   skip: "本文へ移動",

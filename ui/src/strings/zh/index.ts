@@ -2,8 +2,9 @@ import type { Strings } from "../en";
 import { chat } from "./chat";
 import { detail } from "./detail";
 import { inbox } from "./inbox";
+import { memory } from "./memory";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat };
+export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory };

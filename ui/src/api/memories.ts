@@ -1,0 +1,39 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { call } from "./call";
+import type { JsonObject, Memory, Page } from "./types";
+
+const place = (id: string) => `/v1/memories/${encodeURIComponent(id)}`;
+
+function path(cursor: string | null): string {
+  return `/v1/memories?${new URLSearchParams({ limit: "100", ...(cursor && { cursor }) }).toString()}`;
+}
+
+/** What is remembered of who is signed in, kept up to date while it is shown. */
+export function useMemories() {
+  return useInfiniteQuery({
+    queryKey: ["memories"],
+    queryFn: ({ pageParam }) => call<Page<Memory>>("GET", path(pageParam)),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
+    staleTime: 0,
+    refetchInterval: 5_000,
+  });
+}
+
+/** Change what is remembered of one answer. */
+export function useEditMemory(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (data: JsonObject) => call<Memory>("PATCH", place(id), { data }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
+  });
+}
+
+/** Let one answer be remembered no longer. */
+export function useDeleteMemory(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => call<undefined>("DELETE", place(id)),
+    onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
+  });
+}

@@ -1,0 +1,93 @@
+import { Button, Flex } from "antd";
+import { useEffect, useRef } from "react";
+import type { Json, Memory } from "../api/types";
+import { written } from "../request/field";
+import { drawnFields } from "../request/schema-field";
+import { useWords } from "../request/words";
+import { dayAndTime } from "../thread/when";
+import { AgentText, JsonValue } from "../widgets/agent-text";
+import { Link, requestPath } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { ConfirmDelete } from "./confirm-delete";
+import { EditMemory } from "./edit-memory";
+import { useMemoryWords } from "./words";
+
+export type Step = "editing" | "deleting";
+
+function Value({ memory, name, value }: { memory: Memory; name: string; value: Json }) {
+  const strings = useWords();
+  const field = drawnFields(memory).find((one) => one.name === name);
+  const write = field && written(field, strings);
+  if (write) return <AgentText text={write(value)} />;
+  return typeof value === "string" || typeof value === "number" ? <AgentText text={String(value)} /> : <JsonValue value={value} />;
+}
+
+function Answer({ memory }: { memory: Memory }) {
+  const labels = new Map(drawnFields(memory).map((field) => [field.name, field.label || field.name]));
+  return (
+    <dl data-testid="memory-answer">
+      {Object.entries(memory.answer).map(([name, value]) => (
+        <div key={name} className="memory-pair">
+          <dt>{visible(labels.get(name) ?? name)}</dt>
+          <dd><Value memory={memory} name={name} value={value} /></dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Facts({ memory }: { memory: Memory }) {
+  const strings = useMemoryWords();
+  const at = (when: string) => <time dateTime={when}>{dayAndTime(Date.parse(when), strings.language)}</time>;
+  return (
+    <div className="quiet memory-facts">
+      <span>{strings.told} {at(memory.answered_at)}</span>
+      {memory.edited_at && <span data-testid="memory-edited">{strings.changedAt} {at(memory.edited_at)}</span>}
+      <Link to={requestPath(memory.id)}>{strings.askedHere}</Link>
+    </div>
+  );
+}
+
+/** When the step that had the focus is over, the row has it again. */
+function useFocusKept(step: Step | undefined) {
+  const place = useRef<HTMLLIElement>(null);
+  const before = useRef(step);
+  useEffect(() => {
+    if (before.current && !step && document.activeElement === document.body) place.current?.querySelector("a")?.focus();
+    before.current = step;
+  }, [step]);
+  return place;
+}
+
+interface MemoryRowProps {
+  memory: Memory;
+  /** The heading above it, where another category begins. */
+  heading: string | undefined;
+  step: Step | undefined;
+  go: (step: Step | undefined) => void;
+}
+
+/** One answer that is remembered: the question, what was told, when and where, and what its person can do about it. */
+export function MemoryRow({ memory, heading, step, go }: MemoryRowProps) {
+  const strings = useMemoryWords();
+  const question = visible(memory.question);
+  const named = <span className="for-readers">: {question}</span>;
+  const back = () => go(undefined);
+  return (
+    <li ref={useFocusKept(step)} data-testid="memory" data-id={memory.id}>
+      {heading !== undefined && <h2 data-testid="memory-category">{visible(heading)}</h2>}
+      <div className="memory">
+        <div className="memory-question">{question}</div>
+        {step === "editing" ? <EditMemory memory={memory} onBack={back} /> : <Answer memory={memory} />}
+        <Facts memory={memory} />
+        {step === "deleting" && <ConfirmDelete memory={memory} onBack={back} />}
+        {!step && (
+          <Flex gap="small" wrap>
+            <Button onClick={() => go("editing")} data-testid="edit-memory">{strings.editMemory}{named}</Button>
+            <Button danger onClick={() => go("deleting")} data-testid="delete-memory">{strings.deleteMemory}{named}</Button>
+          </Flex>
+        )}
+      </div>
+    </li>
+  );
+}
