@@ -33,7 +33,7 @@ KEPT = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND qu
 
 
 async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had_begun_goes_on(
-    database: Database,
+    database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, release, next_done, stop = (asyncio.Event() for _ in range(4))
     handled: list[str] = []
@@ -67,6 +67,9 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
         stop.set()
         await work
     assert handled == ["next", "long"]
+    assert [said for said in caplog.messages if "lost" in said] == [
+        "the connection that rings for jobs was lost: listening anew"
+    ]
 
 
 PROBE = timedelta(seconds=20)

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import asyncpg
 from pgqueuer import Queries, QueueManager
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
 from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
 from pgqueuer.domain.models import HealthCheckEvent
 from pgqueuer.domain.models import Job as Picked
@@ -187,6 +188,20 @@ class Lanes:
                     await self._connection.execute("SELECT 1")
 
 
+class Driver(AsyncpgPoolDriver):
+    """PGQueuer's own, that at its end asks nothing more of a listening connection which was lost."""
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await super().__aexit__()
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError, OSError):
+            # It cannot be reset. The pool has it back already, or gets it back as one that is closed.
+            if self._listener_connection:
+                with suppress(asyncpg.InterfaceError):
+                    self._listener_connection.terminate()
+            self._listener_connection = None
+
+
 @dataclass
 class Queue(QueueManager):
     """PGQueuer's queue, that ends when no ring reaches it and only a few before it are still at their jobs."""
@@ -227,7 +242,7 @@ class Worker:
 
     async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
         """Take jobs until told to stop; or until no ring is heard, and then what is begun goes on by itself."""
-        queue = Queue(Queries.from_asyncpg_pool(pool), deaf=self._deaf)
+        queue = Queue(Queries(Driver(pool)), deaf=self._deaf)
         for kind in self._kinds:
             queue.entrypoint(kind)(partial(self._do, lanes))
         running, deaf = asyncio.create_task(self._run(queue)), asyncio.create_task(queue.shutdown.wait())
