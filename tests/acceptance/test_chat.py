@@ -52,6 +52,15 @@ def word(house: DemoServer) -> Path:
     return house.folder / f"w{uuid.uuid4().hex[:8]}"
 
 
+async def half_said(page: Page, house: DemoServer) -> Path:
+    """Begin a chat, and return the file for whose name the other half of its answer waits."""
+    go = word(house)
+    await open_chat(page, house)
+    await write(page, go.name)
+    await says(page, go.name, HALF.strip())
+    return go
+
+
 def id_of(page: Page) -> str:
     """Return the thread that the page shows."""
     return page.url.rpartition("/")[2]
@@ -61,10 +70,7 @@ HALF = "You said this: "
 
 
 async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
-    go = word(house)
-    await open_chat(person, house)
-    await write(person, go.name)
-    await says(person, go.name, HALF.strip())
+    go = await half_said(person, house)
     await expect(person.get_by_test_id("working")).to_be_visible()
     assert re.fullmatch(rf"{house.url}/chat/chat-\w+", person.url)
     go.touch()
@@ -122,10 +128,7 @@ async def test_the_inbox_and_the_chat_agree(person: Page, house: DemoServer) -> 
 async def test_a_reload_in_the_middle_of_a_stream_and_of_a_pause_loses_and_repeats_nothing(
     person: Page, house: DemoServer
 ) -> None:
-    go = word(house)
-    await open_chat(person, house)
-    await write(person, go.name)
-    await says(person, go.name, HALF.strip())
+    go = await half_said(person, house)
     await person.get_by_test_id("message-box").fill("for later")
     await person.reload()
     await says(person, go.name, HALF.strip())
@@ -149,10 +152,7 @@ async def test_a_reload_in_the_middle_of_a_stream_and_of_a_pause_loses_and_repea
 
 
 async def test_a_second_tab_shows_the_same_while_it_happens(person: Page, house: DemoServer) -> None:
-    go = word(house)
-    await open_chat(person, house)
-    await write(person, go.name)
-    await says(person, go.name, HALF.strip())
+    go = await half_said(person, house)
     other = await person.context.new_page()
     await open_chat(other, house, id=id_of(person))
     await says(other, go.name, HALF.strip())
@@ -168,10 +168,7 @@ async def test_a_second_tab_shows_the_same_while_it_happens(person: Page, house:
 
 
 async def test_stop_ends_the_run_and_what_was_said_stays(person: Page, house: DemoServer) -> None:
-    never = word(house)
-    await open_chat(person, house)
-    await write(person, never.name)
-    await says(person, never.name, HALF.strip())
+    never = await half_said(person, house)
     await person.get_by_test_id("stop").click()
     await until_ready(person)
     assert house.thread(id_of(person))["status"] == "idle"
@@ -196,11 +193,8 @@ async def test_stopping_a_run_that_asks_says_what_ends_with_it(person: Page, hou
 
 async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Page, tmp_path: Path) -> None:
     with shop_server(tmp_path) as server:
-        go = word(server)
         await sign_in(page, server)
-        await open_chat(page, server)
-        await write(page, go.name)
-        await says(page, go.name, HALF.strip())
+        go = await half_said(page, server)
         server.kill()
         await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
         await says(page, go.name, HALF.strip())
@@ -225,11 +219,8 @@ async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Pag
 
 async def test_a_server_that_is_told_to_stop_is_gone_back_to_by_itself(page: Page, tmp_path: Path) -> None:
     with shop_server(tmp_path) as server:
-        go = word(server)
         await sign_in(page, server)
-        await open_chat(page, server)
-        await write(page, go.name)
-        await says(page, go.name, HALF.strip())
+        go = await half_said(page, server)
         server.stop()
         await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
         await says(page, go.name, HALF.strip())
