@@ -287,7 +287,8 @@ async def test_what_somebody_told_is_known_in_their_later_threads(ringi_desk: De
 
     ringi_desk.person.approves({"colour": "red"}, form="colour")
     await ringi_desk.run(StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile())
-    later: Any = StateGraph(State).add_node("recall", recall).add_edge(START, "recall").compile()
+    graph: Any = StateGraph(State).add_node("recall", recall).add_edge(START, "recall").compile()
+    later = Agent("later", graph, memories=True)
 
     assert "red" in (await ringi_desk.run(later, thread_id="later")).state["outcome"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypedDict
 
 import pytest
@@ -24,7 +25,7 @@ class State(TypedDict, total=False):
 def reader(read: Any, store: Any = None, name: str = "reader") -> Agent:
     """Return an agent that keeps in its state what it reads from its store."""
     graph = StateGraph(State).add_node("read", read).add_edge(START, "read").add_edge("read", END)
-    return Agent(name, graph.compile(store=store), values=lambda state: {"seen": state.get("seen")})
+    return Agent(name, graph.compile(store=store), values=lambda state: {"seen": state.get("seen")}, memories=True)
 
 
 async def everything(state: State, runtime: Runtime[Any]) -> State:
@@ -146,6 +147,16 @@ async def test_a_graph_with_a_store_of_its_own_keeps_it(file: str) -> None:
     async with at_work(file, [reader(everything, own)]) as world:
         await told(world, "r1", "no fish")
         assert [item[-1] for item in await seen(world)] == ["mine"]
+
+
+async def test_a_graph_that_uses_a_store_if_there_is_one_runs_without(file: str) -> None:
+    async def keep(state: State, runtime: Runtime[Any]) -> State:
+        if runtime.store is not None:
+            await runtime.store.aput(("cache",), "k", {"v": 1})
+        return {"seen": "whole"}
+
+    async with at_work(file, [replace(reader(keep), memories=False)]) as world:
+        assert await seen(world) == "whole"
 
 
 async def test_the_demos_workflow_remembers_what_it_was_told_by_the_same_person(url: str) -> None:

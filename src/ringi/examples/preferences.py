@@ -76,4 +76,5 @@ def agent(model: BaseChatModel) -> Agent:
         description="Asks for your favourite sport.",
         input_schema={"type": "object", "properties": {}, "additionalProperties": False},
         values=dict,
+        memories=True,
     )

@@ -57,6 +57,8 @@ class Agent:
     assignee: str | None = None
     """Who is asked by such a question."""
     candidate_groups: tuple[str, ...] = ()
+    memories: bool = False
+    """Whether `runtime.store` has what the person who started a run has told before, in place of no store."""
 
     @property
     def whom(self) -> dict[str, Any]:

@@ -79,9 +79,9 @@ class GraphRun:
 
     def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: Host, max_fields: int) -> None:
         self.agent = agent
-        # A graph that was compiled with a store has its own use for it.
-        parts = {"checkpointer": saver, "store": agent.graph.store or host.memories}
-        self._graph, self._saver = agent.graph.copy(parts), saver
+        # A graph that was compiled with a store has its own use for it; one without may look whether it has one.
+        store = agent.graph.store or (host.memories if agent.memories else None)
+        self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
         self._run_id = run_id
         given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
         self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
