@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -153,9 +154,10 @@ async def test_without_a_category_nothing_is_remembered(here: Inbox, context: di
 
 
 @pytest.mark.parametrize("category", [7, ["food"], "x" * 101])
-async def test_a_category_that_is_none_is_refused_when_it_is_asked(here: Inbox, category: Any) -> None:
-    with pytest.raises(InvalidError, match=r"context\.memory_category: name it in a text"):
-        await here.ask("What?", form=FORM, context={"memory_category": category})
+async def test_under_what_can_be_no_category_nothing_is_remembered(here: Inbox, category: Any) -> None:
+    await answered(here, context={"memory_category": category})
+    assert await here.memories("ann") == []
+    assert await here.find(Query(remembered_by="ann")) == []
 
 
 async def test_a_rules_approval_is_nobodys_memory(here: Inbox) -> None:
@@ -187,6 +189,14 @@ async def test_an_edit_that_leaves_nothing_is_refused(here: Inbox) -> None:
     await answered(here, form=Form([Text("note")]))
     with pytest.raises(InvalidError, match="delete the memory instead"):
         await here.edit_memory("r1", {}, by="ann")
+
+
+async def test_an_edit_that_no_store_could_keep_is_refused(here: Inbox) -> None:
+    asked = await here.ask("What?", id="r1", allowed=["edit"], context=FOOD)
+    await here.respond("r1", "edit", {"x": 1}, digest=asked.digest, responder="ann")
+    with pytest.raises(InvalidError, match=r"data\.x: JSON has no such number"):
+        await here.edit_memory("r1", {"x": math.nan}, by="ann")
+    assert await answers(here) == [{"x": 1}]
 
 
 async def test_an_answer_to_a_schema_is_edited_by_the_schema(here: Inbox) -> None:
@@ -232,6 +242,13 @@ async def test_answers_are_read_under_their_labels(here: Inbox) -> None:
     await answered(here, data={"some": [1, 2], "n": 1, "t": "1"}, form=form)
     (memory,) = await here.memories("ann")
     assert memory.labelled == {"some": ["One", "Two"], "n": 1, "Text": "1"}
+
+
+async def test_no_label_takes_the_place_of_an_answer_under_that_name(here: Inbox) -> None:
+    form = Form([Text("diet", label="note"), Text("note", label="Notes"), Text("same", label="same")])
+    await answered(here, data={"diet": "vegan", "note": "no nuts", "same": "s"}, form=form)
+    (memory,) = await here.memories("ann")
+    assert memory.labelled == {"diet": "vegan", "Notes": "no nuts", "same": "s"}
 
 
 async def test_an_erased_person_has_no_memories_and_their_words_are_gone_on_every_store(inbox: Inbox) -> None:

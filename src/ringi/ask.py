@@ -24,10 +24,6 @@ GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 RESERVED = ("counts",)
 """What stands in the address of something else where the id of a request would."""
 
-MEMORY_CATEGORY = "memory_category"
-"""In the context: under what the answer is remembered, for later threads of the person who gave it."""
-LONGEST_CATEGORY = 100
-
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -145,11 +141,6 @@ class Ask(Frozen):
                 "nothing may run unasked: an action and this kind have none",
             ),
             wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
-            wrong_if(
-                not _can_be_category(self.context.get(MEMORY_CATEGORY)),
-                f"context.{MEMORY_CATEGORY}",
-                f"name it in a text of up to {LONGEST_CATEGORY} characters, or leave it out to remember nothing",
-            ),
             wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]
 
@@ -169,10 +160,6 @@ class Ask(Frozen):
             return self.allowed
         own: dict[str, tuple[Decision, ...]] = {"question": ("respond", "reject"), "finish": get_args(Decision)}
         return own.get(self.resolved_kind, ("approve", "edit", "reject"))
-
-
-def _can_be_category(given: object) -> bool:
-    return given is None or (isinstance(given, str) and len(given) <= LONGEST_CATEGORY)
 
 
 def unwritable(model: Frozen) -> list[FieldError]:

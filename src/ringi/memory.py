@@ -6,6 +6,7 @@ are next versions of that record, and leave the answer itself as it was given.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,13 +15,16 @@ from typing import Any
 from pydantic import Field
 
 from ringi import form as forms
-from ringi.ask import MEMORY_CATEGORY, Answer, Decision
+from ringi.ask import Answer, Decision, unwritable
 from ringi.errors import InvalidError, NotFoundError
 from ringi.form import Field as FormField
 from ringi.form import Form
 from ringi.record import SYSTEM, Event, Frozen, cursor_of
 from ringi.request import Remembered, Request
 
+CATEGORY = "memory_category"
+"""In the context of a request: under what the answer is remembered."""
+LONGEST_CATEGORY = 100
 REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
 """The decisions whose answers are remembered."""
 
@@ -43,12 +47,17 @@ class Memory(Frozen):
     """Where the page after it begins."""
 
     @property
+    def told_at(self) -> datetime:
+        """When the person last said so."""
+        return self.edited_at or self.answered_at
+
+    @property
     def labelled(self) -> dict[str, Any]:
         """The answer as a person reads it: labels of fields and options instead of their names."""
         fields = self.form.fields if self.form else ()
-        labels = [field.label for field in fields]
-        # Two fields may have one label: neither may take the other's place.
-        names = {field.name: field.label for field in fields if labels.count(field.label) == 1}
+        # Two fields may have one label, or one the name of another: neither may take the other's place.
+        taken = Counter(name for field in fields for name in {field.name, field.label})
+        names = {field.name: field.label for field in fields if taken[field.label] == 1}
         options = {field.name: _labels(field) for field in fields}
         return {names.get(name, name): _named(value, options.get(name, {})) for name, value in self.answer.items()}
 
@@ -65,7 +74,7 @@ def _named(value: Any, labels: dict[Any, str]) -> Any:
 
 def person_in(request: Request) -> str | None:
     """Return whose memory a request is: of the person who answered it; None when it is nobody's."""
-    said, category = request.response, request.context.get(MEMORY_CATEGORY)
+    said, category = request.response, request.context.get(CATEGORY)
     if request.status != "completed" or not said or said.decision not in REMEMBERED or not is_category(category):
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
@@ -80,7 +89,7 @@ def is_person(name: str | None) -> bool:
 
 def is_category(category: object) -> bool:
     """Whether something can be remembered under this."""
-    return isinstance(category, str) and bool(category.strip())
+    return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
 
 
 def memory_of(request: Request, person: str) -> Memory:
@@ -92,7 +101,7 @@ def memory_of(request: Request, person: str) -> Memory:
     return Memory(
         id=request.id,
         person=person,
-        category=request.context[MEMORY_CATEGORY].strip(),
+        category=request.context[CATEGORY].strip(),
         question=request.title,
         answer=(kept.data if kept else said.data) or {},
         form=request.form,
@@ -129,7 +138,9 @@ def forgotten(request: Request, by: str, now: datetime) -> tuple[Request, Event]
 
 
 def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:
-    Answer.parse({"decision": "edit", "digest": request.digest, "data": data})
+    given = Answer.parse({"decision": "edit", "digest": request.digest, "data": data})
+    if errors := unwritable(given):
+        raise InvalidError(errors)
     if request.form:
         data = request.form.check(data)
     elif request.data_schema is not None:

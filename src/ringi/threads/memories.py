@@ -46,9 +46,10 @@ class Memories(BaseStore):
             return [await self._answer(op) for op in ops]
 
     async def newest(self, most: int) -> list[Memory]:
-        """Return the person's newest memories."""
+        """Return what the person told or changed last, of their newest hundred questions, or of `most` if more."""
         with outages():
-            return await self._inbox.memories(self._person, limit=most) if self._person else []
+            known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
+        return sorted(known, key=lambda memory: memory.told_at, reverse=True)[:most]
 
     async def _answer(self, op: Op) -> Result:
         if isinstance(op, GetOp):
@@ -99,5 +100,5 @@ class Memories(BaseStore):
 
     def _item(self, memory: Memory) -> dict[str, Any]:
         value = {name: getattr(memory, name) for name in ("category", "question", "answer", "labelled")}
-        times = {"created_at": memory.answered_at, "updated_at": memory.edited_at or memory.answered_at}
+        times = {"created_at": memory.answered_at, "updated_at": memory.told_at}
         return {"namespace": self._namespace(memory), "key": memory.id, "value": value, **times}

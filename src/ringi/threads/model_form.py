@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ringi.ask import Ask, digest_of
 from ringi.errors import InvalidError
 from ringi.json_schema import check_json
+from ringi.memory import CATEGORY, LONGEST_CATEGORY
 from ringi.misfit import MisfitError, shown
 
 KEY = "hitl_request"
@@ -41,9 +42,8 @@ IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
 PARTS = ("title", "description", "actions")
 """What a model may say of a form; ids, deadlines and everything else are not its business."""
-NOTES = ("intent", "memory_category")
+NOTES = ("intent", CATEGORY)
 """What a model may note in the context: with other names it could pass for what Ringi or the agent says there."""
-MAX_NOTE = 100
 
 
 class Found(NamedTuple):
@@ -122,7 +122,7 @@ def noted(context: object) -> dict[str, str]:
     """Return what of a model's context is kept."""
     found = context if isinstance(context, dict) else {}
     notes = {name: found.get(name) for name in NOTES}
-    return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= MAX_NOTE}
+    return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= LONGEST_CATEGORY}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
