@@ -36,3 +36,9 @@ def test_a_graph_that_stops_without_a_question_is_refused_before_it_runs(graph: 
 
 def test_a_graph_that_stops_nowhere_is_taken() -> None:
     assert list(by_name([agent(act=act)])) == ["agent"]
+
+
+@pytest.mark.parametrize("graph", [chain(act=act), act, None])
+def test_what_is_no_compiled_graph_is_refused_before_it_runs(graph: Any) -> None:
+    with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is no compiled graph: give it what"):
+        by_name([Agent("a", graph)])

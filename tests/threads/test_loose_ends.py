@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from tests.threads.test_operations import State, side_by_side
-from tests.threads.world import World, at_work, checked, opened, until, working
+from tests.threads.world import World, at_work, checked, opened, other, until, working
 
 from ringi import Action
 from ringi.ask import Ask, Continuation
@@ -16,7 +16,6 @@ from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import Failure, Thread
 from ringi.threads import loose_ends
-from ringi.threads.agent import Agent
 
 KEY = Key("default", "t1")
 
@@ -57,7 +56,7 @@ async def test_a_run_that_is_given_up_withdraws_its_questions(url: str) -> None:
         async with working(world):
             await world.run("agent", {})
         a, b = await world.pending()
-        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
+        async with working(World(world.backend, world.inbox, [other()])):
             thread = await world.answer(a, "approve")
             assert (thread.status, thread.attention) == ("error", "no agent 'agent' is deployed")
             await until(lambda: is_over(world, b), "the other question is withdrawn")

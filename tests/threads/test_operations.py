@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
-from tests.threads.world import World, at_work, checked, of_type, opened, until, working
+from tests.threads.world import World, at_work, checked, of_type, opened, other, until, working
 
 from ringi import Action
 from ringi.errors import NotFoundError
@@ -205,7 +205,7 @@ async def test_a_run_whose_agent_was_gone_goes_on_with_the_answer_once_it_is_bac
         async with working(world):
             await world.run("agent", {})
         request = await world.one()
-        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
+        async with working(World(world.backend, world.inbox, [other()])):
             assert (await world.answer(request, "approve")).status == "error"
         async with working(world):
             assert (await retried(world)).values == {"log": ["A:yes"]}

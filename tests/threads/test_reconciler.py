@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.threads.world import World, at_work, checked, of_type, opened, until, working
+from tests.threads.world import World, at_work, checked, of_type, opened, other, until, working
 
 from ringi.ask import Ask, Continuation
 from ringi.backends.sqlite.database import Database
@@ -21,7 +21,6 @@ from ringi.record import Key, Query, Viewer
 from ringi.request import Request
 from ringi.thread import Run, Thread
 from ringi.threads import reconciler
-from ringi.threads.agent import Agent
 from ringi.threads.reconciler import Reconciler, resume_job, start_job
 
 REFUND = {"order": 1, "amount": 2}
@@ -182,7 +181,7 @@ async def test_jobs_that_come_twice_or_late_do_nothing(url: str) -> None:
 async def test_an_unknown_agent_calls_for_an_operator(url: str) -> None:
     async with opened(url) as world:
         await world.start("refund", REFUND)
-        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
+        async with working(World(world.backend, world.inbox, [other()])):
             thread = await world.rest()
         assert (thread.status, thread.attention) == ("error", "no agent 'refund' is deployed")
         assert thread.error
@@ -196,7 +195,7 @@ async def test_an_answer_for_an_agent_that_is_gone_is_kept_and_the_thread_marked
     async with opened(url) as world:
         async with working(world):
             await world.run("refund", REFUND)
-        async with working(World(world.backend, world.inbox, [Agent("other", None)])):
+        async with working(World(world.backend, world.inbox, [other()])):
             request = await world.one()
             thread = await world.answer(request, "approve")
         assert thread.attention == "no agent 'refund' is deployed"

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from importlib import metadata
 
 import pytest
+from tests.threads.test_pitfalls import agent
 
 from ringi.errors import OutdatedError
 from ringi.server.serve import running
-from ringi.threads.agent import Agent, by_name
+from ringi.threads.agent import by_name
 
-AGENT = Agent("a", None)
+AGENT = agent(act=lambda state: {})
 
 
 def installed(**versions: str | None) -> Callable[[str], str]:
@@ -54,7 +55,7 @@ def test_agents_on_newer_libraries_are_taken(
     monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str | None
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
-    assert list(by_name([AGENT])) == ["a"]
+    assert list(by_name([AGENT])) == ["agent"]
 
 
 async def test_a_server_without_agents_asks_for_no_library(monkeypatch: pytest.MonkeyPatch) -> None:

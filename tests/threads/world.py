@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ag_ui.core import Event as AguiEvent
@@ -38,6 +39,11 @@ def model(script: Script = say) -> BaseChatModel:
 def demo() -> list[Agent]:
     """Return the sample agents on a quick model."""
     return examples.agents(model())
+
+
+def other() -> Agent:
+    """Return an agent that no thread was begun with."""
+    return replace(demo()[0], name="other")
 
 
 async def until(check: Callable[[], Awaitable[T | None]], what: str, limit: float = LIMIT) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -18,8 +18,10 @@ from ringi.connect import Backend, memory_savers, needing_langgraph
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.reminders import reminder_time
 from ringi.erasure import Eraser
+from ringi.errors import LaterError, UnavailableError
 from ringi.feed import TOPIC
 from ringi.inbox import Inbox
+from ringi.jobs import Handler, Job
 from ringi.record import DEFAULT_TENANT, START, Query
 from ringi.request import Request
 from ringi.testing.clock import Clock
@@ -34,7 +36,7 @@ __tracebackhide__ = True
 """A failed test shows its own lines, not those of this file."""
 RECHECK = 60.0
 """Nothing is lost within one process."""
-EVERYTHING = 100_000
+MOST_EVENTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,43 @@ class QuestionsError(AssertionError):
 class RunFailedError(AssertionError):
     """An agent failed; what was raised stands in the log."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: Thread, error: Exception | None = None) -> None:
         self.thread = thread
-        super().__init__(f"agent {thread.agent!r} failed: {thread.error.message if thread.error else thread.attention}")
+        told = thread.error.message if thread.error else thread.attention
+        why = f"{type(error).__name__}: {error}" if error else told
+        super().__init__(f"agent {thread.agent!r} failed: {why}")
+
+
+class DeskJobs(MemoryJobs):
+    """Jobs in memory that keep the exception of a thread's job which leaves its run undone.
+
+    While the clock stands still, the lease of such a run never ends: no later try would take it up.
+    """
+
+    def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
+        super().__init__()
+        self.failed: dict[str, Exception] = {}
+        self._store, self._notifier = store, notifier
+
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        """Do jobs until `stop` is set."""
+
+        async def watched(job: Job) -> None:
+            try:
+                await handle(job)
+            except (LaterError, UnavailableError):
+                raise
+            except Exception as error:
+                await self._keep(job.payload["thread"], error)
+                raise
+
+        await super().work(watched, kinds=kinds, concurrency=concurrency, stop=stop)
+
+    async def _keep(self, thread_id: str, error: Exception) -> None:
+        thread = await self._store.get(Thread, DEFAULT_TENANT, thread_id)
+        if thread.status == "running" and thread.owner:
+            self.failed[thread_id] = error
+            await self._notifier.publish(TOPIC)
 
 
 class DeskInbox(Inbox):
@@ -116,8 +152,9 @@ class Desk:
 
     def __init__(self, person: ScriptedPerson | None = None, clock: Clock | None = None) -> None:
         self.person, self.clock = person or ScriptedPerson(), clock or Clock()
-        store = MemoryStore()
-        parts = (store, MemoryNotifier(RECHECK), MemoryStream(), MemoryJobs(), memory_savers(store))
+        store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
+        self._jobs = DeskJobs(store, notifier)
+        parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
         self.backend = Backend("memory://", *parts, clock=self.clock)
         self.inbox = DeskInbox(self)
         self._agents: dict[str, Agent] = {}
@@ -140,8 +177,8 @@ class Desk:
     async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
         """Run an agent, begun by the person, up to its end or its first questions, and let nobody answer them yet."""
         named = agent if isinstance(agent, Agent) else self._named(agent)
-        self._agents[named.name] = named
-        runner = Runner(self.backend, self.inbox, by_name(self._agents.values()))
+        self._agents = by_name({**self._agents, named.name: named}.values())
+        runner = Runner(self.backend, self.inbox, self._agents)
         await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
         return await self._work(thread_id)
 
@@ -221,10 +258,13 @@ class Desk:
         advancing()
         async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as news, asyncio.TaskGroup() as group:
             group.create_task(runner.work(stop))
-            while await self._has_work(thread_id):
+            while thread_id not in self._jobs.failed and await self._has_work(thread_id):
                 await news.wait(None)
             stop.set()
-        return await self._outcome(await runner.get(DEFAULT_TENANT, thread_id))
+        thread = await runner.get(DEFAULT_TENANT, thread_id)
+        if error := self._jobs.failed.get(thread_id):
+            raise RunFailedError(thread, error) from error
+        return await self._outcome(thread)
 
     async def _has_work(self, thread_id: str) -> bool:
         query = Query(tenant=DEFAULT_TENANT, thread_id=thread_id, unacknowledged=True)
@@ -238,7 +278,7 @@ class Desk:
             raise RunFailedError(thread)
         graph = self._agents[thread.agent].graph.copy({"checkpointer": self.backend.savers(thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
-        events = await self.inbox.events(START, EVERYTHING)
+        events = await self.inbox.events(START, MOST_EVENTS)
         # By the events: while the clock stands still, all questions are of one moment.
         ids = dict.fromkeys(event.record_id for event in events if event.record == "request")
         asked = [request for id in ids if (request := await self.inbox.get(id)).thread_id == thread.id]

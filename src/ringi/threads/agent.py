@@ -17,6 +17,7 @@ State = Mapping[str, Any]
 NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that keep an answer with its own question, and refuse an unfit one before it is stored."""
 ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
+COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
@@ -73,8 +74,8 @@ class Agent:
 def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents by name.
 
-    Two of one name are a `SettingError`, and so is a graph that stops without a question. Raises `OutdatedError` if
-    there are agents and a library is too old for them.
+    Two of one name are a `SettingError`, and so is what is no compiled graph, or one that stops without a question.
+    Raises `OutdatedError` if there are agents and a library is too old for them.
     """
     named: dict[str, Agent] = {}
     for agent in agents:
@@ -82,12 +83,23 @@ def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         parsed(Ask, {"title": agent.name, **agent.whom})
+        if not is_graph(agent.graph):
+            raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is no compiled graph: {COMPILE}")
         if stops := breakpoints(agent.graph):
             raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
         named[agent.name] = agent
     if named:
         check_versions()
     return named
+
+
+def is_graph(graph: Any) -> bool:
+    """Tell whether a worker can run it; without LangGraph, which is told elsewhere, everything is one."""
+    try:
+        from langgraph.pregel import Pregel
+    except ModuleNotFoundError:
+        return True
+    return isinstance(graph, Pregel)
 
 
 def breakpoints(graph: Any) -> list[str]:
