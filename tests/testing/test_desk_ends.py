@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypedDict
 
 import pytest
+from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 
+from ringi import Action, Inbox
 from ringi.errors import SettingError
-from ringi.testing import Desk, RunFailedError
+from ringi.integrations.langgraph import ask
+from ringi.testing import Desk, Reply, RunFailedError, UnansweredError
 
 
 class State(TypedDict, total=False):
@@ -39,3 +43,56 @@ async def test_a_graph_that_no_worker_can_prepare_fails_with_its_own_exception(r
     with pytest.raises(RunFailedError, match="failed: RuntimeError: no copy of this") as raised:
         await ringi_desk.run(graph)
     assert isinstance(raised.value.__cause__, RuntimeError)
+
+
+async def until_yes(inbox: Inbox) -> None:
+    """Ask until somebody agrees."""
+    number = 0
+    decision = None
+    while decision != "approve":
+        number += 1
+        request = await inbox.ask("Send it?", action=Action("send", {"number": number}))
+        decision = (await inbox.wait(request.id)).decision
+
+
+@entrypoint()
+def stubborn(input: dict[str, int]) -> str:
+    number = 0
+    while not ask("Send it?", action=Action("send", {"number": number})).granted:
+        number += 1
+    return "sent"
+
+
+async def test_plain_code_that_asks_until_it_gets_a_yes_is_told_so(ringi_desk: Desk) -> None:
+    ringi_desk.person.rejects()
+    with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 1000 others before it.*\nSay with times="):
+        await until_yes(ringi_desk.inbox)
+
+
+async def test_a_run_that_asks_until_it_gets_a_yes_is_told_so(
+    ringi_desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # LangGraph begins the step anew for each answer: a hundred of them take seconds.
+    monkeypatch.setattr("ringi.testing.desk.MOST_OF_A_RUN", 10)
+    ringi_desk.person.rejects()
+    with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 10 others before it.*\nSay with times="):
+        await ringi_desk.run(stubborn)
+
+
+async def test_what_asks_again_gets_its_yes_when_a_rule_says_how_often_it_answers(ringi_desk: Desk) -> None:
+    ringi_desk.person.rejects(times=2).approves()
+    await until_yes(ringi_desk.inbox)
+    assert len(ringi_desk.person.asked) == 3
+
+
+async def test_a_test_can_break_off_what_asks_again_and_again(ringi_desk: Desk) -> None:
+    def reject(request: Any) -> Reply:
+        if len(ringi_desk.person.asked) == 3:
+            asking.cancel()
+        return Reply("reject")
+
+    ringi_desk.person.answers(reject)
+    asking = asyncio.create_task(until_yes(ringi_desk.inbox))
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert len(ringi_desk.person.asked) == 3

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
-from ringi.ask import Answer
+from ringi.ask import Answer, Ask, Continuation
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
@@ -22,7 +23,7 @@ from ringi.errors import LaterError, UnavailableError
 from ringi.feed import TOPIC
 from ringi.inbox import Inbox
 from ringi.jobs import Handler, Job
-from ringi.record import DEFAULT_TENANT, START, Query
+from ringi.record import DEFAULT_TENANT, MICROSECOND, START, Query
 from ringi.request import Request
 from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
@@ -37,6 +38,8 @@ __tracebackhide__ = True
 RECHECK = 60.0
 """Nothing is lost within one process."""
 MOST_EVENTS = 100_000
+MOST_OF_A_RUN, MOST_ANSWERS = 100, 1000
+"""How many requests a person answers to one run, and to plain code: what asks until they agree would never end."""
 
 
 @dataclass(frozen=True)
@@ -122,26 +125,36 @@ class DeskJobs(MemoryJobs):
             await self._notifier.publish(TOPIC)
 
 
-class DeskInbox(Inbox):
+class OrderedInbox(Inbox):
+    """An inbox in which no two questions are of one moment: what is listed newest first has one order."""
+
+    def __init__(self, desk: Desk, **parts: Any) -> None:
+        super().__init__(desk.backend.store, desk.backend.notifier, clock=desk.clock, **parts)
+        self._desk = desk
+
+    async def submit(
+        self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
+    ) -> Request:
+        """Store an ask at a moment of its own."""
+        self._desk.next_moment()
+        return await super().submit(ask, by=by, continuation=continuation, is_known=is_known)
+
+
+class DeskInbox(OrderedInbox):
     """An inbox whose waits end at once: the person answers, or the time passes."""
 
     def __init__(self, desk: Desk) -> None:
         backend = desk.backend
-        eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
-        super().__init__(backend.store, backend.notifier, clock=desk.clock, eraser=eraser)
-        self._desk = desk
+        super().__init__(desk, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
 
     async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
         """Return the request as the person ended it; None when they let `timeout` seconds pass.
 
-        Raises `UnansweredError` when no rule of theirs is about it.
+        Whoever waits at the same time is answered before time passes, and has the end of their own wait. Raises
+        `UnansweredError` when no rule of theirs is about it.
         """
         await self.expire_due()
-        request = await self.get(id)
-        if not request.is_final and not await self._desk.answer(request):
-            await self._desk.let_pass([request], timeout)
-        request = await self.get(id)
-        return request if request.is_final else None
+        return await self._desk.wait(await self.get(id), timeout)
 
 
 class Desk:
@@ -158,6 +171,9 @@ class Desk:
         self.backend = Backend("memory://", *parts, clock=self.clock)
         self.inbox = DeskInbox(self)
         self._agents: dict[str, Agent] = {}
+        self._answers: Counter[str | None] = Counter()
+        self._last_asked = self.clock() - MICROSECOND
+        self._waits: list[datetime] = []
 
     def __enter__(self) -> Self:
         return self
@@ -197,6 +213,27 @@ class Desk:
         end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         await self._pass_until(end)
 
+    def next_moment(self) -> None:
+        """Move the time on by a microsecond if it is still that of the last question."""
+        self.clock.now = self._last_asked = max(self.clock.now, self._last_asked + MICROSECOND)
+
+    async def wait(self, request: Request, timeout: float | None) -> Request | None:
+        """Have the person answer a request, or let time pass; return it once it has ended, None after the timeout."""
+        ends_at = None if timeout is None else self.clock() + timedelta(seconds=timeout)
+        ends = [at for at in (request.expires_at, ends_at) if at]
+        self._waits += ends
+        try:
+            while not (request := await self._after_others(request)).is_final:
+                if await self.answer(request) or (request := await self._after_others(request)).is_final:
+                    continue
+                if ends_at and self.clock() >= ends_at:
+                    return None
+                await self._let_pass_to_next(request, ends)
+        finally:
+            for at in ends:
+                self._waits.remove(at)
+        return request
+
     async def answer(self, request: Request) -> bool:
         """Have the person answer a request; False when they ignore it."""
         reply = self.person.reply_to(request)
@@ -204,6 +241,10 @@ class Desk:
             raise UnansweredError.no_rule(request, self.person)
         if reply.decision == "ignore":
             return False
+        most = MOST_OF_A_RUN if request.run_id else MOST_ANSWERS
+        if self._answers[request.run_id] == most:
+            raise UnansweredError.endless(request, self.person, most)
+        self._answers[request.run_id] += 1
         try:
             await self._respond(request, reply)
         except Exception as error:
@@ -211,14 +252,23 @@ class Desk:
             raise
         return True
 
-    async def let_pass(self, ignored: list[Request], timeout: float | None = None) -> None:
-        """Let time pass until the first of these requests expires, or for `timeout` seconds."""
+    async def let_pass(self, ignored: list[Request]) -> None:
+        """Let time pass until the first of these requests expires."""
         ends = [request.expires_at for request in ignored if request.expires_at]
-        if timeout is not None:
-            ends.append(self.clock() + timedelta(seconds=timeout))
         if not ends:
             raise UnansweredError.for_ever(ignored[0], self.person)
         await self._pass_until(min(ends))
+
+    async def _after_others(self, request: Request) -> Request:
+        # Without a turn of the loop nobody who waits beside is answered in time, and no timeout breaks this off.
+        await asyncio.sleep(0)
+        return await self.inbox.get(request.id)
+
+    async def _let_pass_to_next(self, ignored: Request, ends: list[datetime]) -> None:
+        moments = ends + [at for at in self._waits if at > self.clock()]
+        if not moments:
+            raise UnansweredError.for_ever(ignored, self.person)
+        await self._pass_until(min(moments))
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         assert reply.decision != "ignore"
@@ -253,7 +303,7 @@ class Desk:
 
     async def _work(self, thread_id: str) -> Outcome:
         # The feed of an inbox belongs to one event loop, and tests without async have one for each call.
-        inbox = Inbox(self.backend.store, self.backend.notifier, clock=self.clock)
+        inbox = OrderedInbox(self)
         runner, stop = Runner(self.backend, inbox, self._agents), asyncio.Event()
         advancing()
         async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as news, asyncio.TaskGroup() as group:

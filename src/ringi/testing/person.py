@@ -163,6 +163,12 @@ class UnansweredError(AssertionError):
         why = "the scripted person ignores it, and it never expires"
         return cls(request, why, "Ask with expires_in, wait with a timeout, or answer it.", person)
 
+    @classmethod
+    def endless(cls, request: Request, person: ScriptedPerson, answers: int) -> UnansweredError:
+        """Return the error of a request that comes after too many others."""
+        why = f"the scripted person has answered {answers} others before it, and is asked again and again"
+        return cls(request, why, "Say with times=… how often a rule answers, and add one for what comes then.", person)
+
 
 class UnusedRuleError(AssertionError):
     """A rule was given for requests that nobody asked."""

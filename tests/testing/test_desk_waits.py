@@ -1,0 +1,63 @@
+"""What a desk does with those who wait at the same time, and in which order things were asked."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from ringi import Form, Inbox, Text
+from ringi.errors import FinalError
+from ringi.testing import Desk, Reply, ScriptedPerson
+from ringi.testing.clock import NOON
+
+
+@pytest.fixture
+def inbox(ringi_desk: Desk, ringi_person: ScriptedPerson) -> Inbox:
+    """An inbox of a person who ignores what is slow."""
+    ringi_person.answers(lambda r: Reply("ignore") if "slow" in r.title else Reply("respond", message="yes"))
+    return ringi_desk.inbox
+
+
+async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(inbox: Inbox) -> None:
+    slow = await inbox.ask("slow", expires_in=100)
+    quick = await inbox.ask("quick", expires_in=50)
+    ended = await asyncio.gather(inbox.wait_final(slow.id), inbox.wait_final(quick.id))
+
+    assert [request and request.status for request in ended] == ["expired", "completed"]
+
+
+async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox) -> None:
+    async def gives_up() -> None:
+        assert await inbox.wait_final(second.id, timeout=10) is None
+        assert inbox.clock() - before == timedelta(seconds=10)
+        await inbox.cancel(first.id, "ann", "too slow")
+
+    first, second = [await inbox.ask(f"slow {n}", expires_in=100) for n in "ab"]
+    before = inbox.clock()
+    ended, _ = await asyncio.gather(inbox.wait_final(first.id), gives_up())
+
+    assert ended
+    assert (ended.status, inbox.clock() - before) == ("cancelled", timedelta(seconds=10))
+
+
+async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi_desk: Desk) -> None:
+    asked = [await inbox.ask(f"slow {seconds}", expires_in=seconds) for seconds in (30, 10, 20)]
+    ended = await asyncio.gather(*(inbox.wait(request.id) for request in asked), return_exceptions=True)
+
+    assert [type(error) for error in ended] == [FinalError] * 3
+    known = [await inbox.get(request.id) for request in asked]
+    assert [request.ended_at for request in known] == [request.expires_at for request in asked]
+
+
+async def test_what_was_asked_and_told_has_one_order(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    form, context = Form([Text("number")]), {"memory_category": "numbers"}
+    for number in range(6):
+        ringi_person.approves({"number": str(number)}, title=f"number {number}")
+        request = await ringi_desk.inbox.ask(f"number {number}", form=form, context=context)
+        await ringi_desk.inbox.wait(request.id)
+
+    assert [request.title[-1] for request in await ringi_desk.inbox.find()] == list("543210")
+    assert [memory.answer["number"] for memory in await ringi_desk.inbox.memories("ann")] == list("543210")
+    assert (await ringi_desk.inbox.find())[-1].created_at == NOON
