@@ -6,7 +6,7 @@ import math
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import Any, Self
 from urllib.parse import quote
@@ -14,13 +14,22 @@ from urllib.parse import quote
 from ringi.ask import Answer, Ask, Decision
 from ringi.canonical import jsonable
 from ringi.erasure import Erasure, Sweep
-from ringi.errors import FieldError, ForbiddenError, InvalidError, LimitError, LostReplyError, UnavailableError
+from ringi.errors import (
+    FieldError,
+    ForbiddenError,
+    InvalidError,
+    LimitError,
+    LostReplyError,
+    NotFoundError,
+    UnavailableError,
+)
+from ringi.memory import Memory
 from ringi.record import AGENT, START, Event, Position, Query
 from ringi.request import Request
 from ringi.verbs import Verbs, untold
 from ringi.wire import Call, Wire
 
-REQUESTS, FEED = "/v1/requests", "/v1/events"
+REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
 BEGINNING = "0"
 """The place before the first event, as it is written in a header."""
 PAGE = 200
@@ -78,16 +87,7 @@ class Client(Verbs):
         Raises `InvalidError` for a field of the query that cannot be asked over HTTP.
         """
         query = query or Query()
-        params, found = await self._parameters(query), list[Request]()
-        while len(found) < query.limit:
-            page = await self._wire.call(
-                Call("GET", REQUESTS, params={**params, "limit": query.limit - len(found)}),
-            )
-            found += [request_of(item) for item in page["items"]]
-            if page["next"] is None:
-                break
-            params["cursor"] = page["next"]
-        return found
+        return list(map(request_of, await self._listed(REQUESTS, await self._parameters(query), query.limit)))
 
     async def count(self, query: Query) -> int:
         """Return how many of this tenant's requests match, up to the query's limit; they are listed for it."""
@@ -189,6 +189,32 @@ class Client(Verbs):
         found = await self._wire.call(Call("POST", "/v1/erasures", body=jsonable(sweep)))
         return Erasure.model_validate(found, extra="ignore")
 
+    async def memories(self, person: str | None = None, *, limit: int = 50, before: str | None = None) -> list[Memory]:
+        """Return what the token's owner has told in approved answers, newest question first."""
+        await self._refuse_other(person)
+        params = {} if before is None else {"cursor": before}
+        return [await self._memory(item) for item in await self._listed(MEMORIES, params, limit)]
+
+    async def memory(self, id: str, person: str | None = None) -> Memory:
+        """Return what the token's owner told in one request, or raise `NotFoundError`."""
+        await self._refuse_other(person)
+        return await self._memory(await self._wire.call(about_memory("GET", id)))
+
+    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str | None = None) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+        await self._refuse_other(by)
+        return await self._memory(await self._wire.call(about_memory("PATCH", id, {"data": data})))
+
+    async def delete_memory(self, id: str, *, by: str | None = None) -> None:
+        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        await self._refuse_other(by)
+        try:
+            await self._wire.call(about_memory("DELETE", id))
+        except LostReplyError:
+            # It may have been the first call that ended it.
+            with suppress(NotFoundError):
+                await self._wire.call(about_memory("DELETE", id))
+
     async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
         """Return the request when it has ended, None after `timeout` seconds (None: wait for ever).
 
@@ -237,6 +263,19 @@ class Client(Verbs):
         call = Call("POST", f"{path_of(id)}/{verb}", id, body, is_repeatable=is_repeatable)
         return request_of(await self._wire.call(call))
 
+    async def _listed(self, path: str, params: dict[str, Any], limit: int) -> list[Any]:
+        found = list[Any]()
+        while len(found) < limit:
+            page = await self._wire.call(Call("GET", path, params={**params, "limit": limit - len(found)}))
+            found += page["items"]
+            if page["next"] is None:
+                break
+            params = {**params, "cursor": page["next"]}
+        return found
+
+    async def _memory(self, body: dict[str, Any]) -> Memory:
+        return Memory.model_validate({**body, "person": await self._actor()}, extra="ignore")
+
     async def _refuse_other(self, name: str | None) -> None:
         if name is None:
             return
@@ -267,6 +306,12 @@ class Client(Verbs):
 def path_of(id: str) -> str:
     """Return the address of a request."""
     return f"{REQUESTS}/{quote(id, safe='')}"
+
+
+def about_memory(method: str, id: str, body: dict[str, Any] | None = None) -> Call:
+    """Return the call about one memory."""
+    path = f"{MEMORIES}/{quote(id, safe='')}"
+    return Call(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
 
 
 def given(model: Ask | Answer) -> dict[str, Any]:

@@ -104,6 +104,10 @@ class Inbox(Desk):
     erase = blocking(inbox.Inbox.erase)
     erase_all = blocking(inbox.Inbox.erase_all)
     erase_some = blocking(inbox.Inbox.erase_some)
+    memories = blocking(inbox.Inbox.memories)
+    memory = blocking(inbox.Inbox.memory)
+    edit_memory = blocking(inbox.Inbox.edit_memory)
+    delete_memory = blocking(inbox.Inbox.delete_memory)
     wait = blocking(inbox.Inbox.wait)
     wait_final = blocking(inbox.Inbox.wait_final)
 
@@ -145,6 +149,10 @@ class Client(Desk):
     erase = blocking(client.Client.erase)
     erase_all = blocking(client.Client.erase_all)
     erase_some = blocking(client.Client.erase_some)
+    memories = blocking(client.Client.memories)
+    memory = blocking(client.Client.memory)
+    edit_memory = blocking(client.Client.edit_memory)
+    delete_memory = blocking(client.Client.delete_memory)
     wait = blocking(client.Client.wait)
     wait_final = blocking(client.Client.wait_final)
 

@@ -11,6 +11,7 @@ from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
 from ringi.erasure import Erasure, Sweep
 from ringi.errors import FinalError, WaitTimeoutError
 from ringi.form import Form
+from ringi.memory import Memory
 from ringi.record import START, Event, Position, Query
 from ringi.request import Request, Response
 from ringi.webhook import Webhook
@@ -149,6 +150,22 @@ class Verbs(ABC):
     @abstractmethod
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
         """Erase what one part of the feed leads to; see `erase_all`."""
+
+    @abstractmethod
+    async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
+        """Return what a person has told in approved answers, newest question first; `before` is a memory's place."""
+
+    @abstractmethod
+    async def memory(self, id: str, person: str) -> Memory:
+        """Return what a person told in one request, or raise `NotFoundError`."""
+
+    @abstractmethod
+    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+
+    @abstractmethod
+    async def delete_memory(self, id: str, *, by: str) -> None:
+        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
 
     async def wait(self, id: str, timeout: float | None = None) -> Response:
         """Return the response as soon as there is one.

@@ -49,6 +49,8 @@ class Call:
     params: Mapping[str, Any] = field(default_factory=dict)
     is_repeatable: bool = True
     """Whether sending it twice does the same as sending it once."""
+    kind: str = "request"
+    """What the id is of."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -70,7 +72,7 @@ class Wire:
         await self._http.aclose()
 
     async def call(self, call: Call, *, retry_for: float | None = None) -> Any:
-        """Return the JSON of the reply, or raise what the server refused it with.
+        """Return the JSON of the reply, None where there is nothing to say, or raise what the server refused it with.
 
         A call that got lost, and one that the server could not take, is made again until `retry_for` seconds are over.
         """
@@ -115,6 +117,8 @@ class Wire:
 
     async def _once(self, call: Call) -> Any:
         reply = await self._sent(call)
+        if reply.status_code == 204:
+            return None
         body = read_json(reply.content)
         if reply.is_success and isinstance(body, dict):
             return body
@@ -199,7 +203,7 @@ TOLD: dict[str, Told] = {
     "invalid": lambda told: errors.InvalidError(
         [FieldError(each["field"], each["message"]) for each in told.problem.get("errors", [])]
     ),
-    "not_found": lambda told: errors.NotFoundError("request", told.call.id),
+    "not_found": lambda told: errors.NotFoundError(told.call.kind, told.call.id),
     "forbidden": lambda told: errors.ForbiddenError(told.detail),
 }
 """From the code of a problem document to the error that the inbox raises."""

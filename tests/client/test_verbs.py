@@ -232,6 +232,29 @@ async def test_the_events_of_a_request_are_its_chain(desks: Desks) -> None:
     assert await desks.bot.events(created.position, 1, request_id=asked.id) == [claimed]
 
 
+async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> None:
+    ids = [new(), new(), new()]
+    for id in ids:
+        asked = await desks.bot.ask("Diet?", id=id, form=Form([Text("d")]), context={"memory_category": "food"})
+        await desks.ann.respond(id, "approve", {"d": "fish"}, digest=asked.digest, responder="ann")
+    last, *_, first = await desks.ann.memories("ann", limit=3)
+    assert (last.id, first.id, last.person, last.answer) == (ids[2], ids[0], "ann", {"d": "fish"})
+    assert [memory.id for memory in await desks.ann.memories("ann", limit=1, before=last.place)] == [ids[1]]
+
+    edited = await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann")
+    assert edited.edited_at
+    assert (edited.answer, await desks.ann.memory(last.id, "ann")) == ({"d": "meat"}, edited)
+    with pytest.raises(InvalidError, match="more"):
+        await desks.ann.edit_memory(last.id, {"more": 1}, by="ann")
+    with pytest.raises(NotFoundError, match="no memory"):
+        await desks.bob.memory(last.id, "bob")
+
+    await desks.ann.delete_memory(last.id, by="ann")
+    with pytest.raises(NotFoundError, match=f"no memory '{last.id}'"):
+        await desks.ann.delete_memory(last.id, by="ann")
+    assert last.id not in [memory.id for memory in await desks.ann.memories("ann")]
+
+
 @pytest.mark.parametrize("ours", [ringi.Inbox, ringi.Client, ringi.sync.Inbox, ringi.sync.Client], ids=repr)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_takes_the_same_everywhere(ours: type, verb: str) -> None:
@@ -239,7 +262,7 @@ def test_a_verb_takes_the_same_everywhere(ours: type, verb: str) -> None:
     has_token = ours.__name__ == "Client"
 
     for name, parameter in wanted.items():
-        is_optional = has_token and name in ("by", "responder")
+        is_optional = has_token and name in ("by", "responder", "person")
         assert own[name].kind == parameter.kind
         assert own[name].default == (None if is_optional else parameter.default)
     more = {name for name, parameter in own.items() if name not in wanted}

@@ -17,7 +17,7 @@ from tests.server.world import open_world
 from tests.servers import free_port
 
 import ringi
-from ringi import Action, Query, errors
+from ringi import Action, Form, Query, Text, errors
 from ringi.errors import (
     FinalError,
     ForbiddenError,
@@ -83,6 +83,18 @@ async def test_a_withdrawal_whose_reply_is_lost_does_not_hide_that_somebody_answ
             with pytest.raises(FinalError, match="completed by bot"):
                 await bot.cancel(asked.id)
             assert relay.is_whole
+
+
+async def test_the_end_of_a_memory_whose_reply_is_lost_is_no_error(server: DemoServer) -> None:
+    async with proxy(server.port, [0]) as (relay, url), ringi.Client(server.url, token(server, "ann")) as direct:
+        form, context = Form([Text("diet")]), {"memory_category": "food"}
+        asked = await direct.ask("What do you eat?", form=form, context=context)
+        await direct.respond(asked.id, "approve", {"diet": "no fish"}, digest=asked.digest)
+        async with ringi.Client(url, token(server, "ann")) as ann:
+            await ann.delete_memory(asked.id)
+
+        assert relay.is_whole
+        assert asked.id not in [memory.id for memory in await direct.memories()]
 
 
 async def test_handing_on_is_not_repeated_behind_the_callers_back(server: DemoServer) -> None:

@@ -276,6 +276,8 @@ class Memory(BaseModel):
     answered_at: datetime
     edited_at: datetime | None
     thread_id: str | None
+    place: str
+    """The `cursor` of the page after it."""
 
 
 class MemoryPage(BaseModel):

@@ -64,7 +64,7 @@ def thread_json(thread: Thread, pending: Iterable[Request] | None = None) -> byt
 
 def memory_json(memory: Memory) -> bytes:
     """Return the public JSON of a memory."""
-    return _written(memory, exclude={"person", "place"})
+    return _written(memory, exclude={"person"})
 
 
 def trouble_json(trouble: Trouble) -> bytes:

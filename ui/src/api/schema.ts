@@ -574,6 +574,7 @@ export interface Memory {
   answered_at: string;
   edited_at: string | null;
   thread_id: string | null;
+  place: string;
 }
 /**
  * What is remembered from now on, all of it.
