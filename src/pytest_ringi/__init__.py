@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +11,19 @@ if TYPE_CHECKING:
     from ringi import sync
     from ringi.testing import Clock, Desk, ScriptedPerson
     from ringi.testing.desk import DeskInbox
+
+
+BROKE_OFF = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep in mind whether a test has come to its end."""
+    if call.when != "teardown":
+        item.stash[BROKE_OFF] = call.excinfo is not None
+    return (yield)
 
 
 @pytest.fixture
@@ -34,10 +47,9 @@ def ringi_desk(request: pytest.FixtureRequest, ringi_person: ScriptedPerson, rin
     """Agents, an inbox and that person, by that clock; a rule that answered nothing fails the test."""
     from ringi.testing import Desk
 
-    failed = request.session.testsfailed
     yield Desk(ringi_person, ringi_clock)
-    # What broke off has not come to its questions: two errors would hide the one that matters.
-    if request.session.testsfailed == failed:
+    # What failed, or skipped itself, has not come to its questions: two errors would hide the one that matters.
+    if not request.node.stash.get(BROKE_OFF, False):
         ringi_person.check()
 
 

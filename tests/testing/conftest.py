@@ -1,7 +1,7 @@
-"""The fixtures of the kit, also where an older installation does not register them."""
+"""The plugin of the kit, also where an older installation does not register them."""
 
 from __future__ import annotations
 
-from pytest_ringi import ringi_clock, ringi_desk, ringi_inbox, ringi_person, ringi_sync_inbox
+from pytest_ringi import pytest_runtest_makereport, ringi_clock, ringi_desk, ringi_inbox, ringi_person, ringi_sync_inbox
 
-__all__ = ["ringi_clock", "ringi_desk", "ringi_inbox", "ringi_person", "ringi_sync_inbox"]
+__all__ = ["pytest_runtest_makereport", "ringi_clock", "ringi_desk", "ringi_inbox", "ringi_person", "ringi_sync_inbox"]

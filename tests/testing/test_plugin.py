@@ -54,6 +54,26 @@ def test_it_breaks_off(ringi_desk, ringi_person):
     ringi_person.approves(action="refund")
     assert 1 == 2
 """
+BROKEN_OFF = """
+import pytest
+
+def test_it_skips_itself(ringi_desk, ringi_person):
+    ringi_person.approves(action="refund")
+    pytest.skip("no key here")
+
+@pytest.mark.xfail
+def test_it_is_known_to_fail(ringi_desk, ringi_person):
+    ringi_person.approves(action="refund")
+    assert 1 == 2
+
+@pytest.fixture
+def broken(ringi_desk, ringi_person):
+    ringi_person.approves(action="refund")
+    pytest.skip("not even begun")
+
+def test_its_fixture_skips_it(broken):
+    pass
+"""
 
 
 def run(folder: Path, *tests: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -90,3 +110,9 @@ def test_what_is_wrong_is_told_in_the_lines_of_the_test(tmp_path: Path) -> None:
     assert (done.returncode, "2 failed, 1 passed, 1 error" in done.stdout) == (1, True), done.stdout
     assert "such as person.responds('…', title='May I?')" in done.stdout
     assert "person.approves(action='refund') answered nothing" in done.stdout
+
+
+def test_a_test_that_breaks_off_is_not_blamed_for_its_rules(tmp_path: Path) -> None:
+    done = run(tmp_path, BROKEN_OFF)
+
+    assert (done.returncode, "2 skipped, 1 xfailed" in done.stdout) == (0, True), done.stdout

@@ -1,9 +1,15 @@
 """What a test of Ringi, of a backend for it, or of agents that ask needs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ringi.testing.clock import Clock
-from ringi.testing.desk import Desk, Outcome, QuestionsError, RunFailedError
 from ringi.testing.makers import a_request, a_thread, approval, stored
-from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedRuleError
+from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
+
+if TYPE_CHECKING:
+    from ringi.testing.desk import Desk, Outcome, QuestionsError, RunFailedError
 
 __all__ = [
     "Clock",
@@ -11,6 +17,7 @@ __all__ = [
     "Outcome",
     "QuestionsError",
     "Reply",
+    "RuleError",
     "RunFailedError",
     "ScriptedPerson",
     "UnansweredError",
@@ -20,3 +27,12 @@ __all__ = [
     "approval",
     "stored",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A desk needs all that runs agents: who wants a clock does not wait for that.
+    if name in ("Desk", "Outcome", "QuestionsError", "RunFailedError"):
+        from ringi.testing import desk
+
+        return getattr(desk, name)
+    raise AttributeError(name)

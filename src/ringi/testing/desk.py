@@ -237,10 +237,12 @@ class Desk:
     async def answer(self, request: Request) -> bool:
         """Have the person answer a request; False when they ignore it."""
         reply = self.person.reply_to(request)
+        if reply and reply.decision == "ignore":
+            return False
+        if not request.is_open_to(self.person.viewer):
+            raise UnansweredError.not_theirs(request, self.person)
         if reply is None:
             raise UnansweredError.no_rule(request, self.person)
-        if reply.decision == "ignore":
-            return False
         most = MOST_OF_A_RUN if request.run_id else MOST_ANSWERS
         if self._answers[request.run_id] == most:
             raise UnansweredError.endless(request, self.person, most)

@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack, get_args
 
 from ringi.ask import Decision, Kind
+from ringi.record import Viewer
 from ringi.request import Request
 
 __tracebackhide__ = True
 """A failed test shows its own lines, not those of this file."""
+
+
+DECISIONS = (*get_args(Decision), "ignore")
+
+
+class RuleError(TypeError):
+    """A rule, or what a function answers, has no meaning."""
+
+    def __init__(self, given: str, remedy: str) -> None:
+        super().__init__(f"{given}: {remedy}")
+
+    @classmethod
+    def not_one_of(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
+        """Return the error of a word that is none of those known."""
+        return cls(f"{name}={value!r}", f"it is one of {', '.join(known)}")
+
+    @classmethod
+    def not_a(cls, kind: type, name: str, value: object) -> RuleError:
+        """Return the error of a value that is perhaps what the rule should be about."""
+        about = f"to say which requests a rule is about, name it, as in title={value!r}"
+        return cls(f"{name}={value!r}", f"it is a {kind.__name__}; {about}")
+
+    @classmethod
+    def unknown(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
+        """Return the error of a rule about what no request has."""
+        return cls(f"{name}={value!r}", f"a rule is about {', '.join(known)}")
+
+    @classmethod
+    def no_function(cls, script: object) -> RuleError:
+        """Return the error of what is given in place of a function of the request."""
+        return cls(repr(script), "give a function of the request, or a rule such as approves()")
+
+    @classmethod
+    def no_reply(cls, reply: object) -> RuleError:
+        """Return the error of a function that returns something else than a reply."""
+        return cls(f"a function answers {reply!r}", "let it return Reply('approve') or the like, or None")
 
 
 @dataclass(frozen=True)
@@ -21,6 +58,16 @@ class Reply:
     data: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
     message: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `RuleError` for what nobody could do."""
+        if self.decision not in DECISIONS:
+            raise RuleError.not_one_of("decision", self.decision, DECISIONS)
+        kinds: dict[str, type] = {"data": dict, "args": dict, "message": str}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise RuleError.not_a(kind, name, value)
 
 
 Script = Callable[[Request], Reply | None]
@@ -80,40 +127,50 @@ class ScriptedPerson:
     """Answers by rules: the first that is about a request decides what is done with it.
 
     A request is `about` a `kind`, a part of its `title`, the name of its `action`, the name of a field of its `form`;
-    `times` is how many requests a rule answers at most.
+    `times` is how many requests a rule answers at most. What is for others, and for none of their `groups`, they may
+    not answer.
     """
 
-    def __init__(self, *scripts: Script, name: str = "ann") -> None:
-        self.name = name
+    def __init__(self, *scripts: Script, name: str = "ann", groups: Sequence[str] = ()) -> None:
+        self.name, self.groups = name, groups
         self.asked: list[Request] = []
         """What they were asked, in order."""
-        self._scripts: list[Script] = list(scripts)
+        self._scripts: list[Script] = []
         self._ignored: set[str] = set()
+        for script in scripts:
+            self.answers(script)
+
+    @property
+    def viewer(self) -> Viewer:
+        """Who they are to those who look what they may answer."""
+        return Viewer(name=self.name, groups=tuple(self.groups))
 
     def approves(self, data: dict[str, Any] | None = None, **about: Unpack[About]) -> Self:
         """Approve such requests; `data` fills in their form."""
-        return self.answers(Rule("approves", Reply("approve", data), **about))
+        return self._has_rule("approves", Reply("approve", data), about)
 
     def edits(
         self, data: dict[str, Any] | None = None, *, args: dict[str, Any] | None = None, **about: Unpack[About]
     ) -> Self:
         """Approve such requests with a change: `args` are the whole arguments of the action, `data` is the form."""
-        return self.answers(Rule("edits", Reply("edit", data, args), **about))
+        return self._has_rule("edits", Reply("edit", data, args), about)
 
     def rejects(self, message: str | None = None, **about: Unpack[About]) -> Self:
         """Reject such requests."""
-        return self.answers(Rule("rejects", Reply("reject", message=message), **about))
+        return self._has_rule("rejects", Reply("reject", message=message), about)
 
     def responds(self, message: str, **about: Unpack[About]) -> Self:
         """Answer such requests in words."""
-        return self.answers(Rule("responds", Reply("respond", message=message), **about))
+        return self._has_rule("responds", Reply("respond", message=message), about)
 
     def ignores(self, **about: Unpack[About]) -> Self:
         """Leave such requests alone: time passes until they expire, or until nobody waits any longer."""
-        return self.answers(Rule("ignores", IGNORE, **about))
+        return self._has_rule("ignores", IGNORE, about)
 
     def answers(self, script: Script) -> Self:
         """Do what a function of the request returns; None leaves it to the rules after it."""
+        if not callable(script):
+            raise RuleError.no_function(script)
         self._scripts.append(script)
         return self
 
@@ -123,7 +180,9 @@ class ScriptedPerson:
             return IGNORE
         if request.id not in {known.id for known in self.asked}:
             self.asked.append(request)
-        reply = next((reply for script in self._scripts if (reply := script(request))), None)
+        reply = next((reply for script in self._scripts if (reply := script(request)) is not None), None)
+        if not isinstance(reply, Reply | None):
+            raise RuleError.no_reply(reply)
         if reply == IGNORE:
             self._ignored.add(request.id)
         return reply
@@ -133,6 +192,14 @@ class ScriptedPerson:
         for rule in self._rules:
             if not rule.used:
                 raise UnusedRuleError(rule, self.asked)
+
+    def _has_rule(self, does: str, reply: Reply, about: About) -> Self:
+        for name, value in about.items():
+            if name not in About.__optional_keys__:
+                raise RuleError.unknown(name, value, sorted(About.__optional_keys__))
+        if about.get("kind") not in (None, *get_args(Kind)):
+            raise RuleError.not_one_of("kind", about["kind"], get_args(Kind))
+        return self.answers(Rule(does, reply, **about))
 
     @property
     def _rules(self) -> list[Rule]:
@@ -164,6 +231,15 @@ class UnansweredError(AssertionError):
         return cls(request, why, "Ask with expires_in, wait with a timeout, or answer it.", person)
 
     @classmethod
+    def not_theirs(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
+        """Return the error of a request that is for others."""
+        whom = " or ".join(
+            filter(None, [request.assignee or "", *(f"the group {g}" for g in request.candidate_groups)])
+        )
+        remedy = f"Give the desk {member_for(request)}, or answer by hand with inbox.respond."
+        return cls(request, f"it is for {whom}, not for {person.name}", remedy, person)
+
+    @classmethod
     def endless(cls, request: Request, person: ScriptedPerson, answers: int) -> UnansweredError:
         """Return the error of a request that comes after too many others."""
         why = f"the scripted person has answered {answers} others before it, and is asked again and again"
@@ -189,6 +265,13 @@ def fields_of(request: Request) -> list[str]:
     if request.form:
         return [field.name for field in request.form.fields]
     return list((request.data_schema or {}).get("properties", {}))
+
+
+def member_for(request: Request) -> str:
+    """Return the text of a person who may answer a request."""
+    if request.assignee:
+        return f"ScriptedPerson(name={request.assignee!r})"
+    return f"ScriptedPerson(groups={list(request.candidate_groups[:1])!r})"
 
 
 def described(request: Request) -> str:
