@@ -121,6 +121,20 @@ async def test_everybody_can_read_and_reach_everything(
     assert not found, "\n".join([f"pictures in {pictures}", *found])
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_a_reason_can_be_read_under_the_pointer_too(visitor: Page, theme: str) -> None:
+    await prefer(visitor, language="en", theme=theme)
+    await visitor.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await visit(visitor, "rejecting")
+    reason, found = visitor.get_by_test_id("reason-1"), list[str]()
+    await reason.hover()
+    found += await visitor.evaluate("measure.barriers()")
+    await reason.click()
+    found += await visitor.evaluate("measure.barriers()")
+    await leave(visitor, "rejecting")
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
 async def test_nothing_is_lost_at_twice_the_size(visitor: Page, language: str) -> None:
     await prefer(visitor, language=language, theme="light")
