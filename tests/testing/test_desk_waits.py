@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from langgraph.func import entrypoint
 
 from ringi import Form, Inbox, Text
 from ringi.errors import FinalError
+from ringi.integrations.langgraph import ask
 from ringi.testing import Desk, Reply, ScriptedPerson
 from ringi.testing.clock import NOON
 
@@ -61,3 +64,16 @@ async def test_what_was_asked_and_told_has_one_order(ringi_desk: Desk, ringi_per
     assert [request.title[-1] for request in await ringi_desk.inbox.find()] == list("543210")
     assert [memory.answer["number"] for memory in await ringi_desk.inbox.memories("ann")] == list("543210")
     assert (await ringi_desk.inbox.find())[-1].created_at == NOON
+
+
+async def test_threads_of_two_agents_run_at_once(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+    def asking(title: str) -> Any:
+        @entrypoint()
+        def agent(input: dict[str, Any]) -> str:
+            return ask(title, expires_in=60).status
+
+        return agent
+
+    ringi_person.responds("yes")
+    outcomes = await asyncio.gather(*(ringi_desk.run(asking(name), thread_id=name) for name in "abc"))
+    assert [outcome.request.status for outcome in outcomes] == ["completed"] * 3

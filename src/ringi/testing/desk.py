@@ -193,7 +193,9 @@ class Desk:
     async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
         """Run an agent, begun by the person, up to its end or its first questions, and let nobody answer them yet."""
         named = agent if isinstance(agent, Agent) else self._named(agent)
-        self._agents = by_name({**self._agents, named.name: named}.values())
+        by_name({**self._agents, named.name: named}.values())
+        # In the same dict: the workers of other threads, which may take this one up, have it too.
+        self._agents[named.name] = named
         runner = Runner(self.backend, self.inbox, self._agents)
         await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
         return await self._work(thread_id)
