@@ -200,10 +200,17 @@ class Client(Verbs):
         await self._refuse_other(person)
         return await self._memory(await self._wire.call(about_memory("GET", id)))
 
-    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str | None = None) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+    async def edit_memory(
+        self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
+    ) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given.
+
+        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        """
         await self._refuse_other(by)
-        return await self._memory(await self._wire.call(about_memory("PATCH", id, {"data": data})))
+        return await self._memory(
+            await self._wire.call(about_memory("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
+        )
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
         """Remember one's answer no longer, ever; the answer itself stays as it was given."""

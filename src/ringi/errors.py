@@ -99,6 +99,11 @@ class ConflictError(RingiError):
         return cls(f"{kind} {id!r} changes too often: try again")
 
     @classmethod
+    def retold(cls, id: str) -> ConflictError:
+        """Return the error of an edit of a memory that the caller has not seen as it is now."""
+        return cls(f"memory {id!r} was changed elsewhere meanwhile: read it again, and then change it")
+
+    @classmethod
     def unproven(cls, kind: str, id: str, what: str) -> ConflictError:
         """Return the error of an erasure that would hide what was tampered with."""
         return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from ringi import memory, tracing
@@ -249,10 +249,13 @@ class Inbox(Verbs):
         with memory.looked_for(id):
             return memory.memory_of(await self.get(id), person)
 
-    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given.
+
+        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        """
         with memory.looked_for(id):
-            request = await self._change(id, lambda request: memory.edited(request, data, by, self.clock()))
+            request = await self._change(id, lambda request: memory.edited(request, data, by, self.clock(), told_at))
         return memory.memory_of(request, by)
 
     async def delete_memory(self, id: str, *, by: str) -> None:

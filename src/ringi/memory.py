@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ringi import form as forms
 from ringi.ask import Answer, Decision, unwritable
-from ringi.errors import InvalidError, NotFoundError
+from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.form import Field as FormField
 from ringi.form import Form
 from ringi.record import SYSTEM, Event, Frozen, cursor_of
@@ -122,12 +122,16 @@ def looked_for(id: str) -> Iterator[None]:
         raise NotFoundError("memory", id) from error
 
 
-def edited(request: Request, data: dict[str, Any], by: str, now: datetime) -> tuple[Request, Event | None]:
+def edited(
+    request: Request, data: dict[str, Any], by: str, now: datetime, told_at: datetime | None = None
+) -> tuple[Request, Event | None]:
     """Return the request with its memory changed, or raise what is wrong with the new answer."""
     before = memory_of(request, by)
     fit = _checked(request, data)
     if fit == before.answer:
         return request, None
+    if told_at not in (None, before.told_at):
+        raise ConflictError.retold(request.id)
     return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
 
 

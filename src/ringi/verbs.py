@@ -160,8 +160,11 @@ class Verbs(ABC):
         """Return what a person told in one request, or raise `NotFoundError`."""
 
     @abstractmethod
-    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given."""
+    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given.
+
+        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        """
 
     @abstractmethod
     async def delete_memory(self, id: str, *, by: str) -> None:

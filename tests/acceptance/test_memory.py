@@ -178,6 +178,24 @@ async def test_a_wrong_change_is_told_at_its_field_and_what_was_typed_stays(gues
     await expect(memory.get_by_test_id("memory-answer")).to_contain_text("no milk", timeout=WAIT)
 
 
+async def test_a_change_from_another_tab_is_not_overwritten(guest: Guest) -> None:
+    id = guest.tell("What do you eat?", diet="v", note="no nuts")
+    await guest.look()
+    memory, page = guest.memory(id), guest.page
+    await memory.get_by_test_id("edit-memory").click(timeout=WAIT)
+    note = memory.get_by_test_id("field-note").get_by_role("textbox")
+    await note.fill("no milk")
+    with guest.client() as client:
+        client.patch(f"/v1/memories/{id}", json={"data": {"diet": "v", "note": "no fish"}}).raise_for_status()
+    async with page.expect_response(lambda reply: reply.request.method == "GET" and "/v1/memories" in reply.url):
+        pass
+    await page.keyboard.press("Control+Enter")
+    await expect(memory.get_by_test_id("error")).to_be_visible(timeout=WAIT)
+    await expect(note).to_have_value("no milk")
+    with guest.client() as client:
+        assert client.get(f"/v1/memories/{id}").json()["answer"]["note"] == "no fish"
+
+
 async def test_everything_is_done_by_keys_alone(guest: Guest) -> None:
     ids = [guest.tell(f"What do you eat on day {n}?", diet="v", note="no nuts") for n in (1, 2)]
     page = guest.page

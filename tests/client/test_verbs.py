@@ -16,6 +16,7 @@ import ringi
 from ringi import Action, Button, Form, Query, Select, Text
 from ringi.errors import (
     ClaimedError,
+    ConflictError,
     DifferentAskError,
     DigestMismatchError,
     FinalError,
@@ -244,6 +245,10 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
     edited = await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann")
     assert edited.edited_at
     assert (edited.answer, await desks.ann.memory(last.id, "ann")) == ({"d": "meat"}, edited)
+    with pytest.raises(ConflictError, match="changed elsewhere"):
+        await desks.ann.edit_memory(last.id, {"d": "rice"}, by="ann", told_at=last.told_at)
+    assert await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann", told_at=last.told_at) == edited
+    await desks.ann.edit_memory(last.id, {"d": "soup"}, by="ann", told_at=edited.told_at)
     with pytest.raises(InvalidError, match="more"):
         await desks.ann.edit_memory(last.id, {"more": 1}, by="ann")
     with pytest.raises(NotFoundError, match="no memory"):

@@ -70,6 +70,17 @@ async def test_an_edit_is_checked_field_by_field(world: World) -> None:
     assert (await listed(world))["items"] == [edited.json()]
 
 
+async def test_an_edit_of_what_was_changed_meanwhile_is_refused(world: World) -> None:
+    await told(world)
+    ann = world.client("person", "ann")
+    seen = (await ann.get("/v1/memories/r1")).json()["answered_at"]
+    bodies = [{"data": {"note": note}, "told_at": seen} for note in ("meat", "rice")]
+    replies = [await ann.patch("/v1/memories/r1", json=body) for body in bodies]
+    assert [reply.status_code for reply in replies] == [200, 409]
+    assert replies[1].json()["code"] == "conflict"
+    assert (await listed(world))["items"] == [replies[0].json()]
+
+
 async def test_what_is_deleted_is_gone_and_the_answer_stays(world: World) -> None:
     await told(world)
     ann = world.client("person", "ann")

@@ -54,7 +54,7 @@ class MemoryRoutes:
         """Change what is remembered; the answer itself stays as it was given."""
         inbox, person = self._of_caller(http)
         given = parsed(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
-        return reply(memory_json(await inbox.edit_memory(id, given.data, by=person)))
+        return reply(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Remember it no longer, ever; the answer itself stays with its request."""

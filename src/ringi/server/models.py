@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ringi import request
-from ringi.ask import Answer, Ask, Decision, Id, Name
+from ringi.ask import Answer, Ask, Decision, Id, Name, Time
 from ringi.delivery.tries import Delivery
 from ringi.erasure import Erasure, Sweep
 from ringi.form import Form
@@ -71,6 +71,8 @@ class MemoryEdit(Frozen):
     """What is remembered from now on, all of it."""
 
     data: dict[str, Any]
+    told_at: Time | None = None
+    """The `edited_at` that the caller saw, else the `answered_at`: refused when it was changed since."""
 
 
 class ChatTurn(Frozen):

@@ -20,11 +20,11 @@ export function useMemories() {
   });
 }
 
-/** Change what is remembered of one answer. */
-export function useEditMemory(id: string) {
+/** Change what is remembered of one answer, as long as nobody changed it since `toldAt`. */
+export function useEditMemory(id: string, toldAt: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (data: JsonObject) => call<Memory>("PATCH", place(id), { data }),
+    mutationFn: (data: JsonObject) => call<Memory>("PATCH", place(id), { data, told_at: toldAt }),
     onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
   });
 }

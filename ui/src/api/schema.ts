@@ -581,6 +581,7 @@ export interface Memory {
  */
 export interface MemoryEdit {
   data: JsonObject;
+  told_at?: string | null;
 }
 /**
  * Memories, the newest question first.

@@ -21,7 +21,9 @@ function useMemoryForm(memory: Memory, onDone: () => void) {
   const [json, setJson] = useState<Json | undefined>(memory.answer);
   const [empty, setEmpty] = useState<FieldProblem[]>([]);
   const [mended, setMended] = useState<ReadonlySet<string>>(new Set());
-  const { mutate, isPending, error } = useEditMemory(memory.id);
+  // The list is read again while somebody types: what they change is what they saw when they began.
+  const [toldAt] = useState(memory.edited_at ?? memory.answered_at);
+  const { mutate, isPending, error } = useEditMemory(memory.id, toldAt);
   const data: JsonObject | undefined = fields.length > 0 ? answerOf(fields, values) : isObject(json) ? json : undefined;
   const told = error instanceof ProblemError ? error.errors : [];
   const save = () => {
