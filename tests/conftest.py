@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -82,3 +83,13 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     context = await browser.new_context()
     yield await context.new_page()
     await context.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store of each sort, empty."""
+    if request.param == "postgres":
+        return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
+    if request.param == "redis":
+        return f"{request.getfixturevalue('durable_redis_url')}?prefix=t{uuid.uuid4().hex}"
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'ringi.db'}"

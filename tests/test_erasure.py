@@ -99,15 +99,6 @@ async def dumped_keys(url: str) -> str:
         return "\n".join([f"{key} {await read[await redis.type(key)](key)}" for key in keys])
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
-    if request.param == "redis":
-        return f"{request.getfixturevalue('durable_redis_url')}?prefix=t{uuid.uuid4().hex}"
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'ringi.db'}"
-
-
 @asynccontextmanager
 async def placed(url: str) -> AsyncIterator[Place]:
     clock = Clock()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-import uuid
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,15 +29,6 @@ FORM = Form(
 )
 FOOD = {"memory_category": "food"}
 NOTE = {"note": "no fish"}
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
-    if request.param == "redis":
-        return f"{request.getfixturevalue('durable_redis_url')}?prefix=t{uuid.uuid4().hex}"
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'ringi.db'}"
 
 
 @pytest.fixture
