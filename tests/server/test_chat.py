@@ -229,6 +229,16 @@ async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_stil
     assert (types.count("TOOL_CALL_RESULT"), types[-1], left) == (2, "RUN_FINISHED", [])
 
 
+async def test_a_resume_that_names_nothing_that_was_asked_is_told_so_and_no_run_again(live: World) -> None:
+    live.runner.agents = {**live.runner.agents, "talk": payer()}
+    client = live.client()
+    pause = (await told(client, ag_ui("go", "m1")))[-1]
+    assert await resumed(client, {"interruptId": "no-such-id"}) == (["RUN_ERROR"], [])
+    first, second = [each["id"] for each in pause["outcome"]["interrupts"]]
+    again = ["RUN_STARTED", "RUN_FINISHED"]
+    assert await resumed(client, {"interruptId": "no-such-id"}, {"interruptId": first}) == (again, [first, second])
+
+
 async def test_a_request_that_this_version_cannot_read_silences_nobody(tmp_path: Path) -> None:
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
         world.runner.agents = {**world.runner.agents, "talk": world.runner.agents["chat"]}

@@ -100,6 +100,8 @@ class AguiRoutes:
             raise FinalError(stale.id, stale.status)
         answers = [answer_of(request, entry) for entry, request in asked]
         after, told = await self._pause(thread, {entry.interrupt_id for entry in resume})
+        if not (asked or told):
+            raise NotFoundError("request", resume[0].interrupt_id)
         for (entry, request), answer in zip(asked, answers, strict=True):
             # Of what nobody can answer any more a client can only say that it is past it.
             is_past = entry.status == "cancelled" and request.is_final

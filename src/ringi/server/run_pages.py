@@ -37,14 +37,15 @@ class Run:
 async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[Run], int | None]:
     """Return the newest runs that began before an item, the oldest first, and where the page before them ends."""
     begin = await last_number(stream, key) + 1 if before is None else before
-    items, runs = list[StreamItem](), list[Run]()
-    while begin > 1 and len(runs) <= size:
+    blocks, seen = list[list[StreamItem]](), set[str]()
+    while begin > 1 and len(seen) <= size:
         end, begin = begin, max(1, begin - PAGE)
-        block = await stream.read(key, begin - 1, end - begin)
+        block = [item for item in await stream.read(key, begin - 1, end - begin) if item.number < end]
         if not block:
             break
-        items = [item for item in block if item.number < end] + items
-        runs = runs_in(items)
+        blocks.append(block)
+        seen.update(run.id for run in runs_in(block))
+    runs = runs_in([item for block in reversed(blocks) for item in block])
     if len(runs) <= size:
         return runs, None
     # The first may begin further back than what was read.
