@@ -301,10 +301,11 @@ class NotFinishedError(RingiError):
 
 
 class AskedAgainError(RingiError):
-    """The agent was handed an answer and still asks: its interrupts are not in a stable order."""
+    """The agent was handed an answer and still asks: its interrupts are not in a stable order, or one was caught."""
 
     def __init__(self, interrupts: Sequence[str]) -> None:
-        super().__init__(f"answered interrupts {', '.join(interrupts)} are asked again: ask once per node")
+        remedy = "ask once per node, and let GraphBubbleUp through where it catches exceptions"
+        super().__init__(f"answered interrupts {', '.join(interrupts)} are asked again: {remedy}")
 
 
 class LaterError(RingiError):

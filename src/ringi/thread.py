@@ -53,6 +53,8 @@ class Thread(Record):
     values: dict[str, Any] = {}
     error: Failure | None = None
     attention: str | None = None
+    missed: tuple[str, ...] | None = None
+    """The titles of what the present run meant to ask, and its agent's own code kept from being asked."""
     reason: str | None = None
     """What was said when a run was last cancelled, retried or abandoned."""
     started_by: str | None = None
@@ -101,7 +103,8 @@ class Thread(Record):
             raise ThreadBusyError(self.id, self.status)
         title = self.title or title_of(run.input)
         told = {"agent": agent, "title": title, "run": run}
-        fresh = {**told, "status": "running", "error": None, "attention": None, **self._afresh}
+        known = {"missed": None} if self.missed else {}
+        fresh = {**told, **known, "status": "running", "error": None, "attention": None, **self._afresh}
         # An erasure that began before works under the fence of then: it must not take away what comes now.
         fence = self.fence + 1
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
@@ -170,6 +173,10 @@ class Thread(Record):
     def needing_attention(self, why: str | None, now: datetime) -> tuple[Self, Event]:
         """Return it marked for an operator, or no longer so."""
         return self.changed("attention", SYSTEM, now, attention=why)
+
+    def missing(self, titles: tuple[str, ...], now: datetime) -> tuple[Self, Event]:
+        """Return it with what its run has not asked; what waits goes on waiting."""
+        return self.changed("missed", SYSTEM, now, missed=titles)
 
     def is_held_as(self, held: Self) -> bool:
         """Whether nobody has taken it over, or let go of it, since it was like this.

@@ -18,6 +18,7 @@ from tests.threads.world import World, at_work, checked, of_type, opened, workin
 from ringi import Action, Form, Select
 from ringi.errors import FinalError, InvalidError, NotFoundError, ThreadBusyError
 from ringi.integrations.langgraph import ask
+from ringi.record import Query
 from ringi.threads import operations
 from ringi.threads.agent import Agent
 from ringi.threads.reconciler import resume_job
@@ -418,6 +419,20 @@ async def test_pitfall_15_here_it_swallows_it_too_and_what_is_gated_stays_undone
         assert await world.asked() == []
         assert str(thread.attention).startswith("the agent's own code caught the pause of “Pay?”")
         assert "“Pay?”" in caplog.text
+
+
+async def test_pitfall_15_here_a_run_that_waits_after_a_swallowed_pause_needs_nobody_else_and_tells_it_at_its_end(
+    url: str,
+) -> None:
+    first, second = (careless(lambda title=title: ask(title, action=Action("pay")), []) for title in ("Pay?", "Book?"))
+    async with at_work(url, [agent(a=first, b=gate("B"), c=second, d=gate("D"))]) as world:
+        thread = await world.run("agent", {})
+        for _ in range(2):
+            assert (thread.status, thread.attention, thread.needs_attention) == ("interrupted", None, False)
+            assert (await operations.troubles(world.backend.store, Query(tenant="default")))[0] == []
+            thread = await world.answer(await world.one(), "approve")
+        assert (thread.status, thread.values["log"]) == ("done", ["caught", "B:yes", "caught", "D:yes"])
+        assert str(thread.attention).startswith("the agent's own code caught the pause of “Pay?”, “Book?”: nobody")
 
 
 async def test_pitfall_16_a_renamed_node_makes_the_question_vanish() -> None:

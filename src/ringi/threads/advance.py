@@ -51,10 +51,14 @@ OUTAGES = 50
 """How often the store may be away in one stretch: it may be just what this run does that it cannot keep."""
 Asked: TypeAlias = tuple[Question, Sequence[Request]]
 MISSED = (
-    "the agent's own code caught the pause of “{title}”: nobody was asked, and what it gates was not done. "
+    "the agent's own code caught the pause of {titles}: nobody was asked, and what it gates was not done. "
     "Let GraphBubbleUp through where it catches exceptions"
 )
-REFUSED = "the agent does not take this answer: it asks again"
+MOST_MISSED = 10
+REFUSED = (
+    "the agent does not take this answer, or its own code caught a pause before it: it asks again. "
+    "Let GraphBubbleUp through where it catches exceptions"
+)
 
 
 class Turn:
@@ -68,7 +72,6 @@ class Turn:
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
         self._handed: set[str] = set()
-        self._missed: str | None = None
 
     async def take(self) -> None:
         """Go on until the run asks, ends or fails.
@@ -94,7 +97,7 @@ class Turn:
         place = await self._graph.place()
         asks = [ask for question in place.questions for ask in question.asks]
         self._host.stands_at(asks)
-        self._miss(self._host.swallowed({digest_of(ask) for ask in asks}, place.asking))
+        await self._miss(self._host.swallowed({digest_of(ask) for ask in asks}, place.asking))
         if not place.has_begun:
             return await self._go(self._graph.prepared(self._run.input))
         lost = await self._lost(place)
@@ -175,13 +178,17 @@ class Turn:
         for request in requests:
             if request.needs_attention:
                 await self._inbox.retry(request.id, SYSTEM)
-        if self._lease.thread.attention != self._missed:
-            await self._hold.mark(self._missed)
+        if self._lease.thread.attention:
+            await self._hold.mark(None)
 
-    def _miss(self, titles: Sequence[str]) -> None:
-        for title in titles:
-            self._missed = MISSED.format(title=title)
-            log.error("run %s: %s", self._run.id, self._missed)
+    async def _miss(self, titles: Sequence[str]) -> None:
+        if not titles:
+            return
+        log.error("run %s: %s", self._run.id, missed(titles))
+        known = self._lease.thread.missed or ()
+        both = tuple(dict.fromkeys((*known, *titles)))[:MOST_MISSED]
+        if both != known:
+            await self._lease.change(lambda t: t.missing(both, self._inbox.clock()))
 
     async def _lost(self, place: Place) -> set[str]:
         """Return the steps that asked and that the deployed graph does not have."""
@@ -216,6 +223,10 @@ class Turn:
         return False
 
     async def _finish(self, values: dict[str, Any]) -> bool:
+        titles = self._lease.thread.missed
+        if titles:
+            # Not before: a run that waits for people needs no operator.
+            await self._hold.mark(missed(titles))
         await self._emitter.finish(values)
         failpoint("run.before_finish")
         await self._hold.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
@@ -243,6 +254,11 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         raise
     finally:
         hold.emitter.stop()
+
+
+def missed(titles: Sequence[str]) -> str:
+    """Return what an operator is told of questions that were not asked."""
+    return MISSED.format(titles=", ".join(f"“{title}”" for title in titles))
 
 
 def ended_of(asked: Sequence[Asked]) -> Sequence[Asked]:
