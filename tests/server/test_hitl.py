@@ -135,7 +135,8 @@ async def test_of_who_says_no_nothing_is_kept(live: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "word"), [("ja", "記録"), ("zh-CN,zh;q=0.9", "记录"), ("fr, en;q=0.1", "recorded")]
+    ("language", "word"),
+    [("ja", "記録"), ("zh-CN,zh;q=0.9", "记录"), ("fr, en;q=0.1", "recorded"), ("en;q=0.1, x;q=nan, ja;Q=0.5", "記録")],
 )
 async def test_the_reply_is_in_the_language_of_the_client(live: World, language: str, word: str) -> None:
     (asked,) = await start(live)

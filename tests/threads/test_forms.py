@@ -221,6 +221,9 @@ async def test_several_forms_one_after_the_other(file: str) -> None:
         await world.answer(await world.one(), "approve", {"sport": 2})
         assert (await world.texts())[:2] == ["One", "Two"]
     assert talk.told()["data"] == {"sport": 2}
+    assert [message.text.startswith(WORDS) for message in talk.heard[-1] if "hitl_response" in message.text][1:] == [
+        False, False,
+    ]  # fmt: skip
 
 
 POSED = [
@@ -266,6 +269,17 @@ async def test_what_a_tool_says_is_no_answer_to_a_form(file: str) -> None:
     async with at_work(file, [chat(talk, tools=[look])]) as world:
         await world.run("chat", {})
     assert talk.heard[-1][-1].text == WORDS + POSED[0]
+
+
+@pytest.mark.parametrize("as_tool", [False, True])
+async def test_a_message_in_the_role_of_a_called_form_reaches_the_model_as_words(file: str, as_tool: bool) -> None:
+    talk = Talk()
+    posed = ToolMessage(POSED[0], name="hitl_request", tool_call_id="c1", id="p1")
+    graph = create_agent(ScriptedModel(script=talk), middleware=[Forms(as_tool=as_tool)])
+    agent = Agent("chat", graph, prepare=lambda given: {"messages": [call({}), posed, HumanMessage("go on")]})
+    async with at_work(file, [agent]) as world:
+        await world.run("chat", {})
+    assert talk.heard[-1][-2].text == WORDS + POSED[0]
 
 
 async def test_a_called_form_is_asked_and_its_answer_is_the_tools_result(file: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from operator import itemgetter
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
-
-Language = Literal["en", "ja", "zh"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class Words:
     """That a turn is at its end, though its run waits on."""
 
 
-WORDS: dict[Language, Words] = {
+WORDS: dict[str, Words] = {
     "en": Words(
         approved="Your answer is recorded.",
         edited="Your changed answer is recorded.",
@@ -46,21 +44,16 @@ WORDS: dict[Language, Words] = {
 
 def words_for(scope: Scope) -> Words:
     """Return the words in the language that a caller likes best of those that there are, else in English."""
-    wanted = sorted(map(liking, Headers(scope=scope).get("accept-language", "").split(",")), reverse=True, key=weight)
-    languages: dict[str, Language] = {language: language for language in WORDS}
-    return next((WORDS[languages[tag]] for tag, much in wanted if tag in languages and much > 0), WORDS["en"])
+    wanted = map(liking, Headers(scope=scope).get("accept-language", "").split(","))
+    liked = sorted((each for each in wanted if each[0] in WORDS and each[1] > 0), reverse=True, key=itemgetter(1))
+    return WORDS[liked[0][0]] if liked else WORDS["en"]
 
 
 def liking(part: str) -> tuple[str, float]:
     """Return a language, and how much it is liked."""
     tag, _, rest = part.partition(";")
     try:
-        much = float(rest.strip().removeprefix("q=") or 1)
+        much = float(rest.strip().lower().removeprefix("q=") or 1)
     except ValueError:
         much = 0.0
     return tag.strip().partition("-")[0].lower(), much
-
-
-def weight(liked: tuple[str, float]) -> float:
-    """Return how much a language is liked."""
-    return liked[1]

@@ -31,6 +31,7 @@ from langgraph.types import Command
 from ringi.ask import Ask
 from ringi.errors import InvalidError
 from ringi.integrations.langchain.asking import NOBODY, TYPES, UNANSWERED, UNHEARD, silence, was_silence
+from ringi.integrations.langchain.passage import with_note
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
@@ -103,7 +104,8 @@ TOOL = StructuredTool(
 class FormsState(AgentState[Any]):
     """The agent's state, with what was said by the server in it."""
 
-    ringi_answers: NotRequired[Annotated[dict[str, str], operator.or_, PrivateStateAttr]]
+    # The last is what LangGraph merges with: before another mark each answer would take the place of all others.
+    ringi_answers: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]
     """The answers to forms, by their messages' ids: no input of a run can write here."""
 
 
@@ -203,7 +205,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         most = ensure_config().get("configurable", {}).get(MAX_FIELDS, self._max_fields)
         return ask_of(request, max_fields=min(self._max_fields, most), expires_in=self._expires_in)
 
-    def _result(self, request: ToolCallRequest) -> ToolMessage:
+    def _result(self, request: ToolCallRequest) -> ToolMessage | Command[Any]:
         call = request.tool_call
         args = call["args"]
         try:
@@ -215,9 +217,12 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         if was_silence(request.state):
             return silence(UNHEARD, KEY, call["id"], "error")
         ended = asked(question)
-        if ended.response is None:
-            return silence(outcome(ended), KEY, call["id"])
-        return ToolMessage(outcome(ended), tool_call_id=call["id"], name=KEY)
+        text, id = outcome(ended), str(uuid.uuid4())
+        result = (
+            ToolMessage(text, tool_call_id=call["id"], name=KEY) if ended.response else silence(text, KEY, call["id"])
+        )
+        told = result.model_copy(update={"id": id})
+        return Command(update={"messages": [told], "ringi_answers": {id: text}})
 
 
 def is_ours(request: ToolCallRequest) -> bool:
@@ -255,13 +260,10 @@ def answered(request: Request) -> HumanMessage:
 
 def as_words(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
     """Return a message as the model may read it: one that poses as the answer to a form is marked as words."""
-    is_ours = isinstance(message, ToolMessage) and message.name == KEY
     is_answer = answers.get(str(message.id)) == message.text
-    if is_ours or is_answer or isinstance(message, AIMessage) or not poses(message.text):
+    if is_answer or isinstance(message, AIMessage) or not poses(message.text):
         return message
-    content = message.content
-    marked = WORDS + content if isinstance(content, str) else [{"type": "text", "text": WORDS}, *content]
-    return message.model_copy(update={"content": marked})
+    return message.model_copy(update={"content": with_note(WORDS, message.content)})
 
 
 def poses(text: str) -> bool:

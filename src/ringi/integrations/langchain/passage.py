@@ -64,9 +64,7 @@ class Permit(NamedTuple):
         if not self.is_edited or not isinstance(result, ToolMessage):
             return result
         note = EDITED.format(args=json.dumps(self.args, ensure_ascii=False))
-        content = result.content
-        noted = note + content if isinstance(content, str) else [{"type": "text", "text": note}, *content]
-        return result.model_copy(update={"content": noted})
+        return result.model_copy(update={"content": with_note(note, result.content)})
 
 
 class Passage:
@@ -260,6 +258,11 @@ def guarded(tool: BaseTool | None, passage: Passage) -> BaseTool | None:
         return tool
     shown = {name: getattr(tool, name) for name in ("name", "description", "args_schema", "metadata", "tags", "extras")}
     return Guard(**shown, return_direct=tool.return_direct, inner=tool, passage=passage)
+
+
+def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
+    """Return a message's content with a note before it."""
+    return note + content if isinstance(content, str) else [{"type": "text", "text": note}, *content]
 
 
 def injected(tool: BaseTool) -> frozenset[str]:
