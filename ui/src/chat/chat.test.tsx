@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { keep } from "../api/requests";
 import { FakeChat } from "../testing/fake-chat";
 import { aRequest, completed, show } from "../testing/fake-server";
@@ -148,6 +148,42 @@ test("of a long chat the newest part is shown, and what was said before when it 
   await userEvent.click(screen.getByTestId("show-before"));
   await waitFor(() => expect(said()).toEqual(["one", "two", "three", "four", "five", "six"]));
   expect(screen.queryByTestId("show-before")).toBeNull();
+});
+
+test("what was said before does not come beside a part of the chat that begins elsewhere by now", async () => {
+  const server = new FakeChat();
+  server.size = 2;
+  const speak = (...words: string[]) => {
+    for (const word of words) {
+      server.begin({ id: `u-${word}`, role: "user", parts: [{ type: "text", text: word }] });
+      server.end();
+    }
+  };
+  speak("one", "two", "three", "four");
+  const answers = fetch;
+  let letGo = () => undefined as void;
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let told = 0;
+  vi.stubGlobal("fetch", async (path: string, init?: RequestInit) => {
+    const reply = await answers(path, init);
+    if (path.includes("cursor=") && told === 0) await gate;
+    told += Number(path.includes("cursor="));
+    return reply;
+  });
+  show(<ChatPage id="t1" />);
+  await waitFor(() => expect(said()).toEqual(["three", "four"]));
+  await userEvent.click(screen.getByTestId("show-before"));
+  speak("five", "six", "seven");
+  document.dispatchEvent(new Event("visibilitychange"));
+  await waitFor(() => expect(said()).toEqual(["six", "seven"]));
+  letGo();
+  await waitFor(() => expect(told).toBe(1));
+  await waitFor(() => expect(screen.getByTestId("show-before").className).not.toContain("loading"));
+  expect(said()).toEqual(["six", "seven"]);
+  await userEvent.click(screen.getByTestId("show-before"));
+  await waitFor(() => expect(said()).toEqual(["four", "five", "six", "seven"]));
 });
 
 test("where several agents take messages one is chosen, and written to", async () => {

@@ -81,9 +81,11 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const { messages, status, setMessages } = chat;
   const busy = status === "submitted" || status === "streaming";
   const now = useRef(messages);
+  const place = useRef(before);
   useEffect(() => {
     isBusy.current = busy;
     now.current = messages;
+    place.current = before;
   });
   const shown = useSteady(messages, busy);
   const open = useOpen(useMemo(() => [...new Set(shown.flatMap(requestsOf))], [shown]));
@@ -128,6 +130,8 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     send: (text) => write(() => chat.sendMessage({ role: "user", parts: [{ type: "text", text }] })),
     showBefore: before === null ? undefined : async (ready) => {
       const told = await readBefore<ChatMessage>(id, before);
+      // What is shown was read anew meanwhile, and begins elsewhere: there would be a gap.
+      if (place.current !== before) return;
       ready();
       setMessages((all) => [...told.messages, ...all]);
       setBefore(told.before);
