@@ -12,6 +12,7 @@ from tests.acceptance.thread_steps import (
     WAIT,
     assert_fits,
     assert_once_and_in_order,
+    choose,
     open_thread,
     question,
     raw,
@@ -312,8 +313,7 @@ async def test_a_wrong_input_is_told_at_its_field_and_keeps_what_was_typed(page:
     shop.run("taken", "two_questions", {})
     shop.until("taken", "interrupted")
     await page.goto(f"{shop.url}/threads")
-    await page.get_by_test_id("agent").click()
-    await page.get_by_title("clock", exact=True).click()
+    await choose(page.get_by_test_id("agent"), "clock")
     count, name = page.get_by_label("count"), page.get_by_test_id("thread-name")
     for typed, told in [("0", "at least 1"), ("30000", "at most 20000"), ("1.5", "whole number")]:
         await count.fill(typed)

@@ -32,6 +32,14 @@ async def open_thread(page: Page, server: DemoServer, thread: str) -> None:
     await expect(status(page)).to_be_visible(timeout=WAIT)
 
 
+async def choose(box: Locator, wanted: str) -> None:
+    """Choose from a list by its keys: under the pointer its options move while it opens."""
+    await box.click()
+    await box.page.keyboard.type(wanted)
+    await box.page.keyboard.press("Enter")
+    await expect(box).to_contain_text(wanted)
+
+
 def status(page: Page) -> Locator:
     """Return where the page says the thread stands."""
     return page.get_by_test_id("thread-status")
