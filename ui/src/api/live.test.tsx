@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
-import { keep } from "./requests";
+import { keep, requestQuery } from "./requests";
 import { takeToken } from "./session";
 
 beforeEach(() => {
@@ -44,6 +44,18 @@ test("an older version of a request never replaces a newer one", () => {
   keep(client, done);
   keep(client, aRequest({}));
   expect(client.getQueryData(["request", "r1"])).toBe(done);
+});
+
+test("a request that was on its way from the server while the feed told of a change does not undo it", async () => {
+  const client = new QueryClient();
+  let arrive = (_reply: [number, unknown]) => {};
+  serve(() => new Promise((resolve) => { arrive = resolve; }));
+  const fetching = client.fetchQuery(requestQuery("r1"));
+  const done = completed(aRequest({}));
+  keep(client, done);
+  arrive([200, aRequest({})]);
+  expect(await fetching).toEqual(done);
+  expect(client.getQueryData(["request", "r1"])).toEqual(done);
 });
 
 test("the token leaves the address bar before anything else happens", () => {

@@ -1,5 +1,6 @@
 import {
-  hashKey, useInfiniteQuery, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient, type QueryKey,
+  hashKey, useInfiniteQuery, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient,
+  type QueryFunctionContext, type QueryKey,
 } from "@tanstack/react-query";
 import { call, isStatus } from "./call";
 import { belongs, holds, listPath, newer, placed, without, type Filters, type ListPage, type Pages } from "./lists";
@@ -24,7 +25,14 @@ export function useRequests(filters: Filters) {
   });
 }
 
-export const requestQuery = (id: string) => ({ queryKey: ["request", id], queryFn: () => call<Request>("GET", path(id)) });
+export const requestQuery = (id: string) => ({
+  queryKey: ["request", id],
+  queryFn: async ({ client }: QueryFunctionContext) => {
+    const found = await call<Request>("GET", path(id));
+    // While it was on its way the feed went on.
+    return newer(client.getQueryData<Request>(["request", id]), found);
+  },
+});
 
 /** One request; what a list has of it is shown at once. */
 export function useRequest(id: string) {
