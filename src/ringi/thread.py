@@ -215,10 +215,15 @@ def checkpoint_thread(key: Key) -> str:
 
 def title_of(input: dict[str, Any]) -> str | None:
     """Return the first line of what a person says first in an input, shortened; None where nobody says anything."""
+    words = next((words for message in words_in(input) if (words := message["content"].strip())), None)
+    if words is None:
+        return None
+    line: str = words.splitlines()[0]
+    return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
+
+
+def words_in(input: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages in which people say something, in words, of a run's input; other inputs have none."""
     messages = input.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        words = message.get("content") if isinstance(message, dict) and message.get("role") == "user" else None
-        if isinstance(words, str) and words.strip():
-            line = words.strip().splitlines()[0]
-            return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
-    return None
+    said = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    return [m for m in said if m.get("role") == "user" and isinstance(m.get("content"), str)]

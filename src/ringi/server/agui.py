@@ -13,7 +13,6 @@ from starlette.types import Scope
 
 from ringi.ask import parsed
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
-from ringi.record import Key
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
@@ -24,11 +23,10 @@ from ringi.server.models import AguiTurn, Resume
 from ringi.server.permissions import may_read, refuse_agents
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
-from ringi.server.run_output import open_interrupts, run_output, told_so_far
+from ringi.server.run_output import open_interrupts, requests_by_id, run_output, told_so_far
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
 from ringi.server.words import words_for
-from ringi.store import readable
 from ringi.thread import Thread
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
@@ -127,10 +125,10 @@ class AguiRoutes:
 
     async def _still_open(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)
-        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
-        for request in found:
+        found = await requests_by_id(self._backend.store, who.tenant, ids)
+        for request in found.values():
             left[place_of(request)] |= set() if request.is_final else {request.id}
-        lost = set(ids).difference(request.id for request in found)
+        lost = set(ids).difference(found)
         # An interrupt can ask several things and waits for all of them; several interrupts do not wait for each other.
         # Which of them one that cannot be read belongs to nobody knows: a client that waits for it may wait for ever.
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
@@ -167,9 +165,8 @@ class AguiRoutes:
         interrupts = open_interrupts(event)
         if not interrupts:
             return event
-        keys = [Key(talk.who.tenant, each["id"]) for each in interrupts]
-        found = await readable(self._backend.store, Request, keys)
-        shown = {request.id: request for request in found if may_read(talk.who, request)}
+        found = await requests_by_id(self._backend.store, talk.who.tenant, [each["id"] for each in interrupts])
+        shown = {id: request for id, request in found.items() if may_read(talk.who, request)}
         bound = []
         for each in interrupts:
             request = shown.get(each["id"])

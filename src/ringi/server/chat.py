@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from ringi.ask import Name, parsed
 from ringi.errors import FinalError, InvalidError, NotFoundError
-from ringi.record import Frozen, Key
+from ringi.record import Frozen
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
@@ -24,10 +24,9 @@ from ringi.server.models import ChatTurn
 from ringi.server.permissions import is_theirs_to_answer, may_read
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
-from ringi.server.run_output import open_interrupts, run_output
+from ringi.server.run_output import open_interrupts, requests_by_id, run_output
 from ringi.server.sse import HEADERS, Connection, EventStream, Feeder, Streams
 from ringi.server.words import words_for
-from ringi.store import readable
 from ringi.thread import Thread
 
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
@@ -196,8 +195,7 @@ class ChatRoutes:
         return await self._shown(who, message, list(message.waiting))
 
     async def _shown(self, who: Principal, message: Message, ids: Sequence[str]) -> list[Part]:
-        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
-        requests = {request.id: request for request in found}
+        requests = await requests_by_id(self._backend.store, who.tenant, ids)
         parts: list[Part] = []
         for id in ids:
             request = requests.get(id)

@@ -18,10 +18,9 @@ from ringi.server.chat_parts import Message, Part
 from ringi.server.openapi import documented
 from ringi.server.permissions import may_read, readable_thread
 from ringi.server.platform import Platform
-from ringi.server.run_output import open_interrupts
+from ringi.server.run_output import open_interrupts, requests_by_id
 from ringi.server.run_pages import Run, newest_runs, parsed_place
 from ringi.server.shapes import dumped, reply
-from ringi.store import readable
 from ringi.thread import Thread
 from ringi.threads.hold import said_in
 
@@ -55,8 +54,8 @@ class ChatHistoryRoutes:
         return reply(dumped({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
-        found = await readable(self._backend.store, Request, [Key(who.tenant, id) for id in ids])
-        return {request.id: request for request in found if may_read(who, request)}
+        found = await requests_by_id(self._backend.store, who.tenant, ids)
+        return {id: request for id, request in found.items() if may_read(who, request)}
 
 
 def told_of(run: Run, thread: Thread, who: Principal, requests: dict[str, Request]) -> Part:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from ringi.connect import Backend
 from ringi.errors import NotFoundError
 from ringi.record import Key
+from ringi.request import Request
+from ringi.store import Store, readable
 from ringi.stream import StreamItem
 from ringi.thread import Thread
 from ringi.threads.emitter import stream_topic
@@ -41,9 +43,17 @@ async def run_output(
 async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
     """Return what a run has said until now."""
     place, found = Place(run_id), list[StreamItem]()
-    while items := await backend.stream.read(key, place.after, PAGE):
+    while True:
+        items = await backend.stream.read(key, place.after, PAGE)
         found += place.take(items)
-    return found
+        if len(items) < PAGE:
+            return found
+
+
+async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
+    """Return the requests of these ids that are there and can be read."""
+    found = await readable(store, Request, [Key(tenant, id) for id in ids])
+    return {request.id: request for request in found}
 
 
 class Place:

@@ -36,15 +36,12 @@ class Run:
 
 async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[Run], int | None]:
     """Return the newest runs that began before an item, the oldest first, and where the page before them ends."""
-    begin = await last_number(stream, key) + 1 if before is None else before
+    block = await newest_items(stream, key) if before is None else await items_before(stream, key, before)
     blocks, seen = list[list[StreamItem]](), set[str]()
-    while begin > 1 and len(seen) <= size:
-        end, begin = begin, max(1, begin - PAGE)
-        block = [item for item in await stream.read(key, begin - 1, end - begin) if item.number < end]
-        if not block:
-            break
+    while block:
         blocks.append(block)
         seen.update(run.id for run in runs_in(block))
+        block = await items_before(stream, key, block[0].number) if len(seen) <= size else []
     runs = runs_in([item for block in reversed(blocks) for item in block])
     if len(runs) <= size:
         return runs, None
@@ -52,16 +49,22 @@ async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -
     return runs[-size:], runs[-size].first
 
 
-async def last_number(stream: Stream, key: Key) -> int:
-    """Return the number of a stream's newest item, in as few steps as its length has digits."""
+async def items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
+    """Return the items before a number, at most a page; of an erased stream there are none."""
+    begin = max(1, end - PAGE)
+    items = await stream.read(key, begin - 1, end - begin) if begin < end else []
+    return [item for item in items if item.number < end]
+
+
+async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
+    """Return a stream's newest items, at most a page, found in as few steps as its length has digits."""
     low, high = 0, PAGE
     while await stream.read(key, high, 1):
         low, high = high, high * 2
     while high - low > PAGE:
         middle = (low + high) // 2
         low, high = (middle, high) if await stream.read(key, middle, 1) else (low, middle)
-    rest = await stream.read(key, low, PAGE)
-    return rest[-1].number if rest else low
+    return await stream.read(key, low, PAGE)
 
 
 def runs_in(items: Sequence[StreamItem]) -> list[Run]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.hitl import asked_in, hitl_event
 from ringi.server.permissions import may_read
+from ringi.server.run_output import requests_by_id
 from ringi.server.shapes import dumped
 from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
-from ringi.store import Store, readable
+from ringi.store import Store
 from ringi.stream import Stream, StreamItem
 from ringi.threads.emitter import stream_topic
 
@@ -32,9 +33,8 @@ class Output:
     What a pause asks comes before the pause: who loses the connection in between is told of it again, never not at all.
     """
 
-    def __init__(self, items: Sequence[StreamItem], requests: Sequence[Request]) -> None:
-        self.items = items
-        self._requests = {request.id: request for request in requests}
+    def __init__(self, items: Sequence[StreamItem], requests: Mapping[str, Request]) -> None:
+        self.items, self._requests = items, requests
         self._chunks: dict[tuple[int, frozenset[str]], bytes] = {}
 
     def chunk(self, who: Principal, after: int = 0) -> bytes:
@@ -61,8 +61,8 @@ class Page(NamedTuple):
 
 async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
     """Return items with the requests that they ask, as these are now."""
-    keys = [Key(tenant, id) for item in items for id in asked_in(item)]
-    return Output(items, await readable(store, Request, keys))
+    asked = [id for item in items for id in asked_in(item)]
+    return Output(items, await requests_by_id(store, tenant, asked))
 
 
 class ThreadHub:

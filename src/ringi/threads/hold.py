@@ -11,7 +11,7 @@ from ringi.connect import Backend
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Event
-from ringi.thread import Failure, Run, Thread
+from ringi.thread import Failure, Run, Thread, words_in
 from ringi.threads.emitter import Emitter
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import CANCELLED, tell, tidy, withdraw
@@ -22,10 +22,8 @@ log = logging.getLogger(__name__)
 
 def said_in(run: Run) -> list[UserMessage]:
     """Return what people said to begin a run; of an input that is no conversation, nothing."""
-    messages = run.input.get("messages")
-    said = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
-    own = [m for m in said if m.get("role") == "user" and isinstance(m.get("content"), str)]
-    return [UserMessage(id=client_id(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in enumerate(own)]
+    own = enumerate(words_in(run.input))
+    return [UserMessage(id=client_id(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in own]
 
 
 class Hold:
