@@ -1,18 +1,24 @@
-"""What a run reaches of its own thread, on every store: the trail in which a rule approves."""
+"""What a run reaches of its own thread, on every store: the trail in which a rule approves; and of other threads."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langgraph.graph import StateGraph
 from tests.integrations.langchain.office import Till, agent, call, calls
-from tests.threads.world import World, at_work, opened, working
+from tests.threads.world import World, at_work, demo, opened, working
 
+from ringi.errors import ThreadBusyError
 from ringi.integrations.langchain import Approval
+from ringi.record import Key
 from ringi.testing.scripted_model import ScriptedModel
+from ringi.threads.agent import Agent
+from ringi.threads.host import host_of
 
 REFUND = {"order": 1182, "amount": 40}
 POLICY = {"rules": [{"tools": ["refund"], "auto_approve": [{"name": "small", "where": {"amount": {"at_most": 50}}}]}]}
@@ -78,3 +84,43 @@ async def test_an_agent_under_an_agent_reaches_the_same_trail(url: str, amount: 
         assert till.paid == [{"order": 1182, "amount": amount}]
         (request,) = await world.asked()
         assert request.thread_id == "t1"
+
+
+class Said(TypedDict, total=False):
+    do: str
+    seen: list[str]
+
+
+async def beside(state: Said, config: RunnableConfig) -> Said:
+    """Begin a thread beside this one, or stop it."""
+    host = host_of(config)
+    assert host
+    side, by = Key(host.key.tenant, f"{host.key.id}~1"), f"thread:{host.key.id}"
+    if state["do"] == "stop":
+        return {"seen": [(await host.runner.cancel(*side, by=by)).status]}
+    try:
+        await host.runner.start(*side, "two_questions", {}, by=by)
+    except ThreadBusyError:
+        return {"seen": ["busy"]}
+    return {"seen": [str(host.by), host.inbox.tenant]}
+
+
+def leader() -> Agent:
+    graph = StateGraph(Said)
+    graph.add_node("beside", beside)
+    graph.set_entry_point("beside")
+    return Agent("leader", graph.compile(), values=dict)
+
+
+async def test_a_run_begins_and_stops_another_thread_on_every_store(url: str) -> None:
+    async with at_work(url, [*demo(), leader()]) as world:
+        thread = await world.run("leader", {"do": "begin"}, tenant="acme")
+        assert thread.values["seen"] == ["bot", "acme"]
+        side = await world.rest("t1~1", tenant="acme")
+        assert (side.status, side.started_by) == ("interrupted", "thread:t1")
+        assert (await world.run("leader", {"do": "begin"}, tenant="acme")).values["seen"] == ["busy"]
+        await world.run("leader", {"do": "stop"}, tenant="acme")
+        assert (await world.thread("t1~1", tenant="acme")).status == "idle"
+        assert await world.pending("t1~1", tenant="acme") == []
+        assert await world.runner.find("default", 10) == []
+        await world.verified()

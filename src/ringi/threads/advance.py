@@ -43,6 +43,7 @@ from ringi.threads.loose_ends import (
     open_requests,
 )
 from ringi.threads.reconciler import RUNNER
+from ringi.threads.runner import Runner
 
 log = logging.getLogger(__name__)
 TRIES = 5
@@ -64,12 +65,14 @@ REFUSED = (
 class Turn:
     """The work on one thread under one lease."""
 
-    def __init__(self, hold: Hold, agent: Agent) -> None:
+    def __init__(self, hold: Hold, agents: Mapping[str, Agent]) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
         self._by = hold.run.by or hold.lease.thread.started_by
-        self._host = Host(hold.inbox, hold.lease.key, hold.run.id, self._by)
+        runner = Runner(hold.backend, hold.inbox, agents)
+        self._host = Host(runner, hold.lease.key, hold.run.id, self._by)
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
+        agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
         self._handed: set[str] = set()
 
@@ -245,7 +248,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
             await hold.give_up(f"its store was away {OUTAGES} times while it ran: see what its workers logged")
         else:
             inbox.measures.retried.inc(thread.tries > 1)
-            await Turn(hold, agents[thread.agent]).take()
+            await Turn(hold, agents).take()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(hold.give_back(is_outage=isinstance(error, UnavailableError)))
         raise

@@ -14,6 +14,7 @@ from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import checkpoint_thread
 from ringi.threads.memories import Memories
+from ringi.threads.runner import Runner
 
 HOST = "ringi_host"
 """Under which name a run's configuration has its host; a graph that Ringi does not run has none."""
@@ -22,13 +23,37 @@ CALL = "tool_call_id"
 
 
 class Host:
-    """The trail of one run."""
+    """The trail of one run, and the threads beside its own."""
 
-    def __init__(self, inbox: Inbox, key: Key, run_id: str, by: str | None) -> None:
-        self._inbox, self._key, self._run_id, self._by = inbox, key, run_id, by
-        self.memories = Memories(inbox, by)
+    def __init__(self, runner: Runner, key: Key, run_id: str, by: str | None) -> None:
+        self._runner, self._inbox, self._key, self._run_id, self._by = runner, runner.inbox, key, run_id, by
+        self.memories = Memories(runner.inbox, by)
         self._asked: frozenset[tuple[str, str]] = frozenset()
         self._pauses: dict[str, tuple[str, str]] = {}
+
+    @property
+    def runner(self) -> Runner:
+        """What begins and stops other threads.
+
+        A step that a worker died of is done again: what it begins needs an id that is the same then, and finds
+        `ThreadBusyError` where it has begun already.
+        """
+        return self._runner
+
+    @property
+    def inbox(self) -> Inbox:
+        """The inbox of the run's tenant."""
+        return self._inbox
+
+    @property
+    def key(self) -> Key:
+        """The tenant and the id of the run's thread."""
+        return self._key
+
+    @property
+    def by(self) -> str | None:
+        """Who started the run; None when nobody knows any more."""
+        return self._by
 
     def pauses(self, place: str, shown: str, title: str) -> None:
         """Take note that a step stops to ask."""
