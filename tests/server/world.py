@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,9 @@ from ringi.examples import agents
 from ringi.inbox import Inbox
 from ringi.request import Request
 from ringi.server import App, Keys, Platform, ServerSettings, create_app
+from ringi.server.extension import Extension
 from ringi.server.running import Server, configured
-from ringi.threads.agent import by_name
+from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
 SECRET = "a secret of these tests, long enough"
@@ -69,13 +70,19 @@ class World:
 
 @contextlib.asynccontextmanager
 async def open_world(
-    url: str, *, serves: bool = False, delivery: DeliverySettings | None = None, **settings: Any
+    url: str,
+    *,
+    serves: bool = False,
+    delivery: DeliverySettings | None = None,
+    extensions: Sequence[Extension] = (),
+    more_agents: Iterable[Agent] = (),
+    **settings: Any,
 ) -> AsyncIterator[World]:
     """Open a world; with `serves`, on a real port."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        runner, keys = Runner(backend, inbox, by_name(agents())), Keys(SECRET)
+        runner, keys = Runner(backend, inbox, by_name([*agents(), *more_agents])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
-        app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries))
+        app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
         working = asyncio.gather(runner.work(stop), deliveries.work(stop))
         try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Protocol
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +20,7 @@ from ringi.server.chat_history import ChatHistoryRoutes
 from ringi.server.deliveries import DeliveryRoutes
 from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
+from ringi.server.extension import Extension, Group
 from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.hitl import HitlRoutes
@@ -38,17 +39,10 @@ from ringi.server.thread_hub import ThreadHub
 from ringi.server.threads import ThreadRoutes
 
 
-class Group(Protocol):
-    """Some routes that belong together."""
-
-    def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
-
-
 class App:
     """Requests, threads, events and the page over HTTP; `close` it before its platform."""
 
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, extensions: Sequence[Extension] = ()) -> None:
         backend, settings = platform.backend, platform.settings
         self._streams = Streams(settings)
         self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
@@ -63,13 +57,13 @@ class App:
         requests = RequestRoutes(platform, door, self._streams, limits)
         session, sign_in = SessionRoutes(door, settings), SignInRoutes(door, settings)
         health = HealthRoutes(platform, self._streams)
-        self.api = bare_api()
+        self.api = bare_api(extensions)
         operations = OperationRoutes(platform, door)
         deliveries = DeliveryRoutes(platform, door)
         hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
         groups: tuple[Group, ...] = (
             requests, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
-            sign_in, health,
+            sign_in, health, *(extension.routes(platform, door, limits) for extension in extensions),
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
@@ -98,23 +92,23 @@ class App:
         await self._events.close()
 
 
-def create_app(platform: Platform) -> App:
+def create_app(platform: Platform, extensions: Sequence[Extension] = ()) -> App:
     """Return the server for open parts; it opens nothing and closes nothing of theirs."""
-    return App(platform)
+    return App(platform, extensions)
 
 
-def bare_api() -> FastAPI:
+def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
     """Return an API without routes that answers every error with a problem document."""
     api = FastAPI(title="Ringi", version=version("ringi"), docs_url=None, redoc_url=None, redirect_slashes=False)
     api.add_exception_handler(RingiError, problems.on_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
     api.add_exception_handler(Exception, problems.on_error)
-    api.openapi = lambda: api.openapi_schema or remembered(api)  # type: ignore[method-assign]
+    api.openapi = lambda: api.openapi_schema or remembered(api, extensions)  # type: ignore[method-assign]
     return api
 
 
-def remembered(api: FastAPI) -> dict[str, object]:
+def remembered(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:
     """Return the description, made once."""
-    api.openapi_schema = described(api)
+    api.openapi_schema = described(api, extensions)
     return api.openapi_schema

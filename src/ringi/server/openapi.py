@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -9,6 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from ringi.server import models
+from ringi.server.extension import Extension
 
 REF = "#/components/schemas/{model}"
 STREAMS = {
@@ -47,12 +49,12 @@ def reference(model: str) -> dict[str, str]:
     return {"$ref": REF.format(model=model)}
 
 
-def described(api: FastAPI) -> dict[str, Any]:
+def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
     """Return the whole description."""
+    inputs = [*models.INPUTS, *(model for each in extensions for model in each.inputs)]
+    outputs = [*models.OUTPUTS, *(model for each in extensions for model in each.outputs)]
     document = get_openapi(title="Ringi", version=api.version, routes=api.routes, description=api.description)
-    modes: Any = [(model, "validation") for model in models.INPUTS] + [
-        (model, "serialization") for model in models.OUTPUTS
-    ]
+    modes: Any = [(model, "validation") for model in inputs] + [(model, "serialization") for model in outputs]
     _, schemas = models_json_schema(modes, ref_template=REF)
     document.setdefault("components", {})["schemas"] = {name: tagged(each) for name, each in schemas["$defs"].items()}
     document["components"]["securitySchemes"] = {

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
 from ringi.server.app import create_app
 from ringi.server.auth import Keys, seal_key
+from ringi.server.extension import Extension
 from ringi.server.platform import Platform, ServerSettings
 from ringi.server.running import Server, configured
 from ringi.threads.agent import Agent, by_name
@@ -45,6 +46,7 @@ async def serve(
     person: str,
     limits: Limits | None = None,
     poll_interval: float = 0.5,
+    extensions: Sequence[Extension] = (),
     announce: Callable[[str, str], None],
 ) -> None:
     """Serve until a signal; `announce(address, token)` is called with the token of `person` once the port is open."""
@@ -59,7 +61,7 @@ async def serve(
             running(agents, url, limits=limits, poll_interval=poll_interval) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
-            app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries))
+            app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
             config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)

@@ -1,0 +1,91 @@
+"""An application above the server brings its own routes, and the server does not know it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from tests.server.world import World, open_world
+
+from ringi.ask import parsed
+from ringi.record import Frozen
+from ringi.server.auth import Door
+from ringi.server.body import json_body
+from ringi.server.extension import Extension
+from ringi.server.limits import AskLimits
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.shapes import dumped, reply
+
+
+class Greeting(Frozen):
+    """What somebody says."""
+
+    words: str
+
+
+class Echo(BaseModel):
+    """What comes back."""
+
+    words: str
+    by: str
+
+
+class EchoRoutes:
+    """One route."""
+
+    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+        self._door, self._settings = door, platform.settings
+
+    def add_to(self, api: FastAPI) -> None:
+        told = documented("Echo", body="Greeting")
+        api.add_api_route("/v1/echo/{id}", self.echo, methods=["POST"], tags=["echo"], **told)
+
+    async def echo(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Say it again."""
+        who = self._door.caller(http.scope)
+        given = parsed(Greeting, await json_body(http, max_depth=self._settings.max_depth))
+        return reply(dumped({"words": given.words, "by": who.actor}))
+
+
+@pytest.fixture
+async def world(store_url: str) -> AsyncIterator[World]:
+    extension = Extension(EchoRoutes, inputs=(Greeting,), outputs=(Echo,))
+    async with open_world(store_url, extensions=[extension]) as world:
+        yield world
+
+
+async def test_an_applications_route_answers_like_the_servers_own(world: World) -> None:
+    reply = await world.client("agent", "bot").post("/v1/echo/e1", json={"words": "hello"})
+    assert (reply.status_code, reply.json()) == (200, {"words": "hello", "by": "agent:bot"})
+    assert "content-security-policy" in reply.headers
+
+
+async def test_nobody_calls_an_applications_route_without_a_token(world: World) -> None:
+    reply = await world.stranger().post("/v1/echo/e1", json={"words": "hello"})
+    assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated")
+
+
+async def test_an_applications_route_refuses_with_the_servers_problem_documents(world: World) -> None:
+    reply = await world.client().post("/v1/echo/e1", json={"word": "hello"})
+    assert (reply.status_code, reply.headers["content-type"]) == (422, "application/problem+json")
+    assert {"field": "words", "message": "Field required"} in reply.json()["errors"]
+    reply = await world.client().post("/v1/echo/e1", json={"words": "x" * 300_000})
+    assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
+
+
+async def test_an_applications_route_stands_in_the_description_with_its_shapes(world: World) -> None:
+    document = (await world.stranger().get("/openapi.json")).json()
+    call = document["paths"]["/v1/echo/{id}"]["post"]
+    assert call["requestBody"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Greeting"}
+    assert {"Greeting", "Echo", "Request"} <= set(document["components"]["schemas"])
+
+
+async def test_a_server_without_the_application_does_not_know_its_route(store_url: str) -> None:
+    async with open_world(store_url) as world:
+        assert (await world.client().post("/v1/echo/e1", json={"words": "hello"})).status_code == 404
+        assert "/v1/echo/{id}" not in (await world.stranger().get("/openapi.json")).json()["paths"]
