@@ -31,7 +31,8 @@ RingiError
 ├── SignatureError          a delivery is not from who it says, or too old
 ├── MissingExtraError       an optional dependency is not installed
 ├── OutdatedError           an installed dependency is older than what agents need
-└── SettingError            a setting or URL has no meaning here
+├── SettingError            a setting or URL has no meaning here
+└── DefinitionError         what an assistant is made of does not fit together
 """
 
 from __future__ import annotations
@@ -368,6 +369,14 @@ class SettingError(RingiError):
     def __init__(self, name: str, value: object, remedy: str) -> None:
         self.name, self.value = name, value
         super().__init__(f"{name}={without_password(value)!r}: {remedy}")
+
+
+class DefinitionError(RingiError):
+    """What an assistant is made of does not fit together; `errors` has one entry for each fault."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("; ".join(f"{error.field}: {error.message}" for error in self.errors))
 
 
 def without_password(value: object) -> object:

@@ -1,0 +1,255 @@
+"""What an assistant can know and do: infos, the handlers that fetch them, and actions; checked when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from ringi.assistant import faults
+from ringi.errors import DefinitionError
+from ringi.form import Form
+
+__all__ = ["Action", "Choices", "Definitions", "Info", "InfoHandler", "Needs", "Text", "WorkflowNeeds", "in_language"]
+
+Text: TypeAlias = str | Mapping[str, str]
+"""Words, or words by language: `{"en": "Projects", "ja": "プロジェクト"}`."""
+How: TypeAlias = Literal["ask", "handler", "derived", "static"]
+Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
+
+
+def in_language(text: Text, language: str) -> str:
+    """Return the words in a language (`ja-JP` is `ja` too), else in English, else in any that there are."""
+    if isinstance(text, str):
+        return text
+    for wanted in (language, language.partition("-")[0], "en"):
+        if wanted in text:
+            return text[wanted]
+    return next(iter(text.values()), "")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of a question, from live data: a handler, its parameters, and which of what it returns are shown."""
+
+    handler: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    max_items: int = 20
+    value: str = "id"
+    label: str = "name"
+
+
+@dataclass(frozen=True)
+class Info:
+    """One thing that the assistant can know, and how it comes to know it."""
+
+    key: str
+    title: Text = ""
+    description: Text = ""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON Schema of its value."""
+    handler: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """What the handler is called with: literals, or `{"info": key}` for the value of another info."""
+    derive: Callable[..., Any] | None = None
+    """Makes the value from those of `inputs`, in their order; pure and quick."""
+    inputs: tuple[str, ...] = ()
+    value: Any = None
+    """The value of an info that never changes."""
+    form: Form | None = None
+    choices: Choices | None = None
+    ttl: float | None = None
+    """Seconds for which an observed value counts as fresh."""
+    scope: Literal["thread", "user"] = "thread"
+
+    @property
+    def how(self) -> How:
+        """How its value is obtained."""
+        if self.handler is not None:
+            return "handler"
+        if self.derive is not None:
+            return "derived"
+        return "ask" if self.value is None else "static"
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The infos that its value is made from."""
+        return tuple(dict.fromkeys((*self.inputs, *referred(self.params))))
+
+    @cached_property
+    def builds_on(self) -> tuple[str, ...]:
+        """Its sources, and the infos that its options are looked up with."""
+        options = referred(self.choices.params) if self.choices else ()
+        return tuple(dict.fromkeys((*self.sources, *options)))
+
+    def name_in(self, language: str) -> str:
+        """Return its title in a language, or its key."""
+        return in_language(self.title, language) or self.key
+
+
+@dataclass(frozen=True)
+class Needs:
+    """That an action needs an info, at most `max_age` seconds old where that is said."""
+
+    info: str
+    description: Text = ""
+    optional: bool = False
+    max_age: float | None = None
+
+
+@dataclass(frozen=True)
+class WorkflowNeeds:
+    """That an action needs another workflow to have come to a status."""
+
+    workflow: str
+    status: str = "completed"
+    description: Text = ""
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing that the assistant can do once its conditions hold."""
+
+    id: str
+    kind: Kind
+    label: Text
+    description: Text = ""
+    workflow: str | None = None
+    handler: str | None = None
+    requires: tuple[Needs | str, ...] = ()
+    transactional: bool = False
+    """That it changes the world: never done without a person's approval. Always so for an `apply`."""
+    depends_on: tuple[str, ...] = ()
+    """The ids of actions that must have been completed before; an `apply` names its plan here."""
+    requires_workflow: tuple[WorkflowNeeds, ...] = ()
+    produces: tuple[str, ...] = ()
+    """The infos that it makes known; that of a `plan` is the plan itself."""
+    info: str | None = None
+    """What a `selector` sets."""
+
+    def __post_init__(self) -> None:
+        if self.kind == "apply":
+            object.__setattr__(self, "transactional", True)
+
+    @cached_property
+    def needs(self) -> tuple[Needs, ...]:
+        """What it requires, in the long form."""
+        return tuple(Needs(each) if isinstance(each, str) else each for each in self.requires)
+
+    def name_in(self, language: str) -> str:
+        """Return its label in a language, or its id."""
+        return in_language(self.label, language) or self.id
+
+
+@dataclass(frozen=True)
+class InfoHandler:
+    """A function that fetches an info, and how it is called: what it must be given, how long its result is kept."""
+
+    name: str
+    handler: Callable[[dict[str, Any]], Awaitable[Any]]
+    title: Text = ""
+    description: Text = ""
+    required_params: tuple[str, ...] = ()
+    cache_duration: float | None = None
+    timeout: float = 10.0
+    tries: int = 3
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """All that one assistant is made of; raises `DefinitionError` that names each fault and its remedy."""
+
+    infos: tuple[Info, ...] = ()
+    actions: tuple[Action, ...] = ()
+    handlers: tuple[InfoHandler, ...] = ()
+
+    def __post_init__(self) -> None:
+        if errors := list(faults.of(self)):
+            raise DefinitionError(errors)
+
+    def info(self, key: str) -> Info:
+        """Return an info, or raise KeyError."""
+        return self.infos_by_key[key]
+
+    def action(self, id: str) -> Action:
+        """Return an action, or raise KeyError."""
+        return self.actions_by_id[id]
+
+    def handler(self, name: str) -> InfoHandler:
+        """Return a handler, or raise KeyError."""
+        return self.handlers_by_name[name]
+
+    def needs(self, action: Action) -> tuple[Needs, ...]:
+        """Return what an action requires, in the long form."""
+        return action.needs
+
+    def consumers(self, key: str) -> tuple[Action, ...]:
+        """Return the actions that need an info, be it for what is made from it."""
+        return self._consumers.get(key, ())
+
+    def plan_of(self, action: Action) -> Action | None:
+        """Return the plan action whose plan this one makes or applies."""
+        if action.kind == "plan":
+            return action
+        named = (self.actions_by_id[id] for id in action.depends_on) if action.kind == "apply" else ()
+        return next((each for each in named if each.kind == "plan"), None)
+
+    def pair(self, workflow: str) -> tuple[Action, ...]:
+        """Return the actions that belong together with a workflow: its plan and what applies that, or it alone."""
+        own = [each for each in self.actions if each.workflow == workflow]
+        plans = {plan.id for each in own if (plan := self.plan_of(each))}
+        return tuple(each for each in self.actions if each in own or self._is_of(each, plans))
+
+    def _is_of(self, action: Action, plans: set[str]) -> bool:
+        plan = self.plan_of(action)
+        return plan is not None and plan.id in plans
+
+    @cached_property
+    def infos_by_key(self) -> dict[str, Info]:
+        """The infos by their keys."""
+        return {each.key: each for each in self.infos}
+
+    @cached_property
+    def actions_by_id(self) -> dict[str, Action]:
+        """The actions by their ids."""
+        return {each.id: each for each in self.actions}
+
+    @cached_property
+    def handlers_by_name(self) -> dict[str, InfoHandler]:
+        """The handlers by their names."""
+        return {each.name: each for each in self.handlers}
+
+    @cached_property
+    def planned(self) -> dict[str, Action]:
+        """The plan actions by the infos that are their plans."""
+        return {key: each for each in self.actions if each.kind == "plan" for key in each.produces}
+
+    @cached_property
+    def producers(self) -> dict[str, Action]:
+        """The first action that produces an info, by that info."""
+        return {key: each for each in reversed(self.actions) for key in each.produces}
+
+    @cached_property
+    def in_order(self) -> tuple[Info, ...]:
+        """The infos, each after those that its value is made from."""
+        return tuple(self.infos_by_key[key] for key in faults.sorted_by_source(self.infos))
+
+    @cached_property
+    def _consumers(self) -> dict[str, tuple[Action, ...]]:
+        found: dict[str, dict[str, Action]] = {each.key: {} for each in self.infos}
+        for action in self.actions:
+            for need in action.needs:
+                found[need.info][action.id] = action
+        for info in reversed(self.in_order):
+            for source in info.builds_on:
+                found[source] |= found[info.key]
+        return {key: tuple(actions.values()) for key, actions in found.items()}
+
+
+def referred(params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the infos that parameters take their values from."""
+    for value in params.values():
+        if isinstance(value, Mapping) and value.keys() == {"info"}:
+            yield value["info"]

@@ -1,0 +1,167 @@
+"""Definitions that fit together start; others fail at once, with all the names and the remedy in the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringi.assistant.definitions import (
+    Action,
+    Choices,
+    Definitions,
+    Info,
+    InfoHandler,
+    Needs,
+    WorkflowNeeds,
+    in_language,
+)
+from ringi.errors import DefinitionError
+from ringi.form import Form, Text
+
+
+async def nothing(_: dict[str, Any]) -> Any:
+    return None
+
+
+FETCH = InfoHandler("fetch", nothing, required_params=("user",))
+PLAN = Action("plan", "plan", "Plan", workflow="planning", requires=("goal", Needs("extra", optional=True)))
+APPLY = Action("apply", "apply", "Apply", workflow="applying", requires=("goal",), depends_on=("plan",))
+WHOLE = Definitions(
+    infos=(
+        Info("user", value="u1"),
+        Info("list", handler="fetch", params={"user": {"info": "user"}, "limit": 5}),
+        Info("count", derive=len, inputs=("list",)),
+        Info("goal", choices=Choices("fetch", params={"user": {"info": "user"}})),
+        Info("extra"),
+    ),
+    actions=(PLAN, APPLY, Action("show", "immediate", "Show", workflow="showing", requires=("count",))),
+    handlers=(FETCH,),
+)
+
+
+def fault_of(*infos: Info, actions: tuple[Action, ...] = (), handlers: tuple[InfoHandler, ...] = ()) -> str:
+    with pytest.raises(DefinitionError) as caught:
+        Definitions(infos, actions, handlers)
+    return str(caught.value)
+
+
+def test_how_an_info_is_obtained_follows_from_what_it_has() -> None:
+    assert [WHOLE.info(key).how for key in ("user", "list", "count", "goal")] == ["static", "handler", "derived", "ask"]
+
+
+def test_a_short_requirement_is_a_long_one_that_is_not_optional() -> None:
+    assert WHOLE.needs(PLAN) == (Needs("goal"), Needs("extra", optional=True))
+
+
+def test_an_apply_is_always_transactional() -> None:
+    assert WHOLE.action("apply").transactional
+    assert not WHOLE.action("plan").transactional
+
+
+def test_the_consumers_of_an_info_are_also_those_of_what_is_made_from_it() -> None:
+    assert [each.id for each in WHOLE.consumers("list")] == ["show"]
+    assert {each.id for each in WHOLE.consumers("user")} == {"plan", "apply", "show"}
+    assert WHOLE.consumers("nobody") == ()
+
+
+def test_a_plan_and_what_applies_it_are_a_pair_by_either_workflow() -> None:
+    assert WHOLE.pair("planning") == WHOLE.pair("applying") == (PLAN, APPLY)
+    assert WHOLE.plan_of(APPLY) is PLAN
+    assert [each.id for each in WHOLE.pair("showing")] == ["show"]
+
+
+def test_infos_come_in_the_order_in_which_they_are_made() -> None:
+    keys = [each.key for each in WHOLE.in_order]
+    assert keys.index("user") < keys.index("list") < keys.index("count")
+
+
+@pytest.mark.parametrize(
+    ("infos", "words"),
+    [
+        ((Info("a"), Info("a")), ["info 'a'", "defined 2 times", "rename or remove"]),
+        ((Info("a/b"),), ["info 'a/b'", "no name", "without : and /"]),
+        ((Info(""),), ["info ''", "no name"]),
+        ((Info("a", handler="x"),), ["info 'a'", "handler 'x'", "not defined", "'fetch'"]),
+        ((Info("a", handler="fetch"),), ["info 'a'", "handler 'fetch'", "'user'", "add it to params"]),
+        ((Info("a", handler="fetch", params={"user": {"info": "b"}}),), ["info 'a'", "info 'b'", "not defined"]),
+        ((Info("a", derive=len, inputs=("b",)),), ["info 'a'", "info 'b'", "not defined"]),
+        ((Info("a", derive=len),), ["info 'a'", "derived from nothing"]),
+        ((Info("a", inputs=("a",)),), ["info 'a'", "no derive"]),
+        ((Info("a", derive=len, inputs=("a",), value=1),), ["info 'a'", "derive and value"]),
+        ((Info("a", value=1, form=Form([Text("x")])),), ["info 'a'", "never asked", "value"]),
+        ((Info("a", ttl=0),), ["info 'a'", "ttl 0"]),
+        ((Info("a", scope="world"),), ["info 'a'", "'world'", "'thread', 'user'"]),  # type: ignore[arg-type]
+        ((Info("a", choices=Choices("x")),), ["info 'a'", "handler 'x'"]),
+        ((Info("a", choices=Choices("fetch", params={"user": 1}, max_items=0)),), ["info 'a'", "at most 0"]),
+        ((Info("a", schema={"type": "nonsense"}),), ["info 'a' schema", "JSON Schema"]),
+        ((Info("a", schema={"type": "string"}, value=5),), ["info 'a' value", "string"]),
+    ],
+)
+def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...], words: list[str]) -> None:
+    fault = fault_of(*infos, handlers=(FETCH,))
+    assert all(word in fault for word in words), fault
+
+
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        ((PLAN, PLAN), ["action 'plan'", "2 times", "workflow 'planning'"]),
+        ((Action("ask:x", "immediate", "A"),), ["action 'ask:x'", "no name"]),
+        ((Action("a", "other", "A"),), ["action 'a'", "kind 'other'", "'selector'"]),  # type: ignore[arg-type]
+        ((Action("a", "plan", "A"),), ["action 'a'", "plan without a workflow"]),
+        ((Action("a", "selector", "A"),), ["action 'a'", "sets nothing"]),
+        ((Action("a", "selector", "A", info="x"),), ["action 'a'", "sets info 'x'", "'goal'"]),
+        ((Action("a", "immediate", "A", requires=("x",)),), ["action 'a'", "requires info 'x'", "'goal'"]),
+        ((Action("a", "immediate", "A", requires=("goal", Needs("goal"))),), ["action 'a'", "'goal' 2 times"]),
+        ((Action("a", "immediate", "A", produces=("x",)),), ["action 'a'", "produces info 'x'"]),
+        ((Action("a", "immediate", "A", depends_on=("x",)),), ["action 'a'", "action 'x'", "not defined"]),
+        (
+            (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("x"),))),
+            ["action 'a'", "workflow 'x'", "'planning'"],
+        ),
+        ((Action("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depends_on"]),
+    ],
+)
+def test_a_wrong_action_is_named_with_all_that_it_is_about(actions: tuple[Action, ...], words: list[str]) -> None:
+    fault = fault_of(Info("goal"), Info("extra"), actions=actions)
+    assert all(word in fault for word in words), fault
+
+
+def test_infos_that_are_made_from_each_other_are_all_named() -> None:
+    fault = fault_of(
+        Info("a", derive=len, inputs=("b",)),
+        Info("b", handler="fetch", params={"user": {"info": "a"}}),
+        handlers=(FETCH,),
+    )
+    assert all(word in fault for word in ("'a'", "'b'", "→", "remove one of the references"))
+
+
+def test_actions_that_wait_for_each_other_are_all_named() -> None:
+    first = Action("first", "immediate", "First", workflow="w", depends_on=("second",))
+    second = Action("second", "immediate", "Second", requires_workflow=(WorkflowNeeds("w"),))
+    fault = fault_of(actions=(first, second))
+    assert all(word in fault for word in ("'first'", "'second'", "→", "remove one of the dependencies"))
+
+
+def test_a_plan_that_needs_itself_is_refused() -> None:
+    plan = Action("plan", "plan", "Plan", workflow="w", requires=("plan",), produces=("plan",))
+    assert "wait for each other" in fault_of(Info("plan"), actions=(plan,))
+
+
+def test_all_faults_are_told_at_once() -> None:
+    fault = fault_of(Info("a", ttl=-1), actions=(Action("b", "plan", "B", requires=("c",)),))
+    assert all(word in fault for word in ("ttl -1", "without a workflow", "info 'c'"))
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("ja", "計画"), ("ja-JP", "計画"), ("fr", "Plan"), ("en", "Plan"), ("zh", "Plan")]
+)
+def test_words_are_found_by_language_then_in_english(language: str, words: str) -> None:
+    assert in_language({"ja": "計画", "en": "Plan"}, language) == words
+
+
+def test_words_in_no_known_language_are_those_that_there_are() -> None:
+    assert in_language({"ja": "計画"}, "fr") == "計画"
+    assert in_language("Plan", "ja") == "Plan"
+    assert in_language({}, "ja") == ""
