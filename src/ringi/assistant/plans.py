@@ -1,0 +1,353 @@
+"""A plan, its versions and what people say of it: a pure state machine without clock or I/O.
+
+planning ──> planned <──> obsolete      each planning, edit and pin is the next version, with another hash
+                └──> executing ──> completed | failed ──> executing      only by `approved`; cancelled from anywhere
+
+Inputs are given as the hash of each info that the plan is made from, if it is known: one that came or went has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from ringi.canonical import digest, jsonable
+from ringi.errors import ConflictError, InvalidError
+from ringi.record import Frozen
+
+if TYPE_CHECKING:
+    from ringi.assistant.definitions import Action
+
+Status = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
+Code = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
+Inputs = Mapping[str, str]
+
+MAX_VERSIONS = 5
+"""How many versions before the newest are kept."""
+MAX_ADDRESSED = 20
+"""How much of the feedback that some version took up is kept; what none took up yet all is."""
+
+
+class Step(Frozen):
+    """One thing that a plan does; the id says which one it is in all versions."""
+
+    # A colon would let two steps of two plans have one key.
+    id: str = Field(pattern=r"^[^:\s]{1,64}$")
+    title: str
+    action: str = ""
+    args: dict[str, Any] = {}
+
+
+class Feedback(Frozen):
+    """What a person said of a plan, and the version that took it up."""
+
+    id: str
+    text: str
+    by: str
+    at: datetime
+    addressed_in: int | None = None
+
+
+class Past(Frozen):
+    """A version that a newer one has followed, and how far it had come."""
+
+    version: int
+    status: Status
+    plan: Any = None
+    steps: tuple[Step, ...] = ()
+    hash: str
+
+
+class Diff(Frozen):
+    """What differs from the version before: steps by id, other content as `plan` or `plan.<its key>`."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+class Approval(Frozen):
+    """Who let the plan with this hash be applied."""
+
+    by: str
+    plan_hash: str
+    at: datetime
+    request_id: str
+
+
+class Plan(Frozen):
+    """The newest version of a plan, and what came before it."""
+
+    id: str
+    """Never of an earlier plan: the keys of the steps are made from it."""
+    workflow: str
+    action_id: str
+    version: int = 0
+    status: Status = "none"
+    plan: Any = None
+    steps: tuple[Step, ...] = ()
+    hash: str = ""
+    """Of what a person authorises: id, version, plan and steps. Empty without content."""
+    author: str | None = None
+    """The person who edited this version."""
+    inputs: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
+    """Of an obsolete plan: which inputs are not what it was made from."""
+    feedback: tuple[Feedback, ...] = ()
+    versions: tuple[Past, ...] = ()
+    diff: Diff = Diff()
+    approval: Approval | None = None
+    thread_id: str | None = None
+    done: tuple[str, ...] = ()
+    error: str | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def is_applicable(self) -> bool:
+        """Whether it may be approved, its inputs apart: it is planned, or its execution failed on the way."""
+        return self.status in ("planned", "obsolete") or (self.status == "failed" and self.approval is not None)
+
+
+class PlanError(ConflictError):
+    """The plan is not one that may be changed or applied so; `code` says why, `changed` which inputs differ."""
+
+    def __init__(self, code: Code, what: str, changed: Iterable[str] = ()) -> None:
+        self.code, self.changed = code, tuple(changed)
+        super().__init__(what)
+
+    @classmethod
+    def of_status(cls, plan: Plan, what: str) -> PlanError:
+        """Return the error of a plan that is at another point of its way."""
+        return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: look at it as it is now")
+
+    @classmethod
+    def of_version(cls, plan: Plan, version: int) -> PlanError:
+        """Return the error of an approval of another version."""
+        return cls("VERSION", f"plan {plan.id!r} is at version {plan.version}, not {version}: approve that one")
+
+    @classmethod
+    def of_hash(cls, plan: Plan, plan_hash: str) -> PlanError:
+        """Return the error of content that is not what was approved."""
+        return cls("HASH", f"plan {plan.id!r} is not the one with hash {plan_hash!r}: read it again, approve that one")
+
+    @classmethod
+    def of_inputs(cls, plan: Plan, changed: Iterable[str]) -> PlanError:
+        """Return the error of a plan that was made from other values than those of now."""
+        changed = tuple(changed)
+        remedy = "plan again" if plan.approval else "plan again, approve it unchanged, or edit it"
+        return cls("OBSOLETE", f"plan {plan.id!r} was made from another {', '.join(changed)}: {remedy}", changed)
+
+
+def planning(plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_id: str | None, now: datetime) -> Plan:
+    """Return the next version, still without content, that takes up all open feedback; an executing plan stays."""
+    if plan and plan.status == "executing":
+        raise PlanError.of_status(plan, "planned again")
+    version = plan.version + 1 if plan else 1
+    return Plan(
+        id=plan.id if plan else id,
+        workflow=action.workflow or action.id,
+        action_id=action.id,
+        version=version,
+        status="planning",
+        inputs=dict(inputs),
+        feedback=_taken_up(plan, version) if plan else (),
+        versions=_past(plan) if plan else (),
+        thread_id=thread_id,
+        updated_at=now,
+    )
+
+
+def planned(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime) -> Plan:
+    """Return the plan with this content, at once obsolete if its inputs changed, or failed if it is no plan.
+
+    A draft of another version, or for a plan that is not being planned, changes nothing.
+    """
+    if plan.status != "planning" or plan.version != version:
+        return plan
+    try:
+        content = _content(plan, draft)
+    except InvalidError as error:
+        return failed(plan, version, str(error), now)
+    before = plan.versions[-1] if plan.versions else None
+    return checked(_changed(plan, now, status="planned", **content, diff=_diff(before, content)), inputs_now, now)
+
+
+def criticised(plan: Plan, feedback: Feedback) -> Plan:
+    """Return the plan with this feedback, which the next planning takes up; the same again changes nothing."""
+    if any(each.id == feedback.id for each in plan.feedback):
+        return plan
+    said = feedback.model_copy(update={"addressed_in": None})
+    return _changed(plan, feedback.at, feedback=(*plan.feedback, said))
+
+
+def checked(plan: Plan, inputs_now: Inputs, now: datetime) -> Plan:
+    """Return the plan as obsolete with exactly the inputs that changed, or as planned when none differs any more."""
+    if plan.status not in ("planned", "obsolete"):
+        return plan
+    changed = differing(plan.inputs, inputs_now)
+    status = "obsolete" if changed else "planned"
+    if (plan.status, plan.changed) == (status, changed):
+        return plan
+    return _changed(plan, now, status=status, changed=changed)
+
+
+def pinned_again(plan: Plan, inputs_now: Inputs, thread_id: str | None, now: datetime) -> Plan:
+    """Return the next version with the same content, for the inputs of now; it needs an approval of its own."""
+    return _following(plan, {}, inputs_now, now, author=plan.author, thread_id=thread_id)
+
+
+def edited(plan: Plan, draft: Mapping[str, Any], by: str, inputs_now: Inputs, now: datetime) -> Plan:
+    """Return the next version with what this person wrote, for the inputs of now, or raise `InvalidError`.
+
+    The draft's `plan` and `steps` replace those of the plan; what it does not name stays.
+    """
+    return _following(plan, draft, inputs_now, now, author=by)
+
+
+def approved(
+    plan: Plan, version: int, plan_hash: str, by: str, request_id: str, inputs_now: Inputs, now: datetime
+) -> Plan:
+    """Return the plan as executing if just this was approved and its inputs are what they were, or raise `PlanError`.
+
+    The same approval again changes nothing. One whose execution failed may be approved again: its done steps stay so.
+    """
+    if version != plan.version:
+        raise PlanError.of_version(plan, version)
+    if not plan.hash or not plan_hash == plan.hash == hash_of(plan.id, plan.version, plan.plan, plan.steps):
+        raise PlanError.of_hash(plan, plan_hash)
+    if plan.status == "executing" and plan.approval and plan.approval.request_id == request_id:
+        return plan
+    if not plan.is_applicable:
+        raise PlanError.of_status(plan, "applied")
+    if changed := differing(plan.inputs, inputs_now):
+        raise PlanError.of_inputs(plan, changed)
+    approval = Approval(by=by, plan_hash=plan_hash, at=now, request_id=request_id)
+    return _changed(plan, now, status="executing", approval=approval, changed=(), error=None)
+
+
+def step_done(plan: Plan, version: int, step_id: str, now: datetime) -> Plan:
+    """Return the plan with this step done; what was not approved, or is another version's, changes nothing."""
+    is_known = any(step.id == step_id for step in plan.steps)
+    if plan.version != version or not plan.approval or not is_known or step_id in plan.done:
+        return plan
+    return _changed(plan, now, done=(*plan.done, step_id))
+
+
+def completed(plan: Plan, version: int, now: datetime) -> Plan:
+    """Return the plan as completed if this version is executing."""
+    if plan.version != version or plan.status != "executing":
+        return plan
+    return _changed(plan, now, status="completed")
+
+
+def failed(plan: Plan, version: int, error: str, now: datetime) -> Plan:
+    """Return the plan as failed if this version is being planned or executed; what it took up is open again."""
+    if plan.version != version or plan.status not in ("planning", "executing"):
+        return plan
+    return _changed(plan, now, status="failed", error=error, feedback=_reopened(plan))
+
+
+def cancelled(plan: Plan, now: datetime) -> Plan:
+    """Return the plan as cancelled, unless it has come to its end."""
+    if plan.status in ("completed", "cancelled"):
+        return plan
+    return _changed(plan, now, status="cancelled", feedback=_reopened(plan))
+
+
+def step_key(plan: Plan, step: Step) -> str:
+    """Return the key under which this step of this version has its effect at most once."""
+    return f"{plan.id}:{plan.version}:{step.id}"
+
+
+def hash_of(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
+    """Return the digest of what a person authorises."""
+    return digest(
+        {"id": id, "version": version, "plan": plan, "steps": [step.model_dump(mode="json") for step in steps]}
+    )
+
+
+def differing(inputs: Inputs, inputs_now: Inputs) -> tuple[str, ...]:
+    """Return the names of the inputs whose value is another, or that came or went, in order."""
+    return tuple(sorted(key for key in inputs.keys() | inputs_now.keys() if inputs.get(key) != inputs_now.get(key)))
+
+
+def _changed(plan: Plan, now: datetime, /, **changes: Any) -> Plan:
+    return plan.model_copy(update={**changes, "updated_at": now})
+
+
+def _following(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime, **changes: Any) -> Plan:
+    if plan.status not in ("planned", "obsolete"):
+        raise PlanError.of_status(plan, "changed")
+    following = _changed(plan, now, version=plan.version + 1, versions=_past(plan), inputs=dict(inputs_now), **changes)
+    content = _content(following, draft)
+    return following.model_copy(update={**content, "status": "planned", "changed": (), "diff": _diff(plan, content)})
+
+
+def _content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plan, steps and hash as this draft says, or raise `InvalidError`; what it does not name stays."""
+    try:
+        plain = jsonable(dict(draft))
+        steps = STEPS.validate_python(plain["steps"], extra="forbid") if "steps" in plain else plan.steps
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidError.of(".".join(("steps", *map(str, first["loc"]))), first["msg"]) from error
+    except (ValueError, TypeError) as error:
+        raise InvalidError.of("", f"the draft is no JSON object ({error}): give plan and steps") from error
+    if unknown := sorted(plain.keys() - {"plan", "steps"}):
+        raise InvalidError.of(unknown[0], "not a part of a draft: put it into plan or steps")
+    if len({step.id for step in steps}) < len(steps):
+        raise InvalidError.of("steps", "two steps have one id: give each its own")
+    body = plain.get("plan", plan.plan)
+    if body is None and not steps:
+        raise InvalidError.of("", "the draft is empty: give plan or steps")
+    return {"plan": body, "steps": steps, "hash": hash_of(plan.id, plan.version, body, steps)}
+
+
+STEPS = TypeAdapter(tuple[Step, ...])
+
+
+def _past(plan: Plan) -> tuple[Past, ...]:
+    if not plan.hash:
+        return plan.versions
+    past = Past(version=plan.version, status=plan.status, plan=plan.plan, steps=plan.steps, hash=plan.hash)
+    return (*plan.versions, past)[-MAX_VERSIONS:]
+
+
+def _reopened(plan: Plan) -> tuple[Feedback, ...]:
+    """Return the feedback; what a version took up that came to no content is open again."""
+    if plan.hash:
+        return plan.feedback
+    return tuple(
+        each.model_copy(update={"addressed_in": None}) if each.addressed_in == plan.version else each
+        for each in plan.feedback
+    )
+
+
+def _taken_up(plan: Plan, version: int) -> tuple[Feedback, ...]:
+    said = _reopened(plan)
+    addressed = [each for each in said if each.addressed_in is not None][-MAX_ADDRESSED:]
+    opened = [each.model_copy(update={"addressed_in": version}) for each in said if each.addressed_in is None]
+    return (*addressed, *opened)
+
+
+def _diff(before: Plan | Past | None, content: Mapping[str, Any]) -> Diff:
+    if before is None:
+        return Diff()
+    old, new = _parts(before.plan, before.steps), _parts(content["plan"], content["steps"])
+    return Diff(
+        added=tuple(name for name in new if name not in old),
+        removed=tuple(name for name in old if name not in new),
+        changed=tuple(name for name in new if name in old and old[name] != new[name]),
+    )
+
+
+def _parts(plan: Any, steps: Iterable[Step]) -> dict[str, Any]:
+    """Return what a plan is made of by the names that a `Diff` tells."""
+    if isinstance(plan, dict):
+        rest = {f"plan.{key}": value for key, value in plan.items()}
+    else:
+        rest = {} if plan is None else {"plan": plan}
+    return rest | {step.id: step for step in steps}
