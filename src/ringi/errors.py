@@ -230,6 +230,11 @@ class UnreadableError(UnavailableError):
         remedy = "upgrade this Ringi if a newer one wrote it, else look for damage with `ringi verify`"
         RingiError.__init__(self, f"{kind} {id!r} cannot be read here ({why}): {remedy}")
 
+    @classmethod
+    def of_memory(cls, version: object, why: str) -> UnreadableError:
+        """Return the error of an assistant's memory, as this version of its schema was written."""
+        return cls("context memory", f"schema_version {version}", why)
+
 
 class AgentError(RingiError):
     """An agent's own code found something unavailable, and that was not the store that keeps its run."""

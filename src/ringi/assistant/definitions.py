@@ -54,7 +54,7 @@ class Info:
     params: Mapping[str, Any] = field(default_factory=dict)
     """What the handler is called with: literals, or `{"info": key}` for the value of another info."""
     derive: Callable[..., Any] | None = None
-    """Makes the value from those of `inputs`, in their order; pure and quick."""
+    """Makes the value from those of `inputs`, each given by its key; pure and quick."""
     inputs: tuple[str, ...] = ()
     value: Any = None
     """The value of an info that never changes."""
@@ -195,6 +195,11 @@ class Definitions:
             return action
         named = (self.actions_by_id[id] for id in action.depends_on) if action.kind == "apply" else ()
         return next((each for each in named if each.kind == "plan"), None)
+
+    def apply_of(self, action: Action) -> Action | None:
+        """Return the first action that applies what this plan action, or the one behind this apply, has planned."""
+        plan = self.plan_of(action)
+        return next((each for each in self.actions if each.kind == "apply" and self.plan_of(each) is plan), None)
 
     def pair(self, workflow: str) -> tuple[Action, ...]:
         """Return the actions that belong together with a workflow: its plan and what applies that, or it alone."""

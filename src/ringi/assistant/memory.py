@@ -1,0 +1,356 @@
+"""What one conversation knows: items, plans, runs and how they came to be. No clock, no I/O; a change is a new value.
+
+Nobody writes here but this code: people and models send operations, which are checked before they change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from ringi.assistant.definitions import Definitions, Info
+from ringi.assistant.ops import Op, Refusal, check_value, refusal_of
+from ringi.assistant.plans import Plan
+from ringi.canonical import canonical, digest, jsonable
+from ringi.errors import InvalidError, UnreadableError
+from ringi.record import Frozen
+
+__all__ = [
+    "Change",
+    "ContextMemory",
+    "Item",
+    "Op",
+    "Refusal",
+    "Run",
+    "Source",
+    "applied",
+    "cancelled",
+    "failed",
+    "forgotten",
+    "loaded",
+    "observed",
+    "reset",
+    "run_status",
+]
+
+Json: TypeAlias = dict[str, Any]
+
+MIGRATIONS: tuple[Callable[[Json], Json], ...] = ()
+"""The first brings what schema version 1 wrote to version 2, the second from 2 to 3, and so on."""
+HISTORY = 200
+"""How many changes are kept; the newest of each key always is."""
+SHOWN = 200
+"""How many bytes of a value the history keeps."""
+
+
+class Source(Frozen):
+    """Where something known came from."""
+
+    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
+    actor: str | None = None
+    ref: str | None = None
+    """The message, run or request that brought it."""
+    quote: str | None = None
+
+
+class Item(Frozen):
+    """What is known of one info."""
+
+    value: Any = None
+    hash: str
+    version: int
+    """That of the memory when the value last changed."""
+    status: Literal["pending", "collected", "not_needed", "error"] = "collected"
+    source: Source
+    observed_at: datetime
+    fresh_until: datetime | None = None
+    inputs: dict[str, str] = {}
+    """The infos that the value was made from, and the hashes that they had."""
+    error: str | None = None
+    """Why it could not be obtained the last time; a value that is still fresh stays beside it."""
+
+
+class Change(Frozen):
+    """One change of the memory; long values are shortened."""
+
+    number: int
+    at: datetime
+    op: str
+    key: str
+    source: Source
+    before: Any = None
+    after: Any = None
+
+
+class Run(Frozen):
+    """How far a workflow has come."""
+
+    status: str
+    at: datetime
+    thread_id: str | None = None
+    error: str | None = None
+
+
+class ContextMemory(Frozen):
+    """All that a conversation knows, as it is stored."""
+
+    schema_version: int = 1
+    version: int = 0
+    items: dict[str, Item] = {}
+    plans: dict[str, Plan] = {}
+    """By the workflow of the plan."""
+    runs: dict[str, Run] = {}
+    """By workflow."""
+    asks: dict[str, str] = {}
+    """The infos that people are being asked for, and the threads that ask."""
+    history: tuple[Change, ...] = ()
+    changes: int = 0
+    """How many there ever were."""
+
+    def with_plan(self, plan: Plan) -> ContextMemory:
+        """Return the memory with this plan as that of its workflow."""
+        before, after = _told_of(self.plans.get(plan.workflow)), _told_of(plan)
+        changed = self._next(plans={**self.plans, plan.workflow: plan})
+        if before == after or plan.updated_at is None:
+            return changed
+        source = Source(kind="derived", actor=plan.author, ref=plan.id)
+        return changed._noted(plan.updated_at, "plan", plan.workflow, source, before, after)
+
+    def asking(self, key: str, thread: str) -> ContextMemory:
+        """Return the memory that says that a thread asks for an info."""
+        return self._next(asks={**self.asks, key: thread})
+
+    def asked(self, key: str) -> ContextMemory:
+        """Return the memory that says that nobody asks for an info."""
+        if key not in self.asks:
+            return self
+        return self._next(asks={name: thread for name, thread in self.asks.items() if name != key})
+
+    def _next(self, **changes: Any) -> ContextMemory:
+        return self.model_copy(update={**changes, "version": self.version + 1})
+
+    def _noted(self, at: datetime, op: str, key: str, source: Source, before: Any, after: Any) -> ContextMemory:
+        short = {"before": shortened(before), "after": shortened(after)}
+        change = Change(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
+        history = _bounded((*self.history, change))
+        return self.model_copy(update={"history": history, "changes": change.number})
+
+
+def applied(
+    memory: ContextMemory, ops: Iterable[Op], definitions: Definitions, source: Source, now: datetime
+) -> tuple[ContextMemory, list[Refusal]]:
+    """Return the memory after those operations that are allowed, and the others with their reasons.
+
+    What changes nothing is neither a change nor refused. Feedback is about plans, and passed over here.
+    """
+    refusals: list[Refusal] = []
+    seen = memory.items
+    for op in ops:
+        if op.op == "feedback":
+            continue
+        if refusal := refusal_of(op, definitions, seen.get(op.key)):
+            refusals.append(refusal)
+        else:
+            said = source.model_copy(update={"quote": op.quote or source.quote})
+            memory = _changed_by(memory, op, definitions.info(op.key), said, now)
+    return memory, refusals
+
+
+def observed(
+    memory: ContextMemory,
+    key: str,
+    value: Any,
+    source: Source,
+    now: datetime,
+    definitions: Definitions,
+    inputs: Mapping[str, str] | None = None,
+) -> ContextMemory:
+    """Return the memory with what a handler, a derivation or a workflow has found, or with why that is no value.
+
+    The same value again is no change of it: only how long it is fresh, and what it was made from.
+    """
+    info, plain = definitions.info(key), jsonable(value)
+    try:
+        check_value(info, plain)
+        return _kept(memory, info, plain, source, now, "observe", dict(inputs or {}))
+    except InvalidError as error:
+        return failed(memory, key, str(error), source, now, inputs)
+
+
+def failed(
+    memory: ContextMemory,
+    key: str,
+    error: str,
+    source: Source,
+    now: datetime,
+    inputs: Mapping[str, str] | None = None,
+) -> ContextMemory:
+    """Return the memory that says why an info could not be obtained; a value that is still fresh is left beside it."""
+    before = memory.items.get(key)
+    if inputs is None:
+        inputs = before.inputs if before else {}
+    is_late = before is None or (before.fresh_until is not None and before.fresh_until <= now)
+    if before and before.status == "collected" and not is_late and inputs == before.inputs:
+        item = before.model_copy(update={"error": error})
+    else:
+        said = {"version": memory.version + 1, "status": "error", "source": source, "inputs": inputs, "error": error}
+        item = (before or Item(hash=NOTHING, observed_at=now, **said)).model_copy(update=said)
+    if before and (before.status, before.error, before.inputs) == (item.status, error, item.inputs):
+        return memory
+    changed = memory._next(items={**memory.items, key: item})
+    return changed._noted(now, "fail", key, source, None, error)
+
+
+def forgotten(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime) -> ContextMemory:
+    """Return the memory without those infos."""
+    return _without(memory, keys, source, now, "forget")
+
+
+def run_status(
+    memory: ContextMemory,
+    workflow: str,
+    status: str,
+    now: datetime,
+    error: str | None = None,
+    thread_id: str | None = None,
+) -> ContextMemory:
+    """Return the memory that says how far a workflow has come."""
+    before = memory.runs.get(workflow)
+    run = Run(status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error)
+    if before and before.model_copy(update={"at": now}) == run:
+        return memory
+    changed = memory._next(runs={**memory.runs, workflow: run})
+    source = Source(kind="derived", ref=run.thread_id)
+    return changed._noted(now, "run", workflow, source, before and before.status, status)
+
+
+def reset(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
+    """Return the memory without what was only of a workflow, or of the plan and the apply that belong together.
+
+    That an apply was completed stays: other actions may depend on it.
+    """
+    pair = definitions.pair(workflow)
+    of_plan = {each.workflow for each in pair if each.kind == "plan"}
+    own = {each.id for each in pair}
+    keys = [key for key in memory.items if _is_only_of(definitions, key, own)]
+    left = _without(memory, keys, Source(kind="derived", actor=workflow), now, "reset")
+    return left._next(
+        plans={name: plan for name, plan in left.plans.items() if name not in of_plan},
+        runs={name: run for name, run in left.runs.items() if name not in of_plan},
+        asks={key: thread for key, thread in left.asks.items() if not _is_only_of(definitions, key, own)},
+    )
+
+
+def cancelled(memory: ContextMemory, definitions: Definitions, source: Source, now: datetime) -> ContextMemory:
+    """Return the memory without what people gave in this thread, what was made from that, and all plans.
+
+    What is being executed goes on: its plan and its run stay.
+    """
+    plans = {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
+    kept = {each.workflow for name in plans for each in definitions.pair(name)}
+    left = _without(memory, _given_here(definitions, plans), source, now, "cancel")
+    runs = {name: run for name, run in left.runs.items() if name in kept}
+    return left._next(plans=plans, runs=runs, asks={})._noted(now, "cancel", "", source, None, None)
+
+
+def loaded(data: Json) -> ContextMemory:
+    """Return the memory that was stored, brought to this schema version, or raise `UnreadableError`."""
+    newest, version = 1 + len(MIGRATIONS), data.get("schema_version", 1)
+    if not isinstance(version, int) or not 0 < version <= newest:
+        raise UnreadableError.of_memory(version, f"up to {newest} is known")
+    for migrate in MIGRATIONS[version - 1 :]:
+        data = migrate(data)
+    try:
+        return ContextMemory.model_validate({**data, "schema_version": newest})
+    except ValidationError as error:
+        raise UnreadableError.of_memory(version, f"{error.error_count()} parts are damaged") from error
+
+
+def shortened(value: Any) -> Any:
+    """Return the value, or the beginning of its JSON where that is long."""
+    text = canonical(value)
+    return value if len(text) <= SHOWN else f"{text[:SHOWN].decode(errors='ignore')}…"
+
+
+NOTHING = digest(None)
+
+
+def _changed_by(memory: ContextMemory, op: Op, info: Info, source: Source, now: datetime) -> ContextMemory:
+    if op.op == "clear":
+        return _without(memory, [op.key], source, now, "clear")
+    if op.op == "not_needed":
+        return _kept(memory, info, None, source, now, op.op, {}, "not_needed")
+    return _kept(memory, info, jsonable(op.value), source, now, op.op, {})
+
+
+def _kept(
+    memory: ContextMemory,
+    info: Info,
+    value: Any,
+    source: Source,
+    now: datetime,
+    op: str,
+    inputs: dict[str, str],
+    status: Literal["collected", "not_needed"] = "collected",
+) -> ContextMemory:
+    before, hash = memory.items.get(info.key), digest(value)
+    is_same = before is not None and (before.status, before.hash) == (status, hash)
+    if before and is_same and (op == "not_needed" or info.how == "static"):
+        return memory
+    item = Item(
+        value=value,
+        hash=hash,
+        version=before.version if before and is_same else memory.version + 1,
+        status=status,
+        source=before.source if before and is_same else source,
+        observed_at=now,
+        fresh_until=now + timedelta(seconds=info.ttl) if info.ttl is not None and status == "collected" else None,
+        inputs=inputs,
+    )
+    changed = memory._next(items={**memory.items, info.key: item})
+    if before and is_same:
+        return changed
+    return changed._noted(now, op, info.key, source, before and before.value, value)
+
+
+def _without(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime, op: str) -> ContextMemory:
+    gone = {key: memory.items[key] for key in keys if key in memory.items}
+    if not gone:
+        return memory
+    left = memory._next(items={key: item for key, item in memory.items.items() if key not in gone})
+    for key, item in gone.items():
+        left = left._noted(now, op, key, source, item.value, None)
+    return left
+
+
+def _is_only_of(definitions: Definitions, key: str, own: set[str]) -> bool:
+    info, users = definitions.infos_by_key.get(key), {each.id for each in definitions.consumers(key)}
+    return info is not None and info.scope == "thread" and info.how != "static" and bool(users) and users <= own
+
+
+def _given_here(definitions: Definitions, executing: Iterable[str]) -> set[str]:
+    products = {key for name in executing for each in definitions.pair(name) for key in each.produces}
+    gone: set[str] = set()
+    for info in definitions.in_order:
+        is_given = info.how == "ask" or not gone.isdisjoint(info.sources)
+        if is_given and info.scope == "thread" and info.key not in products:
+            gone.add(info.key)
+    return gone
+
+
+def _told_of(plan: Plan | None) -> Json | None:
+    return {"version": plan.version, "status": plan.status} if plan else None
+
+
+def _bounded(history: Sequence[Change]) -> tuple[Change, ...]:
+    newest = {change.key: change.number for change in history}
+    spare, kept = len(history) - HISTORY, []
+    for change in history:
+        if spare > 0 and newest[change.key] != change.number:
+            spare -= 1
+        else:
+            kept.append(change)
+    return tuple(kept)

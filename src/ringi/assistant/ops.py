@@ -1,0 +1,76 @@
+"""Operations: what people and models want changed in a memory, and the rules by which that is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from ringi.assistant.definitions import Definitions, Info
+from ringi.errors import InvalidError
+from ringi.json_schema import check_instance, check_json
+from ringi.record import Frozen
+
+if TYPE_CHECKING:
+    from ringi.assistant.memory import Item
+
+Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED"]
+
+
+class Op(Frozen):
+    """What a person or a model wants changed."""
+
+    op: Literal["set", "correct", "clear", "not_needed", "feedback"]
+    key: str = ""
+    value: Any = None
+    text: str = ""
+    quote: str | None = None
+    expected_version: int | None = None
+    """That of the memory which its sender has seen: what changed since then is not changed unseen."""
+
+
+class Refusal(NamedTuple):
+    """An operation that changed nothing, and why."""
+
+    op: Op
+    code: Code
+    why: str
+
+
+def refusal_of(op: Op, definitions: Definitions, item: Item | None) -> Refusal | None:
+    """Return why an operation may not change what is known of its info, or None."""
+    info = definitions.infos_by_key.get(op.key)
+    if info is None:
+        return Refusal(op, "UNKNOWN", f"{op.key!r} is no info: use one of {', '.join(definitions.infos_by_key)}")
+    if maker := _maker(definitions, info):
+        return Refusal(op, "NOT_ASKED", f"{op.key!r} comes from {maker}: it cannot be said")
+    if item and op.expected_version is not None and item.version > op.expected_version:
+        return Refusal(op, "NEWER", f"{op.key!r} was changed meanwhile: look at it as it is now")
+    if op.op == "not_needed" and (action := _insisting(definitions, op.key)):
+        return Refusal(op, "REQUIRED", f"{op.key!r} is required by {action!r}: it cannot be left out")
+    if op.op in ("set", "correct"):
+        try:
+            check_value(info, op.value)
+        except InvalidError as error:
+            return Refusal(op, "INVALID", str(error))
+    return None
+
+
+def check_value(info: Info, value: Any) -> None:
+    """Raise InvalidError unless this may be the value of an info: JSON of a bearable size that fits its schema."""
+    if value is None:
+        raise InvalidError.of(info.key, "is nothing: give a value, or clear it")
+    if info.schema:
+        check_instance(dict(info.schema), value, field=info.key)
+    else:
+        check_json(value, field=info.key)
+
+
+def _maker(definitions: Definitions, info: Info) -> str | None:
+    if info.key in definitions.planned:
+        return f"the plan of {definitions.planned[info.key].id!r}"
+    makers = {"handler": f"handler {info.handler!r}", "derived": "other infos", "static": "the definitions"}
+    return makers.get(info.how)
+
+
+def _insisting(definitions: Definitions, key: str) -> str | None:
+    needs = ((each.id, need) for each in definitions.consumers(key) for need in each.needs if need.info == key)
+    return next((id for id, need in needs if not need.optional), None)
