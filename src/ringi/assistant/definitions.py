@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from ringi.assistant import faults
+from ringi.canonical import digest, jsonable
 from ringi.errors import DefinitionError
 from ringi.form import Form
 
@@ -189,6 +190,14 @@ class Definitions:
         """Return the actions that need an info, be it for what is made from it."""
         return self._consumers.get(key, ())
 
+    def insisting(self, key: str) -> tuple[Action, ...]:
+        """Return those of the consumers that cannot do without an info."""
+        return self._insisting.get(key, ())
+
+    def inputs_of(self, action: Action) -> tuple[str, ...]:
+        """Return the infos that the plan of a plan action stands on: for making it and for applying it."""
+        return self._inputs[action.id]
+
     def plan_of(self, action: Action) -> Action | None:
         """Return the plan action whose plan this one makes or applies."""
         if action.kind == "plan":
@@ -242,10 +251,41 @@ class Definitions:
         return tuple(self.infos_by_key[key] for key in faults.sorted_by_source(self.infos))
 
     @cached_property
+    def workflows(self) -> dict[str, Action]:
+        """The actions by their workflows."""
+        return {each.workflow: each for each in self.actions if each.workflow is not None}
+
+    @cached_property
+    def required(self) -> dict[str, tuple[Needs, ...]]:
+        """What each action, by its id, cannot do without."""
+        return {each.id: tuple(need for need in each.needs if not need.optional) for each in self.actions}
+
+    @cached_property
+    def static_hashes(self) -> dict[str, str]:
+        """The hashes of the infos that never change."""
+        return {each.key: digest(jsonable(each.value)) for each in self.infos if each.how == "static"}
+
+    @cached_property
+    def _inputs(self) -> dict[str, tuple[str, ...]]:
+        found = {}
+        for plan in self.actions:
+            apply = self.apply_of(plan) if plan.kind == "plan" else None
+            keys = dict.fromkeys(need.info for need in (*plan.needs, *(apply.needs if apply else ())))
+            found[plan.id] = tuple(key for key in keys if key not in plan.produces)
+        return found
+
+    @cached_property
     def _consumers(self) -> dict[str, tuple[Action, ...]]:
+        return self._users({each.id: each.needs for each in self.actions})
+
+    @cached_property
+    def _insisting(self) -> dict[str, tuple[Action, ...]]:
+        return self._users(self.required)
+
+    def _users(self, needs: Mapping[str, tuple[Needs, ...]]) -> dict[str, tuple[Action, ...]]:
         found: dict[str, dict[str, Action]] = {each.key: {} for each in self.infos}
         for action in self.actions:
-            for need in action.needs:
+            for need in needs[action.id]:
                 found[need.info][action.id] = action
         for info in reversed(self.in_order):
             for source in info.builds_on:

@@ -44,8 +44,8 @@ def refusal_of(op: Op, definitions: Definitions, item: Item | None) -> Refusal |
         return Refusal(op, "NOT_ASKED", f"{op.key!r} comes from {maker}: it cannot be said")
     if item and op.expected_version is not None and item.version > op.expected_version:
         return Refusal(op, "NEWER", f"{op.key!r} was changed meanwhile: look at it as it is now")
-    if op.op == "not_needed" and (action := _insisting(definitions, op.key)):
-        return Refusal(op, "REQUIRED", f"{op.key!r} is required by {action!r}: it cannot be left out")
+    if op.op == "not_needed" and (users := definitions.insisting(op.key)):
+        return Refusal(op, "REQUIRED", f"{op.key!r} is required by {users[0].id!r}: it cannot be left out")
     if op.op in ("set", "correct"):
         try:
             check_value(info, op.value)
@@ -69,8 +69,3 @@ def _maker(definitions: Definitions, info: Info) -> str | None:
         return f"the plan of {definitions.planned[info.key].id!r}"
     makers = {"handler": f"handler {info.handler!r}", "derived": "other infos", "static": "the definitions"}
     return makers.get(info.how)
-
-
-def _insisting(definitions: Definitions, key: str) -> str | None:
-    needs = ((each.id, need) for each in definitions.consumers(key) for need in each.needs if need.info == key)
-    return next((id for id, need in needs if not need.optional), None)

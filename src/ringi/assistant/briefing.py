@@ -1,0 +1,59 @@
+"""What the model of the conversation is told of the memory: in short, what it needs to understand and reply."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from ringi.assistant.availability import derive
+from ringi.assistant.definitions import Definitions, Info, in_language
+from ringi.assistant.knowledge import Knowledge
+from ringi.assistant.memory import ContextMemory, shortened
+from ringi.assistant.wording import reasons_in
+from ringi.canonical import jsonable
+
+
+def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "en") -> str:
+    """Return as JSON text what is known, what is missing, which actions are possible and how plans stand."""
+    known = Knowledge(definitions, memory, now)
+    told = {
+        "version": memory.version,
+        "infos": [_told(info, known, language) for info in definitions.infos],
+        "actions": [
+            {
+                "id": each.action_id,
+                "kind": definitions.action(each.action_id).kind,
+                "label": definitions.action(each.action_id).name_in(language),
+                "enabled": each.enabled,
+                **({"why_not": reasons_in(each.reasons, definitions, language)} if each.reasons else {}),
+            }
+            for each in derive(definitions, memory, now)
+        ],
+        "plans": [
+            {
+                "action": plan.action_id,
+                "version": plan.version,
+                "status": plan.status,
+                "plan": shortened(plan.plan),
+                "steps": [step.title for step in plan.steps],
+            }
+            for plan in memory.plans.values()
+        ],
+    }
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _told(info: Info, known: Knowledge, language: str) -> dict[str, Any]:
+    item = known.memory.items.get(info.key)
+    told: dict[str, Any] = {"key": info.key, "title": info.name_in(language), "state": known.state(info.key)}
+    if info.how == "ask" and info.key not in known.definitions.planned:
+        told |= {"can_be_told": True, **({"schema": jsonable(dict(info.schema))} if info.schema else {})}
+        told |= {"description": text} if (text := in_language(info.description, language)) else {}
+    if info.how == "static" or (item and item.status == "collected"):
+        told["value"] = shortened(item.value if item else jsonable(info.value))
+    if item and item.error:
+        told["error"] = item.error
+    if info.key in known.memory.asks:
+        told["is_being_asked"] = True
+    return told

@@ -1,0 +1,67 @@
+"""What of a memory can be relied on now: each info fresh, stale, missing, failed or left out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from ringi.assistant.definitions import Action, Definitions, Info
+from ringi.assistant.memory import ContextMemory, Item
+
+State: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]
+
+
+class Knowledge:
+    """One look at a memory at one time; each info is judged once."""
+
+    def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
+        self.definitions, self.memory, self.now = definitions, memory, now
+        self._states: dict[str, State] = {}
+
+    def state(self, key: str) -> State:
+        """Return how an info stands; what it was made from counts too, and the same value again is no other one."""
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = self._judged(self.definitions.infos_by_key[key])
+        return state
+
+    def hash(self, key: str) -> str | None:
+        """Return the hash of an info's value, or None where there is none."""
+        static = self.definitions.static_hashes.get(key)
+        if static is not None:
+            return static
+        item = self.memory.items.get(key)
+        return item.hash if item is not None and item.status == "collected" else None
+
+    def inputs(self, action: Action) -> dict[str, str]:
+        """Return the hashes of what a plan stands on now: what making it and what applying it need, as far as known."""
+        hashes = ((key, self.hash(key)) for key in self.definitions.inputs_of(action))
+        return {key: hash for key, hash in hashes if hash is not None}
+
+    def source(self, key: str) -> str:
+        """Return the info to obtain so that this one can be: itself, or what it lacks, or what it is derived from."""
+        info = self.definitions.infos_by_key[key]
+        made_of = [source for source in info.sources if source not in self.definitions.static_hashes]
+        lacking = [source for source in made_of if self.state(source) != "fresh"]
+        if lacking:
+            return self.source(lacking[0])
+        return self.source(made_of[0]) if info.how == "derived" and made_of else key
+
+    def _judged(self, info: Info) -> State:
+        if info.key in self.definitions.static_hashes:
+            return "fresh"
+        item = self.memory.items.get(info.key)
+        if item is None or item.status == "pending":
+            return "missing"
+        if item.status != "collected":
+            return item.status
+        if self._is_fresh(info, item):
+            return "fresh"
+        return "error" if item.error else "stale"
+
+    def _is_fresh(self, info: Info, item: Item) -> bool:
+        if item.fresh_until is not None and item.fresh_until <= self.now:
+            return False
+        return all(
+            self.state(source) == "fresh" and item.inputs.get(source) == self.hash(source) for source in info.sources
+        )

@@ -1,0 +1,186 @@
+"""The memory as others see it: the documents of the HTTP edge, in the words of the first design, as plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from ringi.assistant.availability import Availability, Reason, derive
+from ringi.assistant.definitions import Action, Definitions, Info, in_language
+from ringi.assistant.knowledge import Knowledge
+from ringi.assistant.memory import Change, ContextMemory, Source
+from ringi.assistant.plans import Plan
+from ringi.assistant.wording import fix_in, name_of, reason_in
+from ringi.canonical import jsonable
+
+Json: TypeAlias = dict[str, Any]
+
+SAID = "conversation_history"
+"""The source of what people said or filled in."""
+
+
+def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> Json:
+    """Return all that a conversation knows, plans and can do; the ids of thread and agent are the caller's to add."""
+    view = _View(definitions, memory, now, language)
+    found = derive(definitions, memory, now)
+    document = {
+        "version": memory.version,
+        "requiredInfoList": view.required(),
+        "currentInfoList": view.current(),
+        "planData": view.plan_data(),
+        "availableActions": [view.action(each) for each in found],
+        "hitlState": view.hitl_state(),
+        "items": [view.item(info) for info in definitions.infos],
+        "runs": view.runs(),
+        "plans": [view.plan(plan) for plan in memory.plans.values()],
+    }
+    return plain(document)
+
+
+def actions_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> list[Json]:
+    """Return each action: whether it is possible, and why not."""
+    view = _View(definitions, memory, now, language)
+    return [view.explained(each) for each in derive(definitions, memory, now)]
+
+
+def history_view(definitions: Definitions, changes: Iterable[Change], language: str) -> list[Json]:
+    """Return changes of a memory, each with what people call the thing that changed."""
+    return [
+        plain(change.model_dump(mode="json") | {"title": name_of(change.key, definitions, language)})
+        for change in changes
+    ]
+
+
+def source_text(source: Source) -> str:
+    """Return where something came from in one word."""
+    if source.kind in ("user", "model", "edited"):
+        return SAID
+    return (source.actor if source.kind == "handler" else None) or source.kind
+
+
+def plain(document: Json) -> Json:
+    """Return a document as plain JSON data."""
+    found: Json = jsonable(document)
+    return found
+
+
+class _View:
+    def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> None:
+        self.definitions, self.memory, self.language = definitions, memory, language
+        self.known = Knowledge(definitions, memory, now)
+
+    def required(self) -> list[Json]:
+        found = []
+        for info in self.definitions.infos:
+            item = self.memory.items.get(info.key)
+            if info.how == "static" or info.key in self.definitions.planned:
+                continue
+            source = source_text(item.source) if item else info.handler
+            status = item.status if item else "pending"
+            found.append({"type": info.key, "description": self._described(info), "status": status, "source": source})
+        return found
+
+    def current(self) -> list[Json]:
+        return [
+            {"type": key, "value": item.value, "timestamp": item.observed_at, "source": source_text(item.source)}
+            for key, item in self.memory.items.items()
+            if item.status == "collected" and key not in self.definitions.planned
+        ]
+
+    def plan_data(self) -> Json:
+        plans = {plan.updated_at: plan for plan in self.memory.plans.values() if plan.updated_at}
+        if not plans:
+            return {"status": "none", "plan": None, "feedback": [], "lastUpdated": None}
+        plan = plans[max(plans)]
+        feedback = [each.text for each in plan.feedback]
+        return {"status": plan.status, "plan": plan.plan, "feedback": feedback, "lastUpdated": plan.updated_at}
+
+    def action(self, found: Availability) -> Json:
+        action = self.definitions.action(found.action_id)
+        return {
+            "id": action.id,
+            "type": action.kind,
+            "label": action.name_in(self.language),
+            "description": in_language(action.description, self.language),
+            "enabled": found.enabled,
+            "requiredInfo": [need.info for need in self.definitions.required[action.id]],
+            "workflowName": action.workflow,
+            "handler": action.handler,
+        }
+
+    def explained(self, found: Availability) -> Json:
+        is_immediate = self.definitions.action(found.action_id).kind == "immediate"
+        reasons = [self.reason(each) for each in found.reasons]
+        more = {"reasons": reasons, "have": found.have, "need": found.need, "immediate": is_immediate}
+        return self.action(found) | more
+
+    def reason(self, reason: Reason) -> Json:
+        label = fix_in(reason.fix, self.definitions, self.language)
+        text = reason_in(reason, self.definitions, self.language)
+        return {"code": reason.code, "key": reason.key, "text": text, "fix": {**reason.fix._asdict(), "label": label}}
+
+    def hitl_state(self) -> Json:
+        applies = [self._apply_of(plan) for plan in self.memory.plans.values() if plan.status == "planned"]
+        waiting = [*self.memory.asks, *(apply.id for apply in applies if apply)]
+        if waiting:
+            return {"status": "waiting", "waitingFor": waiting[0]}
+        is_done = any(run.status == "completed" for run in self.memory.runs.values())
+        return {"status": "completed" if is_done else "none", "waitingFor": None}
+
+    def item(self, info: Info) -> Json:
+        item = self.memory.items.get(info.key)
+        return {
+            "key": info.key,
+            "title": info.name_in(self.language),
+            "description": in_language(info.description, self.language),
+            "status": item.status if item else "collected" if info.how == "static" else "pending",
+            "value": item.value if item else info.value,
+            "version": item.version if item else 0,
+            "observedAt": item.observed_at if item else None,
+            "freshUntil": item.fresh_until if item else None,
+            "isFresh": self.known.state(info.key) == "fresh",
+            "how": info.how,
+            "scope": info.scope,
+            "source": item.source.model_dump() if item else None,
+            "error": item.error if item else None,
+        }
+
+    def runs(self) -> list[Json]:
+        return [
+            {"workflow": workflow, "status": run.status, "at": run.at, "error": run.error}
+            for workflow, run in self.memory.runs.items()
+        ]
+
+    def plan(self, plan: Plan) -> Json:
+        approval = plan.approval and {"by": plan.approval.by, "at": plan.approval.at}
+        return {
+            "id": plan.id,
+            "workflow": plan.workflow,
+            "actionId": plan.action_id,
+            "version": plan.version,
+            "status": plan.status,
+            "plan": plan.plan,
+            "steps": [{**step.model_dump(), "isDone": step.id in plan.done} for step in plan.steps],
+            "hash": plan.hash,
+            "changed": [{"key": key, "title": name_of(key, self.definitions, self.language)} for key in plan.changed],
+            "feedback": [_camel(each.model_dump(), addressed_in="addressedIn") for each in plan.feedback],
+            "versions": [{"version": past.version, "status": past.status} for past in plan.versions],
+            "diff": plan.diff.model_dump(),
+            "approval": approval,
+            "threadId": plan.thread_id,
+            "request": None,
+            "error": plan.error,
+            "updatedAt": plan.updated_at,
+        }
+
+    def _apply_of(self, plan: Plan) -> Action | None:
+        action = self.definitions.actions_by_id.get(plan.action_id)
+        return self.definitions.apply_of(action) if action else None
+
+    def _described(self, info: Info) -> str:
+        return in_language(info.description, self.language) or info.name_in(self.language)
+
+
+def _camel(given: Json, **names: str) -> Json:
+    return {names.get(key, key): value for key, value in given.items()}
