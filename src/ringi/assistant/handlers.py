@@ -1,0 +1,206 @@
+"""Fetches infos through their handlers: one call for all who ask the same at once, kept as long as the handler says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from ringi.assistant.definitions import Choices, Definitions, InfoHandler
+from ringi.canonical import canonical, digest, jsonable
+from ringi.clock import Clock
+from ringi.errors import RingiError, without_password
+from ringi.field import MAX_LABEL, MAX_OPTIONS, Option
+
+log = logging.getLogger(__name__)
+
+MAX_KEPT = 1000
+"""How many results are kept; the one that was used longest ago goes first."""
+PAUSE = 0.1
+"""Seconds before the second try, about; before each further one twice as long."""
+SHOWN = 300
+"""How many characters of an error are told."""
+
+
+class Scope(NamedTuple):
+    """For whom something is fetched: nobody else is given it."""
+
+    tenant: str
+    person: str
+
+
+class Fetched(NamedTuple):
+    """What a handler returned, as plain JSON that is shared and must not be changed."""
+
+    value: Any
+    observed_at: datetime
+    """When the call began that returned it: it cannot be newer than it claims."""
+
+
+class HandlerError(RingiError):
+    """An info could not be fetched; trying again is safe."""
+
+    @classmethod
+    def unknown(cls, name: str, known: Iterable[str]) -> HandlerError:
+        """Return the error of a name that no handler has."""
+        names = ", ".join(sorted(known)[:10]) or "none yet"
+        return cls(f"Handler not found: {name}: define an InfoHandler of that name, or use one there is ({names})")
+
+    @classmethod
+    def without(cls, name: str, param: str) -> HandlerError:
+        """Return the error of a call without what the handler must be given."""
+        return cls(f"Required parameter missing: {param}: handler {name} needs it, give it in params")
+
+    @classmethod
+    def failed(cls, handler: InfoHandler, why: str, tries: int) -> HandlerError:
+        """Return the error of the last try."""
+        times = "once" if tries == 1 else f"{tries} times"
+        return cls(f"handler {handler.name} failed {times} ({why}): try again, or look after what it calls")
+
+    @classmethod
+    def no_options(cls, choices: Choices, why: str) -> HandlerError:
+        """Return the error of data that cannot be chosen from."""
+        return cls(f"handler {choices.handler} returns no options: {why}")
+
+
+Key = tuple[str, str, Scope]
+
+
+@dataclass
+class _Flight:
+    task: asyncio.Task[Fetched]
+    waiters: int = 0
+
+
+class Handlers:
+    """The handlers of an assistant, and what they returned lately in this process."""
+
+    def __init__(self, definitions: Definitions, clock: Clock) -> None:
+        self._definitions, self._clock = definitions, clock
+        self._kept: dict[Key, tuple[Fetched, datetime]] = {}
+        self._flights: dict[Key, _Flight] = {}
+
+    async def run(self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None) -> Fetched:
+        """Return what a handler says, at most `max_age` seconds old where that is given, or raise `HandlerError`.
+
+        All who ask the same meanwhile wait for one call; it is cancelled when the last of them has left. Errors are
+        never kept.
+        """
+        handler = self._definitions.handlers_by_name.get(name)
+        if handler is None:
+            raise HandlerError.unknown(name, self._definitions.handlers_by_name)
+        for param in handler.required_params:
+            if param not in params:
+                raise HandlerError.without(name, param)
+        key = (name, digest(jsonable(params)), scope)
+        return self._lately(key, max_age) or await self._joined(key, handler, params)
+
+    async def options(self, choices: Choices, scope: Scope) -> tuple[Option, ...]:
+        """Return what can be chosen now: the distinct items that pass the filters, in order, up to the maximum."""
+        fetched = await self.run(choices.handler, choices.params, scope)
+        if not isinstance(fetched.value, list):
+            raise HandlerError.no_options(choices, f"{type(fetched.value).__name__} is no list: return a list of items")
+        found: dict[tuple[type, Any], Option] = {}
+        for option in _options(choices, fetched.value):
+            found.setdefault((type(option.value), option.value), option)
+            if len(found) >= min(choices.max_items, MAX_OPTIONS):
+                break
+        return tuple(found.values())
+
+    def _lately(self, key: Key, max_age: float | None) -> Fetched | None:
+        if key not in self._kept:
+            return None
+        fetched, until = self._kept[key]
+        if max_age is not None:
+            until = min(until, fetched.observed_at + timedelta(seconds=max_age))
+        # A clock that was set back would make what is kept look fresh for longer.
+        if not fetched.observed_at <= self._clock() < until:
+            return None
+        self._kept[key] = self._kept.pop(key)
+        return fetched
+
+    def _keep(self, key: Key, fetched: Fetched, seconds: float) -> None:
+        self._kept.pop(key, None)
+        if len(self._kept) >= MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
+
+    async def _joined(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+        flight = self._flights.get(key)
+        if flight is None or flight.task.done():
+            flight = self._flights[key] = _Flight(asyncio.create_task(self._flown(key, handler, params)))
+        flight.waiters += 1
+        try:
+            await asyncio.wait((flight.task,))
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                self._left(key, flight)
+        if flight.task.cancelled():
+            raise HandlerError.failed(handler, "it cancelled itself", 1)
+        return flight.task.result()
+
+    def _left(self, key: Key, flight: _Flight) -> None:
+        flight.task.cancel()
+        # Another call may have begun, and ended, since this one did.
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+    async def _flown(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+        fetched = await _called(handler, params, self._clock)
+        if handler.cache_duration:
+            self._keep(key, fetched, handler.cache_duration)
+        return fetched
+
+
+async def _called(handler: InfoHandler, params: Mapping[str, Any], clock: Clock) -> Fetched:
+    tried = 0
+    while True:
+        tried += 1
+        began = clock()
+        try:
+            async with asyncio.timeout(handler.timeout) as limit:
+                value = jsonable(await handler.handler(dict(params)))
+            canonical(value)
+            return Fetched(value, began)
+        except Exception as error:
+            # A handler that answers its cancellation with an error of its own would be called again for nobody.
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError from error
+            if tried >= handler.tries:
+                log.warning("handler %s failed", handler.name, exc_info=error)
+                why = f"no answer in {handler.timeout:g} s" if limit.expired() else _told(error)
+                raise HandlerError.failed(handler, why, tried) from error
+        await asyncio.sleep(PAUSE * 2 ** (tried - 1) * random.uniform(0.5, 1.5))
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {without_password(str(error))}"[:SHOWN]
+
+
+def _options(choices: Choices, items: Iterable[Any]) -> Iterator[Option]:
+    for item in items:
+        fields = item if isinstance(item, dict) else {choices.value: item}
+        if all(_passes(fields.get(name), wanted) for name, wanted in choices.filters.items()):
+            yield _option(choices, fields)
+
+
+def _passes(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list | tuple | set | frozenset) else bool(value == wanted)
+
+
+def _option(choices: Choices, fields: Mapping[str, Any]) -> Option:
+    try:
+        value = fields[choices.value]
+        return Option(value=value, label=str(fields.get(choices.label) or value)[:MAX_LABEL])
+    except KeyError:
+        raise HandlerError.no_options(choices, f"an item has no {choices.value!r}: name another with value=") from None
+    except ValidationError as error:
+        why = f"{value!r} cannot be chosen ({error.errors()[0]['msg']}): name another with value="
+        raise HandlerError.no_options(choices, why) from error
