@@ -81,8 +81,6 @@ class _Look:
 
     def _reasons(self, action: Action) -> Iterator[Reason]:
         yield from self._running(action)
-        if action.kind == "apply" and (plan_action := self.definitions.plan_of(action)):
-            yield from self._unplanned(plan_action)
         for id in action.depends_on:
             yield from self._dependency(self.definitions.actions_by_id[id])
         for wanted in action.requires_workflow:
@@ -151,11 +149,7 @@ class _Look:
             yield Reason("NO_PLAN", plan_action.id, again)
 
     def _changed(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
-        if plan.status == "executing":
-            return ()
-        changed = differing(plan.inputs, self.known.inputs(plan_action))
-        # Its question is withdrawn: that the values are back does not bring it back before the plan is checked anew.
-        return changed or (plan.changed if plan.status == "obsolete" else ())
+        return () if plan.status == "executing" else differing(plan.inputs, self.known.inputs(plan_action))
 
     def _lacking(self, need: Needs) -> Iterator[Reason]:
         planner = self.definitions.planned.get(need.info)

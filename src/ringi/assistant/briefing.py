@@ -13,6 +13,9 @@ from ringi.assistant.memory import ContextMemory, shortened
 from ringi.assistant.wording import reasons_in
 from ringi.canonical import jsonable
 
+MOST = 4_000
+"""How many bytes of a value the model is shown: it answers from what it sees here."""
+
 
 def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "en") -> str:
     """Return as JSON text what is known, what is missing, which actions are possible and how plans stand."""
@@ -35,7 +38,7 @@ def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
                 "action": plan.action_id,
                 "version": plan.version,
                 "status": plan.status,
-                "plan": shortened(plan.plan),
+                "plan": shortened(plan.plan, MOST),
                 "steps": [step.title for step in plan.steps],
             }
             for plan in memory.plans.values()
@@ -51,7 +54,7 @@ def _told(info: Info, known: Knowledge, language: str) -> dict[str, Any]:
         told |= {"can_be_told": True, **({"schema": jsonable(dict(info.schema))} if info.schema else {})}
         told |= {"description": text} if (text := in_language(info.description, language)) else {}
     if info.how == "static" or (item and item.status == "collected"):
-        told["value"] = shortened(item.value if item else jsonable(info.value))
+        told["value"] = shortened(item.value if item else jsonable(info.value), MOST)
     if item and item.error:
         told["error"] = item.error
     if info.key in known.memory.asks:

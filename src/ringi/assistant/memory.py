@@ -269,10 +269,10 @@ def loaded(data: Json) -> ContextMemory:
         raise UnreadableError.of_memory(version, f"{error.error_count()} parts are damaged") from error
 
 
-def shortened(value: Any) -> Any:
-    """Return the value, or the beginning of its JSON where that is long."""
+def shortened(value: Any, most: int = SHOWN) -> Any:
+    """Return the value, or the beginning of its JSON where that has more bytes."""
     text = canonical(value)
-    return value if len(text) <= SHOWN else f"{text[:SHOWN].decode(errors='ignore')}…"
+    return value if len(text) <= most else f"{text[:most].decode(errors='ignore')}…"
 
 
 NOTHING = digest(None)

@@ -228,6 +228,13 @@ def approved(
     return _changed(plan, now, status="executing", approval=approval, changed=(), error=None)
 
 
+def resumed(plan: Plan, now: datetime) -> Plan:
+    """Return a plan whose execution failed as executing again: an operator had its step tried once more."""
+    if plan.status != "failed" or plan.approval is None:
+        return plan
+    return _changed(plan, now, status="executing", error=None)
+
+
 def step_done(plan: Plan, version: int, step_id: str, now: datetime) -> Plan:
     """Return the plan with this step done; what was not approved, or is another version's, changes nothing."""
     is_known = any(step.id == step_id for step in plan.steps)

@@ -1,0 +1,117 @@
+"""An assistant: definitions, a front model and workflows, made into the agents that Ringi runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from langchain_core.language_models import BaseChatModel
+
+from ringi.assistant.conversation import conversation
+from ringi.assistant.definitions import Action, Definitions, Text, in_language
+from ringi.assistant.handlers import Handlers
+from ringi.assistant.sides import asking, executing, planning
+from ringi.clock import utc_now
+from ringi.errors import DefinitionError, FieldError
+from ringi.threads.agent import Agent, State
+
+Workflow: TypeAlias = Callable[..., Any]
+"""An async function of one argument, or a runnable such as a compiled graph.
+
+Of a plan it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; of an `apply` it takes one `StepJob` after
+another; of an immediate action a `CallJob`, and returns what is told, or becomes known.
+"""
+MESSAGE = {
+    "type": "object",
+    "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
+    "required": ["role", "content"],
+    "additionalProperties": False,
+}
+INPUT = {
+    "type": "object",
+    "properties": {
+        "messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE},
+        "event": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+    },
+    "oneOf": [{"required": ["messages"]}, {"required": ["event"]}],
+    "additionalProperties": False,
+}
+JOB = {"type": "object", "properties": {"job": {"type": "object"}}, "required": ["job"], "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class AssistantAgent(Agent):
+    """The agent that holds the conversation of an assistant."""
+
+    assistant: Assistant | None = None
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """Talks, gathers what its actions need, plans beside the talk, and carries out what a person approved.
+
+    Raises `DefinitionError` for an action that needs a workflow and has none.
+    """
+
+    name: str
+    definitions: Definitions
+    model: BaseChatModel
+    workflows: Mapping[str, Workflow] = field(default_factory=dict)
+    """By the names that the actions give."""
+    title: Text = ""
+    description: Text = ""
+    prompt: str = ""
+    """What the front model is told beside what it must know of its work."""
+    light: bool = False
+    """Whether the front model only chooses who goes on, by one field (`agent`), and its words are the answer."""
+
+    def __post_init__(self) -> None:
+        lacking = [action for action in self.definitions.actions if needs_workflow(action, self)]
+        if lacking:
+            raise DefinitionError([unserved(action) for action in lacking])
+
+    def agents(self) -> list[Agent]:
+        """Return the agents to serve: the conversation, and those that work in threads beside it."""
+        front = AssistantAgent(
+            self.name,
+            conversation(self),
+            title=in_language(self.title, "en"),
+            description=in_language(self.description, "en"),
+            input_schema=INPUT,
+            prepare=prepared,
+            values=shown,
+            assistant=self,
+        )
+        sides = {"plan": planning, "ask": asking, "execute": executing}
+        return [front, *(Agent(f"{self.name}.{kind}", made(self), input_schema=JOB) for kind, made in sides.items())]
+
+    @cached_property
+    def handlers(self) -> Handlers:
+        """What fetches infos, with the caches of this process."""
+        return Handlers(self.definitions, utc_now)
+
+
+def prepared(input: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's input as what the conversation's graph takes."""
+    events = [input["event"]] if "event" in input else []
+    return {"messages": input.get("messages", []), "events": events, "tried": [], "todo": {}}
+
+
+def shown(state: State) -> dict[str, Any]:
+    """Return what people see of a conversation's state."""
+    return {"memory": state.get("memory") or {}, "language": state.get("language") or "en"}
+
+
+def needs_workflow(action: Action, assistant: Assistant) -> bool:
+    """Whether an action has nothing that would do it."""
+    is_done_here = action.kind in ("selector", "cancel") or (action.kind == "immediate" and action.handler is not None)
+    return not is_done_here and action.workflow not in assistant.workflows
+
+
+def unserved(action: Action) -> FieldError:
+    """Return what is wrong with an action that nothing does."""
+    return FieldError(
+        f"workflows.{action.workflow}", f"action {action.id!r} has nothing that does it: give it in `workflows`"
+    )

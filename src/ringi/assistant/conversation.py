@@ -1,0 +1,248 @@
+"""The conversation of an assistant as a graph: receive, hear, take, look up, set going."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel
+
+from ringi.assistant import front
+from ringi.assistant.handlers import Fetched
+from ringi.assistant.jobs import CallJob, called
+from ringi.assistant.memory import ContextMemory, Source, loaded, observed
+from ringi.assistant.sides import host_in, scope_of, value_of
+from ringi.assistant.situation import SIDE, Begin, Call, is_reference
+from ringi.assistant.speech import in_words, language_of
+from ringi.assistant.turns import Outcome, Turn
+from ringi.errors import NotFoundError, OutageError, UnavailableError
+from ringi.threads.host import Host
+
+if TYPE_CHECKING:
+    from ringi.assistant.assistant import Assistant
+
+log = logging.getLogger(__name__)
+MOST_MEMORIES = 100
+KEPT_MESSAGES = 60
+"""How many messages the model is shown: what counts of older ones is in the memory."""
+FROM_SIDES = frozenset(
+    ("planned", "plan_failed", "answered", "approved", "rejected", "lapsed", "step", "executed", "execution_failed")
+)
+FROM_OUTSIDE = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
+"""What people may send; the rest is of the conversation itself, or of its side threads."""
+NEEDING = frozenset(("said", "action", "again"))
+"""What may set an action going."""
+
+
+class Talk(TypedDict, total=False):
+    """The state of a conversation."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    memory: dict[str, Any]
+    language: str
+    events: list[dict[str, Any]]
+    """What is to be taken next."""
+    tried: list[str]
+    """The infos whose handlers this turn has run."""
+    todo: dict[str, Any]
+    """What the last outcome sets going."""
+
+
+def conversation(assistant: Assistant) -> Any:
+    """Return the graph of the conversation agent."""
+    steps = Steps(assistant)
+    graph = StateGraph(Talk)
+    for step in (steps.receive, steps.hear, steps.take, steps.look_up, steps.set_going):
+        graph.add_node(step.__name__, step)
+    graph.add_edge(START, "receive")
+    graph.add_conditional_edges("receive", lambda state: "take" if state["events"] else "hear", ["hear", "take"])
+    graph.add_edge("hear", "take")
+    graph.add_conditional_edges("take", ahead, ["look_up", "set_going", END])
+    graph.add_edge("look_up", "take")
+    graph.add_edge("set_going", END)
+    return graph.compile()
+
+
+def ahead(state: Talk) -> str:
+    """Return where a turn goes on: what it needs is looked up before anything is set going."""
+    todo = state["todo"]
+    if todo["fetch"] or todo["calls"]:
+        return "look_up"
+    return "set_going" if todo["begin"] or todo["stop"] else END
+
+
+class Steps:
+    """The nodes of one assistant's conversation."""
+
+    def __init__(self, assistant: Assistant) -> None:
+        self._assistant, self._definitions = assistant, assistant.definitions
+
+    async def receive(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Let in what may come from whoever sends it, learn the language, and what the person told before."""
+        host, events = host_in(config), state["events"]
+        allowed = FROM_SIDES if is_side(host) else FROM_OUTSIDE
+        refused = [event for event in events if event.get("type") not in allowed]
+        if refused:
+            log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
+        words = [message.text for message in state["messages"][-1:] if isinstance(message, HumanMessage)]
+        before = state.get("language") or "en"
+        language = language_of(words[0], before) if words and not events else before
+        kept = [event for event in events if event not in refused] or ([{"type": "nothing"}] if events else [])
+        memory = await self._recalled(loaded(state.get("memory") or {}), host)
+        return {"language": language, "events": kept, "memory": dumped([memory])[0]}
+
+    async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Ask the front model, once: what it understood, what is needed, and what to say."""
+        memory, now = loaded(state["memory"]), host_in(config).inbox.clock()
+        told = front.told(self._assistant, memory, now, state["messages"], state["language"])
+        answer = await front.model_of(self._assistant).ainvoke(told, config)
+        heard = front.understood(answer, state["messages"][-1].id)
+        # Without a result to each call a provider refuses the next turn.
+        notes = [ToolMessage("ok", tool_call_id=str(call["id"])) for call in answer.tool_calls]
+        return {"messages": [answer, *notes], "events": [heard]}
+
+    async def take(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Take the events, one after another."""
+        host = host_in(config)
+        turn = Turn(self._definitions, host.key.id, host.inbox.clock(), str(host.by))
+        outcome = turn.settled(loaded(state["memory"]))
+        # What failed is not tried again within the turn: its error shows.
+        if (wanted := self._untried(turn, outcome, state)) and any(
+            event["type"] in NEEDING for event in state["events"]
+        ):
+            # First what an action may need: it would be refused for want of what nobody has looked up yet.
+            return {"todo": {**state["todo"], "fetch": wanted, "asked_for": [], "calls": []}}
+        for event in state["events"]:
+            outcome = outcome.then(partial(turn.take, event=event))
+        wanted = self._untried(turn, outcome, state)
+        before, words = state["todo"], in_words(outcome.words, state["language"])
+        todo = {
+            "fetch": list(dict.fromkeys((*outcome.fetch, *wanted))),
+            "asked_for": list(outcome.fetch),
+            "calls": dumped(outcome.calls),
+            "begin": [*before.get("begin", []), *dumped(outcome.begin)],
+            "stop": [*before.get("stop", []), *outcome.stop],
+        }
+        messages: list[Any] = [*old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
+        return {"memory": dumped([outcome.memory])[0], "events": [], "todo": todo, "messages": messages}
+
+    def _untried(self, turn: Turn, outcome: Outcome, state: Talk) -> list[str]:
+        return [key for key in turn.wanted(outcome.memory) if key not in state["tried"]]
+
+    async def look_up(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Run handlers, and what is done at once."""
+        host, memory, todo = host_in(config), loaded(state["memory"]), state["todo"]
+        fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
+        calling = [self._call(memory, Call.model_validate(call), host, state["language"]) for call in todo["calls"]]
+        events = await asyncio.gather(*fetching, *calling)
+        answers: list[Any] = [AIMessage(front.rendered(event["value"])) for event in events if is_answer(event)]
+        left = {**todo, "fetch": [], "calls": []}
+        return {
+            "events": [*events, *state["events"]],
+            "tried": [*state["tried"], *todo["fetch"]],
+            "todo": left,
+            "messages": answers,
+        }
+
+    async def set_going(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Stop the side threads that nobody needs any more, and begin the new ones; twice is once."""
+        host = host_in(config)
+        for thread in state["todo"]["stop"]:
+            await stopped(host, thread)
+        for each in state["todo"]["begin"]:
+            await self._begin(host, Begin.model_validate(each), state["language"])
+        return {"todo": {}}
+
+    async def _begin(self, host: Host, begin: Begin, language: str) -> None:
+        runner, tenant = host.runner, host.key.tenant
+        try:
+            await runner.get(tenant, begin.thread)
+        except NotFoundError:
+            job = {**begin.job, "conversation": host.key.id, "language": language}
+            agent = f"{self._assistant.name}.{'ask' if begin.kind == 'approve' else begin.kind}"
+            await runner.start(tenant, begin.thread, agent, {"job": job}, by=f"{SIDE}{host.key.id}")
+
+    async def _fetch(self, memory: ContextMemory, key: str, host: Host, is_asked_for: bool) -> dict[str, Any]:
+        info = self._definitions.info(key)
+        known = {name: value for name, value in info.params.items() if not is_reference(value)}
+        asked = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
+        params = known | {name: memory.items[each].value for name, each in asked.items() if each in memory.items}
+        told = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
+        return await tried(told, self._assistant.handlers.run(str(info.handler), params, scope_of(host)))
+
+    async def _call(self, memory: ContextMemory, call: Call, host: Host, language: str) -> dict[str, Any]:
+        action = self._definitions.action(call.action)
+        inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
+        told = {"type": "called", "action": action.id}
+        if workflow := self._assistant.workflows.get(str(action.workflow)):
+            return await tried(told, called(workflow, CallJob(call.args, inputs, language)))
+        return await tried(
+            told, self._assistant.handlers.run(str(action.handler), {**inputs, **call.args}, scope_of(host))
+        )
+
+    async def _recalled(self, memory: ContextMemory, host: Host) -> ContextMemory:
+        lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - memory.items.keys()
+        if not lacking or is_side(host):
+            return memory
+        for each in await host.memories.newest(MOST_MEMORIES):
+            if each.category in lacking - memory.items.keys():
+                info, source = (
+                    self._definitions.info(each.category),
+                    Source(kind="remembered", actor=each.person, ref=each.id),
+                )
+                memory = observed(
+                    memory, info.key, value_of(info, each.answer), source, host.inbox.clock(), self._definitions
+                )
+        return memory
+
+
+async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
+    """Return the event of what some work brought, or of why it did not."""
+    try:
+        value = await work
+    except (GraphBubbleUp, OutageError, UnavailableError):
+        raise
+    except Exception as error:
+        log.warning("%s: %s", ", ".join(map(str, told.values())), error)
+        return {**told, "error": str(error) or type(error).__name__}
+    return {**told, "value": value.value if isinstance(value, Fetched) else value}
+
+
+def is_answer(event: dict[str, Any]) -> bool:
+    """Whether an event has what is told at once."""
+    return event["type"] == "called" and "value" in event
+
+
+def dumped(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
+    """Return values as a checkpoint keeps them."""
+    return [value.model_dump(mode="json") for value in values]
+
+
+def is_side(host: Host) -> bool:
+    """Whether a side thread of this very conversation sends the event."""
+    return str(host.by).startswith(f"{SIDE}{host.key.id}~")
+
+
+async def stopped(host: Host, thread: str) -> None:
+    """Stop a side thread, and withdraw what it asks."""
+    try:
+        await host.runner.cancel(host.key.tenant, thread, by=f"{SIDE}{host.key.id}")
+    except NotFoundError:
+        log.info("thread %s never began", thread)
+
+
+def old_messages(messages: Sequence[BaseMessage]) -> list[RemoveMessage]:
+    """Return the removal of what the model is not shown any more, up to where a person speaks."""
+    if len(messages) <= KEPT_MESSAGES:
+        return []
+    begins = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    first = next((n for n in begins if n >= len(messages) - KEPT_MESSAGES), 0)
+    return [RemoveMessage(id=str(message.id)) for message in messages[:first]]

@@ -1,0 +1,161 @@
+"""The front model: what it is told, what it may declare, and what is made of its answer.
+
+It calls nothing and writes nothing: it says what it understood and what is needed, and code does the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, ValidationError
+
+from ringi.assistant.briefing import prompt_view
+from ringi.assistant.memory import ContextMemory, Op
+from ringi.record import Frozen
+
+if TYPE_CHECKING:
+    from ringi.assistant.assistant import Assistant
+
+log = logging.getLogger(__name__)
+M = TypeVar("M", bound=BaseModel)
+DECLARE, ROUTE = "declare", "route"
+LOWEST = 5
+MOST_ROWS = 20
+PROMPT = """You are {name}. {prompt}
+You talk with a person, in their language. You do nothing yourself: code does what you declare with the tool `declare`.
+- ops: what the person said, word for word in `quote`: set or correct an info, clear it, or say that it is not needed;
+  feedback for what they say of a plan. Never invent a value.
+- required_actions: what has to be done now, by the id of an action or the key of an info, 1 being the most urgent.
+- choice_context: the info of which the person has to choose one, with filters.
+No words of anybody approve a plan: the person presses the button. Answer plain questions plainly, without the tool."""
+
+
+class RequiredAction(Frozen):
+    """Something that has to be done: an action, or an info to be got."""
+
+    type: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+    priority: int = LOWEST
+
+
+class ChoiceContext(Frozen):
+    """What a person has to choose from."""
+
+    data_type: str
+    source: str = "database"
+    filters: dict[str, Any] = {}
+    max_items: int | None = None
+
+
+def tool(assistant: Assistant) -> dict[str, Any]:
+    """Return the tool that the front model has."""
+    if assistant.light:
+        agents = {"type": "string", "enum": ["listDataAgent", "planAgent", "none"]}
+        return as_tool(ROUTE, "Say who goes on.", {"agent": agents}, ["agent"])
+    keys = {"type": "string", "enum": [info.key for info in assistant.definitions.infos] + [""]}
+    doable = [each.id for each in assistant.definitions.actions] + [each.key for each in assistant.definitions.infos]
+    op = {
+        "op": {"type": "string", "enum": ["set", "correct", "clear", "not_needed", "feedback"]},
+        "key": keys,
+        "value": {"description": "the value of the info"},
+        "text": {"type": "string", "description": "of feedback: what the person said of the plan"},
+        "quote": {"type": "string"},
+    }
+    action = {
+        "type": {"type": "string", "enum": doable},
+        "description": {"type": "string"},
+        "parameters": {"type": "object"},
+        "priority": {"type": "integer", "minimum": 1, "maximum": LOWEST},
+    }
+    choice = {"data_type": keys, "filters": {"type": "object"}, "max_items": {"type": "integer", "minimum": 1}}
+    declared = {
+        "ops": listed(op, ["op"]),
+        "required_actions": listed(action, ["type"]),
+        "choice_context": {"type": "object", "properties": choice},
+    }
+    return as_tool(DECLARE, "Say what you understood, and what is needed.", declared, [])
+
+
+def as_tool(name: str, description: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    """Return a tool as models take it."""
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def listed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    """Return the schema of a list of objects."""
+    return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}
+
+
+def model_of(assistant: Assistant) -> Runnable[LanguageModelInput, AIMessage]:
+    """Return the model with its tool."""
+    return assistant.model.bind_tools([tool(assistant)])
+
+
+def told(
+    assistant: Assistant, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
+) -> list[BaseMessage]:
+    """Return what the model is told: its work, what is known and what is not, and the conversation."""
+    prompt = PROMPT.format(name=assistant.name, prompt=assistant.prompt)
+    return [SystemMessage(f"{prompt}\n\n{prompt_view(assistant.definitions, memory, now, language)}"), *messages]
+
+
+def understood(answer: AIMessage, message: str | None) -> dict[str, Any]:
+    """Return the event of what the model declares; what is malformed of it is left out."""
+    declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
+    ops = [op.model_dump() for args in declared for op in valid(Op, args.get("ops"))]
+    actions = [action for args in declared for action in valid(RequiredAction, args.get("required_actions"))]
+    choices = [choice for args in declared for choice in valid(ChoiceContext, [args.get("choice_context")])]
+    return {
+        "type": "said",
+        "message": message,
+        "ops": ops,
+        "required": [each.model_dump() for each in sorted(actions, key=lambda each: each.priority)],
+        "choices": [each.model_dump() for each in choices],
+        "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
+        "silent": not answer.text.strip(),
+    }
+
+
+def valid(kind: type[M], given: Any) -> list[M]:
+    """Return those that can be read: a model's mistake costs what it said, not the turn."""
+    found = []
+    for each in given if isinstance(given, list) else []:
+        try:
+            found += [kind.model_validate(each)] if each else []
+        except ValidationError as error:
+            log.warning("the model declares what is no %s: %s", kind.__name__, error.errors()[0]["msg"])
+    return found
+
+
+def rendered(value: Any) -> str:
+    """Return a result as Markdown: words as they are, rows as a table, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("text"), str):
+        return str(value["text"])
+    if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
+        return table(value)
+    return f"```json\n{json.dumps(value, ensure_ascii=False, indent=1, default=str)}\n```"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a Markdown table, at most twenty, and how many more there are."""
+    names = list(dict.fromkeys(name for row in rows[:MOST_ROWS] for name in row))
+    lines = [line(names), line("---" for _ in names)]
+    lines += [line(row.get(name, "") for name in names) for row in rows[:MOST_ROWS]]
+    more = len(rows) - MOST_ROWS
+    return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
+
+
+def line(cells: Iterable[Any]) -> str:
+    """Return one line of a table; nothing in a cell ends it."""
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

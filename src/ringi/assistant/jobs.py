@@ -1,0 +1,51 @@
+"""What the workflows of an assistant are given, and how they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import Runnable
+
+
+@dataclass(frozen=True)
+class PlanJob:
+    """A plan to make, or to make anew."""
+
+    inputs: Mapping[str, Any]
+    """The values of the infos that it stands on."""
+    feedback: tuple[str, ...]
+    """What people said of the version before, word for word."""
+    previous: Mapping[str, Any] | None
+    """The version before: `plan` and `steps`."""
+    version: int
+    language: str
+
+
+@dataclass(frozen=True)
+class StepJob:
+    """One step of an approved plan to carry out."""
+
+    step: Mapping[str, Any]
+    key: str
+    """The idempotency key: one step of one approved version, however often it is tried."""
+    plan: Any
+    inputs: Mapping[str, Any]
+    language: str
+
+
+@dataclass(frozen=True)
+class CallJob:
+    """An immediate action."""
+
+    args: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    language: str
+
+
+async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:
+    """Run a workflow on a job."""
+    if isinstance(workflow, Runnable):
+        return await workflow.ainvoke(vars(job))
+    return await workflow(job)

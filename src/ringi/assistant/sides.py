@@ -1,0 +1,275 @@
+"""What works beside the conversation, in threads of its own: planning, asking, carrying out.
+
+Each ends by sending an event into the conversation. A step that a worker died of is done again: its event may be too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END, START, StateGraph
+
+from ringi.ask import Action as Call
+from ringi.ask import Decision
+from ringi.assistant.definitions import Info, in_language
+from ringi.assistant.handlers import Scope
+from ringi.assistant.jobs import PlanJob, StepJob, called
+from ringi.assistant.plans import Step, hash_of
+from ringi.assistant.situation import SIDE
+from ringi.errors import OutageError, ThreadBusyError, UnavailableError
+from ringi.field import MultiSelect, Select, TextArea
+from ringi.form import Form
+from ringi.integrations.langgraph import ask
+from ringi.request import Request
+from ringi.threads.host import Host, host_of
+
+if TYPE_CHECKING:
+    from ringi.assistant.assistant import Assistant
+
+MOST_STEPS = 10_000
+VALUE = "value"
+"""The one field of a question whose answer is no object."""
+APPROVAL: tuple[Decision, ...] = ("approve", "edit", "reject")
+STEP = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": r"^[^:\s]+$", "maxLength": 64},
+        "title": {"type": "string"},
+        "action": {"type": "string"},
+        "args": {"type": "object"},
+    },
+    "required": ["id", "title"],
+    "additionalProperties": False,
+}
+CONTENT = {
+    "type": "object",
+    "properties": {"plan": {}, "steps": {"type": "array", "items": STEP}},
+    "required": ["steps"],
+    "additionalProperties": False,
+}
+"""What a person may make of a plan that they edit."""
+
+
+class Side(TypedDict, total=False):
+    """The state of a side thread."""
+
+    job: dict[str, Any]
+    event: dict[str, Any]
+    options: list[dict[str, Any]]
+    done: int
+
+
+class NotAskedForError(ValueError):
+    """Somebody begins by hand what only a conversation begins."""
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
+
+
+class NoHostError(RuntimeError):
+    """The graph is run by something else than Ringi."""
+
+    def __init__(self) -> None:
+        super().__init__("an assistant runs on threads of Ringi: serve its agents")
+
+
+def planning(assistant: Assistant) -> Any:
+    """Return the graph of the plan agent."""
+
+    async def plan(state: Side, config: RunnableConfig) -> Side:
+        job = begun(state, config)
+        about = {"plan": job["plan"], "version": job["version"]}
+        action = assistant.definitions.action(job["action"])
+        try:
+            draft = await called(assistant.workflows[str(action.workflow)], plan_job(job))
+        except (GraphBubbleUp, OutageError, UnavailableError):
+            raise
+        except Exception as error:
+            return {"event": {"type": "plan_failed", **about, "error": f"{type(error).__name__}: {error}"}}
+        return {"event": {"type": "planned", **about, "draft": draft}}
+
+    return sending(assistant, StateGraph(Side).add_node("plan", plan).add_edge(START, "plan"), "plan")
+
+
+def asking(assistant: Assistant) -> Any:
+    """Return the graph of the agent that asks people: for an info, or to approve a plan."""
+
+    async def look_up(state: Side, config: RunnableConfig) -> Side:
+        job, host = begun(state, config), host_in(config)
+        info = assistant.definitions.infos_by_key.get(job.get("info", ""))
+        if info is None or info.choices is None:
+            return {"options": []}
+        choices = replace(info.choices, filters={**info.choices.filters, **job["filters"]})
+        if job["max_items"]:
+            choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
+        found = await assistant.handlers.options(choices, scope_of(host))
+        return {"options": [option.model_dump(mode="json") for option in found]}
+
+    async def put(state: Side) -> Side:
+        job = state["job"]
+        if "info" in job:
+            info = assistant.definitions.info(job["info"])
+            return {"event": answered(info, question(assistant, info, state))}
+        return {"event": decided(job, approval(assistant, job))}
+
+    graph = StateGraph(Side).add_node("look_up", look_up).add_node("ask", put)
+    return sending(assistant, graph.add_edge(START, "look_up").add_edge("look_up", "ask"), "ask")
+
+
+def executing(assistant: Assistant) -> Any:
+    """Return the graph of the agent that carries out approved plans, a step after the other."""
+
+    async def step(state: Side, config: RunnableConfig) -> Side:
+        job, number = begun(state, config), state.get("done", 0)
+        about = {"plan": job["plan"], "version": job["version"]}
+        if number >= len(job["steps"]):
+            return {"event": {"type": "executed", **about}}
+        one, action = job["steps"][number], assistant.definitions.action(job["action"])
+        key = f"{job['plan']}:{job['version']}:{one['id']}"
+        try:
+            work = StepJob(one, key, job["content"], job["inputs"], job["language"])
+            await called(assistant.workflows[str(action.workflow)], work)
+        except (GraphBubbleUp, OutageError, UnavailableError):
+            raise
+        except Exception as error:
+            why = f"{one['title']}: {type(error).__name__}: {error}"
+            await send(assistant, host_in(config), job, {"type": "execution_failed", **about, "error": why})
+            # The run fails too: an operator's retry goes on with this very step, under its key.
+            raise
+        return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
+
+    async def tell(state: Side, config: RunnableConfig) -> Side:
+        await send(assistant, host_in(config), state["job"], state["event"])
+        return {}
+
+    def ahead(state: Side) -> str:
+        return END if state["event"]["type"] == "executed" else "step"
+
+    graph = StateGraph(Side).add_node("step", step).add_node("tell", tell)
+    graph.add_edge(START, "step").add_edge("step", "tell").add_conditional_edges("tell", ahead, ["step", END])
+    return graph.compile().with_config(recursion_limit=MOST_STEPS)
+
+
+def sending(assistant: Assistant, graph: StateGraph[Side], last: str) -> Any:
+    """Return the graph, compiled, with a last step that sends its event into the conversation."""
+
+    async def tell(state: Side, config: RunnableConfig) -> Side:
+        await send(assistant, host_in(config), state["job"], state["event"])
+        return {}
+
+    return graph.add_node("tell", tell).add_edge(last, "tell").add_edge("tell", END).compile()
+
+
+async def send(assistant: Assistant, host: Host, job: dict[str, Any], event: dict[str, Any]) -> None:
+    """Send an event into the conversation; while it does something else, wait."""
+    runner, backend = host.runner, host.runner.backend
+    thread = await runner.get(host.key.tenant, job["conversation"])
+    by = f"{SIDE}{host.key.id}"
+    async with backend.notifier.subscribe(thread.topic) as news:
+        while True:
+            try:
+                await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
+            except ThreadBusyError:
+                await news.wait(backend.notifier.recheck_after)
+            else:
+                return
+
+
+def question(assistant: Assistant, info: Info, state: Side) -> Request:
+    """Ask for an info."""
+    language = state["job"]["language"]
+    context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
+    if info.scope == "user":
+        context["memory_category"] = info.key
+    title, about = info.name_in(language), in_language(info.description, language) or None
+    asked = {"form": info.form} if info.form else form_of(info, state.get("options") or [], title)
+    return ask(title, description=about, context=context, **asked)
+
+
+def form_of(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
+    """Return what a person fills in who is asked for an info."""
+    if info.choices:
+        kind = MultiSelect if info.schema.get("type") == "array" else Select
+        return {"form": Form([kind(VALUE, label=title, options=options, required=True)])}
+    if not info.schema or dict(info.schema) == {"type": "string"}:
+        return {"form": Form([TextArea(VALUE, label=title, required=True)])}
+    if info.schema.get("type") == "object":
+        return {"schema": dict(info.schema)}
+    return {"schema": {"type": "object", "properties": {VALUE: dict(info.schema)}, "required": [VALUE]}}
+
+
+def answered(info: Info, request: Request) -> dict[str, Any]:
+    """Return the event of an answered question, or of one that nobody answered."""
+    said = request.response
+    event = {"type": "answered", "info": info.key, "request": request.id, "status": "unanswered"}
+    if said is None or said.decision not in ("approve", "edit") or said.data is None:
+        return event
+    return event | {"status": "answered", "value": value_of(info, said.data), "by": said.responder}
+
+
+def value_of(info: Info, data: dict[str, Any]) -> Any:
+    """Return what a filled-in question says of its info."""
+    is_whole = info.form is not None or info.schema.get("type") == "object"
+    return data if is_whole and not info.choices else data.get(VALUE)
+
+
+def approval(assistant: Assistant, job: dict[str, Any]) -> Request:
+    """Ask a person to approve a plan: its content is the arguments of what will be done."""
+    action, language = assistant.definitions.action(job["action"]), job["language"]
+    context = {"assistant": assistant.name, "conversation": job["conversation"]}
+    context |= {"plan": job["plan"], "version": job["version"]}
+    return ask(
+        f"{action.name_in(language)} · v{job['version']}",
+        kind="approval",
+        description=in_language(action.description, language) or None,
+        action=Call(str(action.workflow), content_of(job), schema=CONTENT),
+        allowed=APPROVAL,
+        context=context,
+    )
+
+
+def decided(job: dict[str, Any], request: Request) -> dict[str, Any]:
+    """Return the event of a decision on a plan; its hash is that of what was shown, not of what a job says it is."""
+    about = {"plan": job["plan"], "version": job["version"], "request": request.id}
+    said = request.response
+    if request.granted is None or said is None:
+        told = {"by": said.responder, "text": said.message} if said else {"by": None, "text": None}
+        return {"type": "rejected" if said else "lapsed", **about, **told}
+    steps = [Step.model_validate(each) for each in job["steps"]]
+    shown = hash_of(job["plan"], job["version"], job["content"], steps)
+    edited = None if request.granted.args == content_of(job) else request.granted.args
+    return {"type": "approved", **about, "by": said.responder, "hash": shown, "edited": edited}
+
+
+def content_of(job: dict[str, Any]) -> dict[str, Any]:
+    """Return what is approved of a plan."""
+    return {"plan": job["content"], "steps": job["steps"]}
+
+
+def plan_job(job: dict[str, Any]) -> PlanJob:
+    """Return what the plan workflow is given."""
+    return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"])
+
+
+def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:
+    """Return the job, or raise unless the conversation that it names began it."""
+    job, by = state["job"], host_in(config).by
+    if by != f"{SIDE}{job.get('conversation')}":
+        raise NotAskedForError(by)
+    return job
+
+
+def host_in(config: RunnableConfig) -> Host:
+    """Return the run's host, or raise where Ringi does not run the graph."""
+    host = host_of(config)
+    if host is None:
+        raise NoHostError
+    return host
+
+
+def scope_of(host: Host) -> Scope:
+    """Return for whom handlers fetch: no other conversation sees what this one's calls returned."""
+    return Scope(host.key.tenant, host.key.id.partition("~")[0])

@@ -1,0 +1,147 @@
+"""What one event finds: the definitions, the moment, who sent it; and what it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from ringi.assistant import memory as memories
+from ringi.assistant.availability import Availability, derive
+from ringi.assistant.definitions import Action, Definitions, Text
+from ringi.assistant.memory import ContextMemory, Refusal, Source
+from ringi.assistant.plans import Plan, Step
+from ringi.assistant.speech import LANGUAGES, Sentence, said
+from ringi.assistant.wording import reasons_in, refusal_in
+from ringi.record import Frozen
+
+SIDE = "thread:"
+"""What the names begin with under which side threads send events: nobody can sign in with a colon."""
+Kind = Literal["plan", "ask", "approve", "execute"]
+
+
+class Begin(Frozen):
+    """A side thread to begin."""
+
+    kind: Kind
+    thread: str
+    job: dict[str, Any]
+
+
+class Call(Frozen):
+    """An immediate action to do within the turn."""
+
+    action: str
+    args: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an event leads to."""
+
+    memory: ContextMemory
+    words: tuple[Sentence, ...] = ()
+    begin: tuple[Begin, ...] = ()
+    stop: tuple[str, ...] = ()
+    """Side threads that nobody needs any more."""
+    fetch: tuple[str, ...] = ()
+    """Infos whose handlers to run now."""
+    calls: tuple[Call, ...] = ()
+
+    def then(self, step: Callable[[ContextMemory], Outcome]) -> Outcome:
+        """Return this and what a step makes of the memory it leaves."""
+        more = step(self.memory)
+        return Outcome(
+            more.memory,
+            (*self.words, *more.words),
+            (*self.begin, *more.begin),
+            (*self.stop, *more.stop),
+            tuple(dict.fromkeys((*self.fetch, *more.fetch))),
+            (*self.calls, *more.calls),
+        )
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One event of one conversation."""
+
+    definitions: Definitions
+    thread: str
+    """The conversation's."""
+    now: datetime
+    by: str
+    """Who sent the event: a person, or a side thread."""
+
+    @property
+    def side(self) -> str:
+        """The side thread that sent the event; of a person's event, nothing."""
+        return self.by.removeprefix(SIDE) if self.by.startswith(SIDE) else ""
+
+    def side_id(self, memory: ContextMemory, kind: Kind) -> str:
+        """Return the id of a side thread to begin: no other's of this conversation."""
+        return f"{self.thread}~{kind}-{memory.version}"
+
+    def available(self, memory: ContextMemory, action: Action) -> Availability:
+        """Return whether an action is possible now, and why not."""
+        return next(each for each in derive(self.definitions, memory, self.now) if each.action_id == action.id)
+
+    def why_not(self, action: Action, available: Availability) -> Sentence:
+        """Return what is said of an action that is not possible."""
+        why = {language: reasons_in(available.reasons, self.definitions, language) for language in LANGUAGES}
+        return said("disabled", action=action.label, why=why)
+
+    def refused(self, refusal: Refusal) -> Sentence:
+        """Return what is said of what somebody told that cannot be."""
+        why = {language: refusal_in(refusal, self.definitions, language) for language in LANGUAGES}
+        return said("refused", what=self.title(refusal.op.key), why=why)
+
+    def title(self, key: str) -> Text:
+        """Return the name of an info."""
+        info = self.definitions.infos_by_key.get(key)
+        return (info.title if info else "") or key
+
+    def apply_of(self, plan: Plan) -> Action:
+        """Return the action that carries out a plan."""
+        action = self.definitions.action(plan.action_id)
+        return next(each for each in self.definitions.actions if each.kind == "apply" and self._is_of(each, action))
+
+    def inputs(self, memory: ContextMemory, action: Action) -> dict[str, str]:
+        """Return the hashes of what a plan stands on: what making it needs, and what carrying it out needs."""
+        pair = self.definitions.pair(str(action.workflow))
+        keys = [need.info for each in pair for need in each.needs if need.info not in action.produces]
+        return self.hashes(memory, keys)
+
+    def inputs_of(self, memory: ContextMemory, plan: Plan) -> dict[str, str]:
+        """Return the hashes of now of what a plan stands on."""
+        return self.inputs(memory, self.definitions.action(plan.action_id))
+
+    def hashes(self, memory: ContextMemory, keys: Sequence[str]) -> dict[str, str]:
+        """Return the hashes of those infos that are known."""
+        return {key: item.hash for key in keys if (item := memory.items.get(key)) and item.status == "collected"}
+
+    def values(self, memory: ContextMemory, action: Action) -> dict[str, Any]:
+        """Return the values of what a plan stands on."""
+        return {key: memory.items[key].value for key in self.inputs(memory, action)}
+
+    def ran(self, memory: ContextMemory, action: Action, status: str, error: str | None = None) -> ContextMemory:
+        """Return the memory with the status of an action's workflow."""
+        return memories.run_status(memory, str(action.workflow or action.id), status, self.now, error=error)
+
+    def without_product(self, memory: ContextMemory, action: Action) -> ContextMemory:
+        """Return the memory without the plan that an action made known: nobody may build on it any more."""
+        return memories.forgotten(memory, action.produces, Source(kind="derived", actor=action.workflow), self.now)
+
+    def _is_of(self, apply: Action, plan: Action) -> bool:
+        made = self.definitions.plan_of(apply)
+        return made is not None and made.id == plan.id
+
+
+def is_reference(param: object) -> bool:
+    """Whether a handler's parameter is the value of an info."""
+    return isinstance(param, Mapping) and set(param) == {"info"}
+
+
+def dumped(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """Return steps as JSON."""
+    return [step.model_dump(mode="json") for step in steps]

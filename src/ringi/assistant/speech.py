@@ -1,0 +1,175 @@
+"""What the assistant itself says in the conversation, where no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+from ringi.assistant.definitions import in_language
+from ringi.assistant.plans import Step
+from ringi.record import Frozen
+
+LANGUAGES = ("en", "ja", "zh")
+SENTENCES: dict[str, dict[str, str]] = {
+    "noted": {
+        "en": "Noted: {what}.",
+        "ja": "記録しました: {what}。",
+        "zh": "已记录：{what}。",
+    },
+    "refused": {
+        "en": "I could not take over “{what}”: {why}.",
+        "ja": "「{what}」は反映できませんでした: {why}。",
+        "zh": "无法采用“{what}”：{why}。",
+    },
+    "disabled": {
+        "en": "“{action}” is not possible yet. {why}",
+        "ja": "「{action}」はまだ実行できません。{why}",
+        "zh": "“{action}”目前还不能执行。{why}",
+    },
+    "planning": {
+        "en": "I am working on “{action}” (version {version}). You can go on talking with me.",
+        "ja": "「{action}」（第{version}版）を作成しています。そのまま会話を続けられます。",
+        "zh": "正在进行“{action}”（第{version}版）。您可以继续与我交谈。",
+    },
+    "planned": {
+        "en": "**{action}**, version {version}:\n\n{plan}",
+        "ja": "**{action}** 第{version}版:\n\n{plan}",
+        "zh": "**{action}** 第{version}版：\n\n{plan}",
+    },
+    "feedback": {
+        "en": "I take that into the next version of the plan: “{text}”.",
+        "ja": "次の版の計画に反映します: 「{text}」。",
+        "zh": "我会在计划的下一版中采纳：“{text}”。",
+    },
+    "no_plan": {
+        "en": "There is no plan yet that this could be about.",
+        "ja": "対象となる計画がまだありません。",
+        "zh": "目前还没有可以反馈的计划。",
+    },
+    "executing": {
+        "en": "This plan is being carried out and does not change any more.",
+        "ja": "この計画は実行中のため、変更できません。",
+        "zh": "该计划正在执行，无法再更改。",
+    },
+    "plan_failed": {
+        "en": "The plan could not be made: {why}",
+        "ja": "計画を作成できませんでした: {why}",
+        "zh": "无法制定计划：{why}",
+    },
+    "obsolete": {
+        "en": "The plan is out of date, because this changed: {what}. Plan again, approve it unchanged, or edit it.",
+        "ja": "計画は古くなりました。変わった情報: {what}。計画し直すか、このまま承認するか、編集してください。",
+        "zh": "由于以下信息已更改，计划已过时：{what}。请重新计划、按原样批准或进行编辑。",
+    },
+    "approve": {
+        "en": "To carry it out, press “{action}”: only that approves it, no words do.",
+        "ja": "実行するには「{action}」を押してください。言葉だけでは承認になりません。",
+        "zh": "要执行，请按“{action}”。仅凭文字不构成批准。",
+    },
+    "approved": {
+        "en": "{by} approved version {version}. It is being carried out now.",
+        "ja": "{by}さんが第{version}版を承認しました。実行を開始します。",
+        "zh": "{by} 批准了第{version}版，正在执行。",
+    },
+    "not_applied": {
+        "en": "Version {version} was not carried out: {why}",
+        "ja": "第{version}版は実行されませんでした: {why}",
+        "zh": "第{version}版没有执行：{why}",
+    },
+    "rejected": {
+        "en": "{by} rejected version {version}. {text}",
+        "ja": "{by}さんが第{version}版を却下しました。{text}",
+        "zh": "{by} 拒绝了第{version}版。{text}",
+    },
+    "completed": {
+        "en": "Done: “{action}”, version {version}, {steps} steps.",
+        "ja": "完了しました: 「{action}」第{version}版、{steps}ステップ。",
+        "zh": "已完成：“{action}”，第{version}版，共{steps}步。",
+    },
+    "failed": {
+        "en": "“{action}” stopped: {why}",
+        "ja": "「{action}」が停止しました: {why}",
+        "zh": "“{action}”已停止：{why}",
+    },
+    "asking": {
+        "en": "Please answer this: {what}",
+        "ja": "こちらにお答えください: {what}",
+        "zh": "请回答：{what}",
+    },
+    "unanswered": {
+        "en": "Nobody answered: {what}.",
+        "ja": "回答がありませんでした: {what}。",
+        "zh": "无人回答：{what}。",
+    },
+    "fetch_failed": {
+        "en": "{what} could not be fetched: {why}",
+        "ja": "{what}を取得できませんでした: {why}",
+        "zh": "无法获取{what}：{why}",
+    },
+    "cancelled": {
+        "en": "I have cleared what was gathered here.",
+        "ja": "ここで集めた情報を消去しました。",
+        "zh": "已清除在此收集的信息。",
+    },
+    "kept_executing": {
+        "en": "What is being carried out goes on: {what}.",
+        "ja": "実行中のものは継続します: {what}。",
+        "zh": "正在执行的内容将继续：{what}。",
+    },
+    "unknown": {
+        "en": "I do not know “{what}”.",
+        "ja": "「{what}」はわかりません。",
+        "zh": "不认识“{what}”。",
+    },
+}
+
+
+class Sentence(Frozen):
+    """Something to say, in whatever language."""
+
+    code: str
+    about: dict[str, Any] = {}
+
+    def in_language(self, language: str) -> str:
+        """Return it as it is said."""
+        words = {name: _worded(value, language) for name, value in self.about.items()}
+        return in_language(SENTENCES[self.code], language).format(**words).strip()
+
+
+def said(code: str, **about: Any) -> Sentence:
+    """Return a sentence about names: words, words by language, or several of them."""
+    return Sentence(code=code, about=about)
+
+
+def in_words(sentences: Sequence[Sentence], language: str) -> str:
+    """Return sentences as one message."""
+    return "\n\n".join(sentence.in_language(language) for sentence in sentences)
+
+
+def written(plan: Any, steps: Sequence[Step]) -> str:
+    """Return a plan as Markdown: its own words, or what it has, and its steps."""
+    words = plan.get("text") if isinstance(plan, Mapping) else plan
+    if isinstance(plan, Mapping) and not isinstance(words, str):
+        words = "\n".join(
+            f"- {name}: {value if isinstance(value, str) else to_json(value).decode()}" for name, value in plan.items()
+        )
+    listed = "\n".join(f"{number}. {step.title}" for number, step in enumerate(steps, 1))
+    return "\n\n".join(str(part) for part in (words, listed) if part)
+
+
+def language_of(text: str, otherwise: str) -> str:
+    """Return the language of a person's words; of words that do not tell, the language spoken before."""
+    if any("\u3040" <= letter <= "\u30ff" for letter in text):
+        return "ja"
+    if any("\u4e00" <= letter <= "\u9fff" for letter in text):
+        # Japanese without kana is rare and short: who spoke Japanese goes on in it.
+        return otherwise if otherwise == "ja" else "zh"
+    return "en" if any(letter.isascii() and letter.isalpha() for letter in text) else otherwise
+
+
+def _worded(value: Any, language: str) -> str:
+    if isinstance(value, list | tuple):
+        return ("、" if language in ("ja", "zh") else ", ").join(_worded(each, language) for each in value)
+    return in_language(value, language) if isinstance(value, Mapping) else str(value)

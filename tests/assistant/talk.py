@@ -1,0 +1,190 @@
+"""An assistant whose workflows a test can look into, and a conversation with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from tests.threads.world import World, at_work, until
+
+from ringi.assistant.assistant import Assistant, Workflow
+from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
+from ringi.assistant.front import DECLARE
+from ringi.assistant.jobs import CallJob, PlanJob, StepJob
+from ringi.assistant.memory import ContextMemory, Item, loaded
+from ringi.assistant.plans import Plan
+from ringi.errors import ThreadBusyError
+from ringi.record import Query
+from ringi.request import Request
+from ringi.testing.scripted_model import ScriptedModel, calls
+from ringi.thread import Thread
+
+TENANT = "default"
+CHAT = "chat"
+
+
+@dataclass
+class Office:
+    """What the workflows of the test have done."""
+
+    projects: list[dict[str, Any]] = field(default_factory=lambda: [{"id": "p1", "name": "Website"}])
+    fetched: int = 0
+    heard: int = 0
+    plans: list[PlanJob] = field(default_factory=list)
+    effects: list[str] = field(default_factory=list)
+    is_broken: bool = False
+    may_plan: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def fetch(self, params: dict[str, Any]) -> Any:
+        self.fetched += 1
+        return self.projects
+
+    async def plan(self, job: PlanJob) -> dict[str, Any]:
+        self.plans.append(job)
+        await self.may_plan.wait()
+        weeks = 2 + 2 * len(job.feedback)
+        return {
+            "plan": {"goal": job.inputs["goals"], "weeks": weeks},
+            "steps": [{"id": "s1", "title": "Design"}, {"id": "s2", "title": "Build"}],
+        }
+
+    async def execute(self, job: StepJob) -> None:
+        if self.is_broken:
+            raise ValueError("the printer is out of paper")
+        self.effects.append(job.key)
+
+    async def count(self, job: CallJob) -> str:
+        return f"There are {len(job.inputs['projects'])} projects."
+
+    def assistant(self, **more: Any) -> Assistant:
+        definitions = Definitions(
+            infos=(
+                Info("projects", "Projects", handler="fetch_projects"),
+                Info("goals", {"en": "Goals", "ja": "目標"}, schema={"type": "string"}),
+                Info("plan", "Plan"),
+            ),
+            actions=(
+                Action(
+                    "make",
+                    "plan",
+                    "Make a plan",
+                    workflow="planWorkflow",
+                    requires=("projects", "goals"),
+                    produces=("plan",),
+                ),
+                Action(
+                    "do", "apply", "Carry it out", workflow="executeWorkflow", requires=("plan",), depends_on=("make",)
+                ),
+                Action("count", "immediate", "Count", workflow="countWorkflow", requires=("projects",)),
+            ),
+            handlers=(InfoHandler("fetch_projects", self.fetch),),
+        )
+        workflows: dict[str, Workflow] = {
+            "planWorkflow": self.plan,
+            "executeWorkflow": self.execute,
+            "countWorkflow": self.count,
+        }
+        return Assistant("assistant", definitions, ScriptedModel(script=self.say), workflows, **more)
+
+    def say(self, messages: Sequence[BaseMessage]) -> AIMessage | str:
+        self.heard += 1
+        said = messages[-1].text
+        if said.startswith("goal: "):
+            op = {"op": "set", "key": "goals", "value": said.removeprefix("goal: "), "quote": said}
+            return calls(DECLARE, ops=[op]).model_copy(update={"content": "I see."})
+        if said.startswith("feedback: "):
+            return calls(DECLARE, ops=[{"op": "feedback", "text": said.removeprefix("feedback: ")}])
+        if said.startswith("do: "):
+            return calls(DECLARE, required_actions=[{"type": said.removeprefix("do: ")}])
+        return f"You said {said}"
+
+
+class Talk:
+    """A conversation with a worker behind it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.runner, self.inbox = world.runner, world.inbox
+
+    async def say(self, text: str) -> ContextMemory:
+        return await self._start({"messages": [{"role": "user", "content": text}]})
+
+    async def send(self, type: str, **about: Any) -> ContextMemory:
+        return await self._start({"event": {"type": type, **about}})
+
+    async def thread(self, id: str, *statuses: str) -> Thread:
+        """Return a thread once it has one of these statuses."""
+
+        async def has_come() -> Thread | None:
+            thread = await self.runner.get(TENANT, id)
+            return thread if thread.status in statuses else None
+
+        return await until(has_come, f"thread {id} is {statuses}")
+
+    async def memory(self) -> ContextMemory:
+        """Return the memory once the conversation rests."""
+        return loaded((await self.thread(CHAT, "done")).values["memory"])
+
+    async def plan(self, status: str, version: int = 1) -> Plan:
+        """Return the plan once it has this status."""
+
+        async def has_come() -> Plan | None:
+            plan = (await self.memory()).plans.get("planWorkflow")
+            return plan if plan and plan.status == status and plan.version >= version else None
+
+        return await until(has_come, f"the plan is {status}")
+
+    async def until_carried_out(self) -> ContextMemory:
+        """Return the memory once the plan is carried out and cleared away."""
+
+        async def is_gone() -> ContextMemory | None:
+            memory = await self.memory()
+            return None if memory.plans else memory
+
+        return await until(is_gone, "the plan is carried out")
+
+    async def item(self, key: str) -> Item:
+        """Return what is known of an info once it is."""
+
+        async def is_known() -> Item | None:
+            return (await self.memory()).items.get(key)
+
+        return await until(is_known, f"{key} is known")
+
+    async def request(self) -> Request:
+        """Return what is asked once something is."""
+
+        async def is_asked() -> list[Request]:
+            return await self.inbox.find(Query(statuses=("pending",)))
+
+        return (await until(is_asked, "something is asked"))[0]
+
+    async def answer(self, decision: Any, **more: Any) -> Request:
+        request = await self.request()
+        return await self.inbox.respond(request.id, decision, responder="bob", digest=request.digest, **more)
+
+    async def words(self) -> str:
+        await self.memory()
+        return "".join(str(item.event.get("delta", "\n")) for item in await self._world.items(CHAT))
+
+    async def _start(self, input: dict[str, Any]) -> ContextMemory:
+        async def has_begun() -> bool:
+            try:
+                await self.runner.start(TENANT, CHAT, "assistant", input, by="ann")
+            except ThreadBusyError:
+                return False
+            return True
+
+        await until(has_begun, "the conversation takes it")
+        return await self.memory()
+
+
+@asynccontextmanager
+async def talking(office: Office, url: str, **more: Any) -> AsyncIterator[Talk]:
+    """Open a conversation with the office's assistant, and a worker."""
+    async with at_work(url, office.assistant(**more).agents()) as world:
+        yield Talk(world)

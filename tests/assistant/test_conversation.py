@@ -1,0 +1,209 @@
+"""The whole loop: talk, gather, plan, criticise, plan again, approve, carry out."""
+
+from __future__ import annotations
+
+import pytest
+from tests.assistant.talk import CHAT, TENANT, Office, talking
+
+from ringi.record import Query
+from ringi.threads.operations import retry
+
+
+@pytest.fixture
+def office() -> Office:
+    office = Office()
+    office.may_plan.set()
+    return office
+
+
+async def test_talk_gathers_plans_takes_criticism_and_applies_what_a_person_approved(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        memory = await talk.say("goal: grow")
+        assert memory.items["goals"].value == "grow"
+        assert memory.items["goals"].source.quote == "goal: grow"
+        assert memory.items["projects"].value == office.projects
+        await talk.send("action", action="make")
+        assert (await talk.plan("planned")).plan == {"goal": "grow", "weeks": 2}
+        first = await talk.request()
+        await talk.say("feedback: too tight")
+        plan = await talk.plan("planned", 2)
+        assert plan.plan == {"goal": "grow", "weeks": 4}
+        assert office.plans[1].feedback == ("too tight",)
+        assert (await talk.inbox.get(first.id)).status == "cancelled"
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        assert office.effects == [f"{plan.id}:2:s1", f"{plan.id}:2:s2"]
+        memory = await talk.memory()
+        assert memory.runs["executeWorkflow"].status == "completed"
+
+
+async def test_the_plan_is_saved_as_a_message_too(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.memory()
+        assert "1. Design\n2. Build" in await talk.words()
+
+
+async def test_one_talks_on_while_the_plan_is_made(office: Office, url: str) -> None:
+    office.may_plan.clear()
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.say("hello")
+        assert (await talk.plan("planning")).version == 1
+        office.may_plan.set()
+        await talk.plan("planned")
+
+
+async def test_what_is_said_of_a_plan_in_the_making_is_taken_up_by_the_next_version(office: Office, url: str) -> None:
+    office.may_plan.clear()
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.say("feedback: too tight")
+        office.may_plan.set()
+        plan = await talk.plan("planned")
+        assert (plan.version, plan.feedback[0].addressed_in) == (2, 2)
+        assert (await talk.request()).context["version"] == 2
+        assert len(await talk.inbox.find(Query())) == 1
+
+
+async def test_no_words_carry_a_plan_out(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.say("do: do")
+        await talk.send("action", action="do")
+        assert (await talk.plan("planned")).approval is None
+        assert "only that approves it" in await talk.words()
+        assert not office.effects
+
+
+async def test_a_plan_whose_input_changed_is_out_of_date_and_its_question_withdrawn(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        asked = await talk.request()
+        await talk.say("goal: shrink")
+        plan = await talk.plan("obsolete")
+        assert plan.changed == ("goals",)
+        assert (await talk.inbox.get(asked.id)).status == "cancelled"
+        await talk.send("unchanged", action="make")
+        assert (await talk.plan("planned")).version == 2
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        assert [effect.rpartition("/")[2].partition(":")[2] for effect in office.effects] == ["2:s1", "2:s2"]
+
+
+async def test_what_a_person_edited_is_what_is_carried_out(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.answer("edit", args={"plan": {"weeks": 9}, "steps": [{"id": "only", "title": "Only this"}]})
+        await talk.until_carried_out()
+        assert [effect.rpartition(":")[2] for effect in office.effects] == ["only"]
+
+
+async def test_a_rejected_plan_is_not_carried_out_and_its_reason_goes_into_the_next(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.answer("reject", message="too dear")
+        await talk.plan("cancelled")
+        await talk.memory()
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        assert office.plans[1].feedback == ("too dear",)
+        assert not office.effects
+
+
+async def test_a_step_that_failed_is_tried_again_under_its_key(office: Office, url: str) -> None:
+    office.is_broken = True
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.answer("approve")
+        plan = await talk.plan("failed")
+        assert "out of paper" in str(plan.error)
+        assert plan.thread_id
+        await talk.thread(plan.thread_id, "error")
+        office.is_broken = False
+        await retry(talk.runner.backend, talk.inbox, plan.thread_id, by="ann")
+        await talk.until_carried_out()
+        assert len(office.effects) == len(set(office.effects)) == 2
+
+
+async def test_an_immediate_action_is_done_within_the_turn(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        memory = await talk.send("action", action="count")
+        assert memory.runs["countWorkflow"].status == "completed"
+        assert "There are 1 projects." in await talk.words()
+        assert office.heard == 0
+
+
+async def test_an_action_that_is_not_possible_says_why(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.send("action", action="make")
+        assert "waiting for: " in await talk.words()
+
+
+async def test_what_a_form_brings_is_known(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.send("ask", info="goals")
+        await talk.answer("approve", data={"value": "grow"})
+        item = await talk.item("goals")
+        assert (item.value, item.source.kind, item.source.actor) == ("grow", "user", "bob")
+
+
+async def test_nobody_sends_what_only_side_threads_send(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        plan = await talk.plan("planned")
+        about = {"plan": plan.id, "version": 1, "hash": plan.hash, "by": "ann", "request": "x"}
+        await talk.send("approved", **about)
+        assert (await talk.plan("planned")).approval is None
+        job = {"conversation": CHAT, "language": "en", "action": "do", "steps": [], "content": {}, **about}
+        await talk.runner.start(TENANT, "mine", "assistant.execute", {"job": job}, by="ann")
+        assert (await talk.thread("mine", "error")).error
+        assert not office.effects
+
+
+async def test_cancel_clears_what_was_gathered_and_withdraws_what_is_asked(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        asked = await talk.request()
+        memory = await talk.send("cancel")
+        assert "goals" not in memory.items
+        assert not memory.plans
+        assert (await talk.inbox.get(asked.id)).status == "cancelled"
+
+
+async def test_a_turn_asks_the_model_once_and_an_action_never(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        for number, text in enumerate(("goal: grow", "hello", "do: count"), 1):
+            await talk.say(text)
+            assert office.heard == number
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        assert office.heard == 3
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
+async def test_a_plan_is_approved_after_a_restart(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.memory()
+    async with talking(office, url) as talk:
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        assert len(office.effects) == 2
