@@ -1,20 +1,16 @@
 import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
-import { useMemo } from "react";
-import { RequestDetail } from "../request/request-detail";
+import { useMemo, type ReactNode } from "react";
+import type { Aside } from "../assistant/use-assistant";
 import { Fold } from "../thread/fold";
 import { Body } from "../thread/item";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
 import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./parts";
+import { Question } from "./question";
 import { useChatWords } from "./words";
 
 interface Deciding {
   onDecided: () => void;
-}
-
-/** A question of the run: the same card as in the inbox, and a line of record once it is answered. */
-export function Question({ id, onDecided }: Deciding & { id: string }) {
-  return <section className="pause" data-testid="pause"><RequestDetail id={id} inThread onDecided={onDecided} /></section>;
 }
 
 function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }) {
@@ -56,6 +52,7 @@ function useRoles(agent: string, onDecided: () => void): NonNullable<BubbleListP
         placement: "start", variant: "borderless", header: says(agent), styles: wide,
         contentRender: (message: ChatMessage) => <FromAgent message={message} onDecided={onDecided} />,
       },
+      beside: { placement: "start", variant: "borderless", styles: wide, contentRender: (content: ReactNode) => content },
     };
   }, [you, agent, onDecided]);
 }
@@ -64,12 +61,25 @@ interface BubblesProps extends Deciding {
   messages: ChatMessage[];
   agent: string;
   unsent: boolean;
+  /** What stands among the messages without being one. */
+  asides: Aside[];
+}
+
+/** Put what stands beside the messages where it came; what came after one that is not shown stands at the end. */
+function withAsides(messages: BubbleItemType[], asides: Aside[]): BubbleItemType[] {
+  if (asides.length === 0) return messages;
+  const known = new Set(messages.map(({ key }) => key));
+  const items = Map.groupBy(asides, ({ after }) => (after !== undefined && known.has(after) ? after : undefined));
+  const of = (key: string | undefined) => (items.get(key) ?? []).map(({ key: name, content }): BubbleItemType => ({
+    key: name, role: "beside", content: <div data-beside={name}>{content}</div>,
+  }));
+  return [...messages.flatMap((message) => [message, ...of(String(message.key))]), ...of(undefined)];
 }
 
 /** The page scrolls, not the list: one bar, and the card of a question has the whole page. */
 const styles = { scroll: { overflow: "visible" } };
 
-export function Bubbles({ messages, agent, unsent, onDecided }: BubblesProps) {
+export function Bubbles({ messages, agent, unsent, asides, onDecided }: BubblesProps) {
   const role = useRoles(agent, onDecided);
   const items: BubbleItemType[] = messages.filter(({ role: who, parts }) => who === "user" || parts.length > 0).map((message, index, all) => ({
     key: message.id, role: message.role, content: message,
@@ -77,5 +87,5 @@ export function Bubbles({ messages, agent, unsent, onDecided }: BubblesProps) {
       unsent && index === all.length - 1 ? "chat-unsent" : "", requestsOf(message).length > 0 ? "chat-asks" : "",
     ].join(" "),
   }));
-  return <Bubble.List items={items} role={role} autoScroll={false} styles={styles} />;
+  return <Bubble.List items={withAsides(items, asides)} role={role} autoScroll={false} styles={styles} />;
 }

@@ -2,6 +2,8 @@ import { Skeleton } from "antd";
 import { useCallback, useRef, useState } from "react";
 import { useSteer } from "../api/threads";
 import type { Agent } from "../api/types";
+import { ActionBar } from "../assistant/action-bar";
+import { useAssistant } from "../assistant/use-assistant";
 import { ConfirmStop } from "../operations/confirm-stop";
 import { Announcer } from "../thread/announcer";
 import { useFollow } from "../thread/use-follow";
@@ -9,10 +11,11 @@ import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Before } from "./before";
-import { Bubbles, Question } from "./bubbles";
+import { Bubbles } from "./bubbles";
 import { Composer } from "./composer";
 import { Foot, useNewest } from "./foot";
 import { requestsOf } from "./parts";
+import { Question } from "./question";
 import { useTyped } from "./typed";
 import { useConversation } from "./use-conversation";
 import { useChatWords } from "./words";
@@ -71,6 +74,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
   const { toEnd } = useFollow(column, end, messages.length);
 
   const toMessage = useCallback(() => column.current?.parentElement?.querySelector<HTMLElement>(".chat-composer textarea")?.focus(), []);
+  const assistant = useAssistant(talk, id, agent, onBegin, toMessage);
   const toQuestion = () => column.current?.querySelector<HTMLElement>("article[data-status=pending]")?.focus();
   const send = (message: string) => {
     type("");
@@ -92,13 +96,14 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
         {phase === "loading" && <Skeleton active />}
         {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
-        <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} onDecided={toMessage} />
+        <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />
       </section>
       <Announcer items={newest} />
       <div className="chat-bar">
         <Problem error={error} />
+        {assistant && <ActionBar assistant={assistant} id={id} />}
         {asking && thread
           ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
           : (

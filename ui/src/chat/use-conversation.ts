@@ -43,6 +43,8 @@ export interface Conversation {
   unsent: Error | undefined;
   isMissing: boolean;
   send: (text: string) => void;
+  /** Something else than a message has begun it. */
+  begin: () => void;
   sendAgain: () => void;
   /** Show what was said before, and say so in the moment before it is there; undefined when all is shown. */
   showBefore: ((ready: () => void) => Promise<void>) | undefined;
@@ -128,6 +130,7 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     isMissing: !isNew && isStatus(error, 404),
     // By its parts, so that it stands there at once.
     send: (text) => write(() => chat.sendMessage({ role: "user", parts: [{ type: "text", text }] })),
+    begin: () => setBegun(true),
     showBefore: before === null ? undefined : async (ready) => {
       const told = await readBefore<ChatMessage>(id, before);
       // What is shown was read anew meanwhile, and begins elsewhere: there would be a gap.

@@ -1,10 +1,11 @@
 import { useEffect, useRef, type RefObject } from "react";
-import type { Request } from "../api/types";
+import type { Decision, Request } from "../api/types";
 import { AgentWords } from "./agent-words";
 import { AnswerArea } from "./answer-area";
 import { DecideBar } from "./decide-bar";
 import { hasAnswer, type Draft, type Mode } from "./draft";
 import { Facts, type Editing } from "./facts";
+import { FoldedFacts } from "./folded-facts";
 import { Hold } from "./hold";
 import { useHolding, type Holding } from "./holding";
 import { PassOn } from "./pass-on";
@@ -53,6 +54,16 @@ function useStepFocus(area: Area, mode: Mode): void {
   }, [area, mode]);
 }
 
+/** Open the step of a decision that was made before the request was there. */
+function useBegun({ start }: Desk, begins: Decision | undefined): void {
+  const begun = useRef(false);
+  useEffect(() => {
+    if (begins === undefined || begun.current) return;
+    begun.current = true;
+    start(begins);
+  }, [start, begins]);
+}
+
 interface StepProps {
   desk: Desk;
   holding: Holding;
@@ -88,10 +99,14 @@ interface OpenRequestProps {
   active: boolean;
   /** Begin where something is to be filled in. */
   beginsInFields: boolean;
+  /** The decision whose step is open at once. */
+  begins: Decision | undefined;
+  /** What it would do is shown in other words beside it. */
+  foldsFacts: boolean;
 }
 
 /** A request that can be decided here, or could be until it ended elsewhere: then it stays, with what was typed. */
-export function OpenRequest({ request, onDecided, onGone, active, beginsInFields }: OpenRequestProps) {
+export function OpenRequest({ request, onDecided, onGone, active, beginsInFields, begins, foldsFacts }: OpenRequestProps) {
   const area = useRef<HTMLDivElement>(null);
   const desk = useDesk(request, onDecided);
   const holding = useHolding(request);
@@ -99,6 +114,7 @@ export function OpenRequest({ request, onDecided, onGone, active, beginsInFields
   useEffect(() => {
     if (beginsInFields) area.current?.querySelector<HTMLElement>(`.answer ${operable}`)?.focus({ preventScroll: true });
   }, [beginsInFields]);
+  useBegun(desk, begins);
   useFocusOnRefusal(area, decision.refusals);
   useStepFocus(area, draft.mode);
   useRequestKeys(desk, holding, {
@@ -109,8 +125,10 @@ export function OpenRequest({ request, onDecided, onGone, active, beginsInFields
 
   return (
     <div ref={area} className="open" data-mode={draft.mode} aria-busy={decision.sending !== null}>
-      <Facts request={request} editing={editingOf(desk)} />
-      <AgentWords request={request} />
+      <FoldedFacts request={request} folded={foldsFacts && draft.mode !== "editing"}>
+        <Facts request={request} editing={editingOf(desk)} />
+        <AgentWords request={request} />
+      </FoldedFacts>
       <AnswerArea desk={desk} />
       <footer className="decide" data-testid="decide">
         <Step desk={desk} holding={holding} area={area} onGone={onGone} />

@@ -2,7 +2,7 @@ import { Alert, Empty, Skeleton } from "antd";
 import { useEffect, useId, useRef, useState, type RefObject } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
-import type { Request } from "../api/types";
+import type { Decision, Request } from "../api/types";
 import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -12,12 +12,12 @@ import { hasAnswer } from "./draft";
 import { dropDraft } from "./draft-store";
 import { ErasedNote } from "./erased";
 import { Facts } from "./facts";
+import { FoldedFacts } from "./folded-facts";
 import { Heading } from "./heading";
 import { History } from "./history";
 import { Kept } from "./kept";
 import { OpenRequest } from "./open-request";
 import { Record } from "./record";
-import { signature } from "./signature";
 import { isBare } from "./title";
 import { useOwner } from "./use-desk";
 import { useWords } from "./words";
@@ -26,26 +26,20 @@ import "./request.css";
 interface PlaceProps {
   onDecided?: (completed: Request) => void;
   inThread?: boolean;
+  /** The decision whose step is open at once. */
+  begins?: Decision | undefined;
+  /** What it would do is shown in other words beside it. */
+  foldsFacts?: boolean | undefined;
   /** Leave the focus where it is: somebody walks through the list with the arrows. */
   keepsFocus?: boolean;
-}
-
-/** In a thread's column an answered question takes a line; what was asked can be unfolded. */
-function FoldedFacts({ request }: { request: Request }) {
-  if (!request.action) return null;
-  return (
-    <details className="compact">
-      <summary><code>{signature(request.action.name, request.action.args)}</code></summary>
-      <Facts request={request} />
-    </details>
-  );
 }
 
 function Closed({ request, inThread }: { request: Request; inThread: boolean }) {
   if (isBare(request)) return <Record request={request} />;
   return (
     <>
-      {inThread ? <FoldedFacts request={request} /> : <Facts request={request} />}
+      {/* In a thread's column an answered question takes a line. */}
+      {(!inThread || request.action) && <FoldedFacts request={request} folded={inThread}><Facts request={request} /></FoldedFacts>}
       {!inThread && <AgentWords request={request} />}
       <Record request={request} />
     </>
@@ -82,7 +76,7 @@ interface PanelProps extends PlaceProps {
   onGone: (names: string) => void;
 }
 
-function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = false }: PanelProps) {
+function Panel({ request, onDecided, onGone, begins, foldsFacts = false, inThread = false, keepsFocus = false }: PanelProps) {
   const strings = useWords();
   // What ended before it was opened, or was decided right here, is a record; what ends elsewhere stays open but dead.
   const [open, setOpen] = useState(request.status === "pending");
@@ -111,8 +105,8 @@ function Panel({ request, onDecided, onGone, inThread = false, keepsFocus = fals
       {open && !isBare(request)
         ? (
           <OpenRequest
-            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused}
-            beginsInFields={beginsInFields}
+            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused} beginsInFields={beginsInFields} begins={begins}
+            foldsFacts={foldsFacts}
           />
         )
         : <Closed request={request} inThread={inThread} />}

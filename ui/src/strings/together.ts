@@ -1,6 +1,6 @@
 import { useStrings, type Strings } from ".";
 
-type Part = "detail" | "chat" | "memory";
+type Part = "detail" | "chat" | "memory" | "assistant";
 type With<P extends Part> = Strings & NonNullable<Strings[P]>;
 
 /** Return the hook that gives the words of every page and those of one part; in English these come with the part. */

@@ -20,6 +20,8 @@ export class FakeChat {
   away = false;
   /** How many runs a page of the history has. */
   size = 50;
+  /** What the server says of other things, by route. */
+  also: (route: string, body: Json) => [status: number, body: unknown] | undefined = () => undefined;
   private readers = new Set<Reader>();
 
   constructor(readonly agents = ["chat"]) {
@@ -90,7 +92,7 @@ export class FakeChat {
     if (/^GET \/v1\/chat\/.*\/stream$/.test(route)) {
       return ["running", "interrupted"].includes(this.status) ? this.stream(signal) : new Response(null, { status: 204 });
     }
-    const [status, reply] = this.record(route, new URLSearchParams(path.split("?")[1]).get("cursor"));
+    const [status, reply] = this.also(route, JSON.parse(String(body ?? "null")) as Json) ?? this.record(route, new URLSearchParams(path.split("?")[1]).get("cursor"));
     return Response.json(reply, { status });
   }
 
@@ -110,6 +112,8 @@ export class FakeChat {
     if (route === "GET /v1/session") return [200, { name: "ann", role: "person", tenant: "default", groups: [] }];
     if (route === "GET /v1/agents") return page(this.agents.map((name) => ({ name, title: "", description: "", input_schema: { properties: { messages: {} } } })));
     if (route === "GET /v1/threads") return page([]);
+    if (route.startsWith("GET /v1/assistants/")) return [404, {}];
+    if (route === "GET /v1/requests") return page([...this.requests.values()].filter(({ status: one }) => one === "pending"));
     if (route.startsWith("GET /v1/threads/")) return this.run === 0 ? [404, {}] : [200, this.thread()];
     if (route.endsWith("/cancel")) {
       this.end("idle");
@@ -121,7 +125,7 @@ export class FakeChat {
   }
 
   private thread() {
-    const pending = [...this.requests.values()].filter(({ status }) => status === "pending");
+    const pending = [...this.requests.values()].filter(({ status, thread_id }) => status === "pending" && !thread_id?.includes("~"));
     return {
       id: "t1", agent: this.agents[0], status: this.status, run_id: `run-${this.run}`, values: {}, error: null, attention: null,
       reason: null, started_by: "ann", created_at: "2026-01-02T10:00:00Z", updated_at: "2026-01-02T10:00:00Z", erased: null, pending,

@@ -25,9 +25,15 @@ function isBusyIn(column: HTMLElement): boolean {
   return active !== null && column.contains(active) && active.matches("input, textarea, select, button, [contenteditable]");
 }
 
+/** What stands beside the talk, below all of it: once the talk goes on below, it holds nothing up. */
+function newestBeside(column: HTMLElement): Element | undefined {
+  const said = Array.from(column.querySelectorAll("[data-testid=chat-message]")).at(-1);
+  return Array.from(column.querySelectorAll("[data-beside]")).find((one) => said && said.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+}
+
 /** How far the first open question is from the top: the end must not push out of view what is asked. */
 function untilQuestion(column: HTMLElement): number {
-  const open = column.querySelector("article[data-status=pending]");
+  const open = column.querySelector("article[data-status=pending]:not([data-beside] *)") ?? newestBeside(column);
   return open ? open.getBoundingClientRect().top - belowHead : Infinity;
 }
 

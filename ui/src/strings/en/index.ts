@@ -1,3 +1,4 @@
+import type { Assistant } from "./assistant";
 import type { Chat } from "./chat";
 import type { Detail } from "./detail";
 import { inbox } from "./inbox";
@@ -8,5 +9,5 @@ import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-/** In another language the words of a request's page, of the chat and of memory are there too; in English they come with them. */
-export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory };
+/** In another language the words of a request's page, of the chat, of memory and of assistants are there too; in English they come with them. */
+export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant };

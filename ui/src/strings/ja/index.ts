@@ -1,4 +1,5 @@
 import type { Strings } from "../en";
+import { assistant } from "./assistant";
 import { chat } from "./chat";
 import { detail } from "./detail";
 import { inbox } from "./inbox";
@@ -7,4 +8,4 @@ import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory };
+export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory, assistant };

@@ -1,0 +1,112 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient, type Query } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { call, isStatus } from "../api/call";
+import { refreshSoon } from "../api/requests";
+import { useAgents } from "../api/threads";
+import type { Agent, Page, Request } from "../api/types";
+import { useStrings } from "../strings";
+import type { AssistantAction, Change, Memory } from "./types";
+
+/** How long the page may be behind where nothing rings: time passes, and a value is fresh no longer. */
+const recheck = 10_000;
+
+const path = (id: string) => `/v1/assistants/${encodeURIComponent(id)}`;
+const keyOf = (id: string) => ["assistant", id] as const;
+const sideOf = (id: string) => (request: Request) => request.thread_id?.startsWith(`${id}~`) ?? false;
+
+/** What is not there, or not for this person, does not come by asking again. */
+const unlessGone = (query: Query<Page<AssistantAction>>) => (isStatus(query.state.error, 404) ? false : recheck);
+
+/** An assistant has an agent of its own for what it asks. */
+function useIsAssistant({ name }: Agent): boolean {
+  const { data } = useAgents();
+  return data?.items.some((agent) => agent.name === `${name}.ask`) ?? false;
+}
+
+/** What can be done now, and why the rest cannot; nothing of an agent that is no assistant. */
+export function useActions(id: string, agent: Agent) {
+  const { language } = useStrings();
+  const { data } = useQuery({
+    queryKey: [...keyOf(id), "actions", language],
+    queryFn: () => call<Page<AssistantAction>>("GET", `${path(id)}/actions?agent=${encodeURIComponent(agent.name)}`),
+    enabled: useIsAssistant(agent),
+    refetchInterval: unlessGone,
+    placeholderData: (before) => before,
+  });
+  return data?.items;
+}
+
+export function useContextMemory(id: string, agent: string, enabled: boolean) {
+  const { language } = useStrings();
+  return useQuery({
+    queryKey: [...keyOf(id), "memory", language],
+    queryFn: () => call<Memory>("GET", `${path(id)}/memory?agent=${encodeURIComponent(agent)}`),
+    enabled, refetchInterval: recheck, placeholderData: (before) => before,
+  });
+}
+
+/** What the threads beside a conversation ask now. */
+export function useAskedBeside(id: string, enabled: boolean) {
+  return useQuery({
+    queryKey: [...keyOf(id), "asked"],
+    queryFn: () => call<Page<Request>>("GET", "/v1/requests?status=pending&limit=200"),
+    select: ({ items }) => items.filter(sideOf(id)),
+    enabled,
+  });
+}
+
+/** How a memory came to be what it is, newest first. */
+export function useChanges(id: string) {
+  const { language } = useStrings();
+  return useInfiniteQuery({
+    queryKey: [...keyOf(id), "history", language],
+    queryFn: ({ pageParam }) => {
+      const query = new URLSearchParams({ limit: "50", ...(pageParam && { cursor: pageParam }) });
+      return call<Page<Change>>("GET", `${path(id)}/memory/history?${query.toString()}`);
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
+  });
+}
+
+/** Read all of a conversation's memory again when it moves, and when the feed tells of a request beside it. */
+export function useRefresh(id: string, stamp: string, enabled: boolean): void {
+  const client = useQueryClient();
+  const seen = useRef<string>(undefined);
+  useEffect(() => {
+    if (!enabled || seen.current === stamp) return;
+    seen.current = stamp;
+    refreshSoon(client, keyOf(id), 50);
+  }, [client, id, stamp, enabled]);
+  useEffect(() => {
+    if (!enabled) return undefined;
+    const isBeside = sideOf(id);
+    return client.getQueryCache().subscribe(({ type, query }) => {
+      const { data } = query.state;
+      if (type === "updated" && query.queryKey[0] === "request" && data && isBeside(data as Request)) refreshSoon(client, keyOf(id), 200);
+    });
+  }, [client, id, enabled]);
+}
+
+/** Do something by its name: an action, or another way on such as `ask:<info>`. */
+export function usePress(id: string, agent: string, onPressed: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (verb: string) => call<unknown>("POST", `${path(id)}/actions/${encodeURIComponent(verb)}`, { agent }),
+    onSuccess: onPressed,
+    onSettled: () => {
+      for (const queryKey of [keyOf(id), ["thread", id]]) void client.invalidateQueries({ queryKey });
+    },
+  });
+}
+
+/** Clear what was gathered in a conversation. */
+export function useClear(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => call<Memory>("DELETE", `${path(id)}/memory`),
+    onSettled: () => {
+      for (const queryKey of [keyOf(id), ["thread", id]]) void client.invalidateQueries({ queryKey });
+    },
+  });
+}

@@ -1,0 +1,254 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import { keep } from "../api/requests";
+import ChatPage from "../chat/chat-page";
+import { aPlan, anAction, anApproval, anItem, FakeAssistant } from "../testing/fake-assistant";
+import { aRequest, completed, show } from "../testing/fake-server";
+import type { Reason } from "./types";
+
+beforeEach(() => window.history.replaceState(null, "", "/chat/t1"));
+
+const missing = (key: string, text: string): Reason => ({ code: "MISSING_INFO", key, text, fix: { kind: "ask", ref: key, label: "Answer" } });
+
+const action = async (id: string) => {
+  await screen.findAllByTestId("action");
+  const found = screen.getAllByTestId("action").find((one) => one.dataset.id === id);
+  if (!found) throw new Error(`no action ${id}`);
+  return found;
+};
+
+function opened(prepare: (server: FakeAssistant) => void = () => undefined) {
+  const server = new FakeAssistant();
+  server.begin({ id: "u1", role: "user", parts: [{ type: "text", text: "hello" }] });
+  server.say({ type: "text-start", id: "1" }, { type: "text-delta", id: "1", delta: "Hi" });
+  server.end();
+  prepare(server);
+  return { server, client: show(<ChatPage id="t1" />) };
+}
+
+test("an agent that is no assistant has no bar of actions", async () => {
+  const asked: string[] = [];
+  opened((one) => {
+    one.also = (route) => {
+      asked.push(route);
+      return undefined;
+    };
+  });
+  await screen.findByTestId("send");
+  expect(screen.queryByTestId("actions")).toBeNull();
+  expect(asked.filter((route) => route.includes("assistants"))).toEqual([]);
+});
+
+test("what can be done is a button, and what cannot says why in words, with the way on", async () => {
+  const { server } = opened((one) => {
+    one.actions = [
+      anAction({}),
+      anAction({ id: "apply", type: "apply", label: "Carry it out", enabled: false, have: 0, need: 2, reasons: [missing("goal", "waiting for: goal"), missing("prefs", "waiting for: preferences")] }),
+    ];
+  });
+  expect(within(await action("plan")).getByTestId("do-action").hasAttribute("disabled")).toBe(false);
+  const apply = await action("apply");
+  expect(within(apply).getByTestId("do-action").hasAttribute("disabled")).toBe(true);
+  expect(within(apply).getAllByTestId("reason").map((one) => one.textContent)).toEqual([
+    expect.stringContaining("waiting for: goal"), expect.stringContaining("waiting for: preferences"),
+  ]);
+  await userEvent.click(within(apply).getByRole("button", { name: "Answer: waiting for: goal" }));
+  await waitFor(() => expect(server.pressed).toEqual(["ask:goal"]));
+});
+
+test("an action that is pressed in a new chat begins it", async () => {
+  window.history.replaceState(null, "", "/chat");
+  const server = new FakeAssistant();
+  show(<ChatPage id={undefined} />);
+  await userEvent.click(within(await action("plan")).getByTestId("do-action"));
+  await waitFor(() => expect(server.pressed).toEqual(["plan"]));
+  expect(server.sent[0]?.body).toEqual({ agent: "chat" });
+  await waitFor(() => expect(window.location.pathname).toMatch(/^\/chat\/chat-/));
+});
+
+test("a refusal says why, and the bar shows the actions as they are now", async () => {
+  const { server } = opened();
+  server.onPress = () => {
+    server.actions = [anAction({ enabled: false, reasons: [missing("goal", "waiting for: goal")] })];
+    return [409, { title: "not possible", detail: "action 'plan' is not possible now: waiting for: goal" }];
+  };
+  await userEvent.click(within(await action("plan")).getByTestId("do-action"));
+  expect((await screen.findByTestId("error")).textContent).toContain("waiting for: goal");
+  await waitFor(async () => expect((await action("plan")).dataset.enabled).toBe("false"));
+});
+
+test("a question that is asked beside the talk stands in the column, and stays as a record", async () => {
+  const { server, client } = opened();
+  await action("plan");
+  const request = aRequest({ id: "q1", kind: "question", title: "What is the goal?", thread_id: "t1~ask~1", allowed: ["respond"] });
+  server.requests.set("q1", request);
+  server.move();
+  const card = await screen.findByTestId("request-detail");
+  expect(card.textContent).toContain("What is the goal?");
+  expect(screen.getByTestId("send")).toBeTruthy();
+  const answered = completed(request);
+  server.requests.set("q1", answered);
+  keep(client, answered);
+  await within(await screen.findByTestId("request-detail")).findByTestId("ended");
+});
+
+test("a question of another conversation does not appear", async () => {
+  opened((server) => {
+    server.requests.set("q1", aRequest({ id: "q1", thread_id: "t10~ask~1" }));
+  });
+  await action("plan");
+  expect(screen.queryByTestId("request-detail")).toBeNull();
+});
+
+test("a plan is read, compared with the version before and approved where it stands", async () => {
+  const first = { version: 1, status: "planned", plan: "**First** the site", steps: [{ id: "s1", title: "Design", action: "", args: {} }, { id: "s3", title: "Test", action: "", args: {} }] };
+  const plan = aPlan({
+    version: 2, versions: [first], plan: "First the app",
+    feedback: [
+      { id: "f1", text: "too tight", by: "ann", at: "2026-01-02T10:00:00Z", addressedIn: 2 },
+      { id: "f2", text: "more people", by: "ann", at: "2026-01-02T10:00:00Z", addressedIn: null },
+    ],
+  });
+  const request = anApproval(plan);
+  const { server } = opened((one) => {
+    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.requests.set(request.id, request);
+  });
+  const card = await screen.findByTestId("plan-card");
+  expect(within(card).getByTestId("plan-status").dataset.status).toBe("planned");
+  expect(within(card).getAllByTestId("plan-step").map((step) => step.textContent)).toEqual(["Design", "Build"]);
+
+  await userEvent.click(within(card).getByText(/Changed since version 1/));
+  const changes = within(card).getAllByTestId("plan-change");
+  expect(changes.map(({ dataset }) => dataset.kind).toSorted()).toEqual(["added", "changed", "removed"]);
+  await userEvent.click(within(card).getByText(/^Feedback/));
+  expect(within(card).getAllByTestId("feedback").map((one) => one.textContent)).toEqual([
+    expect.stringContaining("taken up in version 2"), expect.stringContaining("for the next version"),
+  ]);
+
+  await userEvent.click(within(card).getByText("v1"));
+  expect(within(card).getAllByTestId("plan-step").map((step) => step.textContent)).toEqual(["Design", "Test"]);
+  expect(within(card).queryByTestId("decide-approve")).toBeNull();
+  await userEvent.click(within(card).getByRole("button", { name: "To the newest" }));
+  await userEvent.click(await within(card).findByTestId("decide-approve"));
+  await waitFor(() => expect(server.sent.at(-1)?.body).toMatchObject({ decision: "approve", digest: "sha256:plan" }));
+});
+
+test("pressing what a plan's request asks for leads to the request, and approves nothing", async () => {
+  const plan = aPlan({});
+  const request = anApproval(plan);
+  const { server } = opened((one) => {
+    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.actions = [anAction({}), anAction({ id: "apply", type: "apply", label: "Carry it out" })];
+    one.requests.set(request.id, request);
+  });
+  const detail = await screen.findByTestId("request-detail");
+  await userEvent.click(within(await action("apply")).getByTestId("do-action"));
+  expect(document.activeElement).toBe(detail);
+  expect(server.sent).toEqual([]);
+});
+
+test("an obsolete plan names what changed, and offers the three ways on", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({ status: "obsolete", changed: [{ key: "goal", title: "Business goal" }] })];
+  });
+  expect((await screen.findByTestId("changed-inputs")).textContent).toContain("Business goal");
+  await userEvent.click(screen.getByTestId("plan-again"));
+  await waitFor(() => expect(server.pressed).toEqual(["again:plan"]));
+  await waitFor(() => expect(screen.getByTestId("approve-unchanged").hasAttribute("disabled")).toBe(false));
+  await userEvent.click(screen.getByTestId("approve-unchanged"));
+  await waitFor(() => expect(server.pressed).toEqual(["again:plan", "unchanged:plan"]));
+});
+
+test("to edit an obsolete plan asks for approval once more, with the editor open", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({ status: "obsolete", changed: [{ key: "goal", title: "Business goal" }] })];
+  });
+  server.onPress = () => {
+    const plan = aPlan({ version: 2 });
+    const request = anApproval(plan);
+    server.requests.set(request.id, request);
+    server.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    return undefined;
+  };
+  await userEvent.click(await screen.findByTestId("edit-plan"));
+  await screen.findByTestId("confirm-edit");
+  expect(server.pressed).toEqual(["unchanged:plan"]);
+});
+
+test("steps show how far they have come, and a plan that is over stays where it was read", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({ status: "executing" })];
+  });
+  const states = () => screen.getAllByTestId("plan-step").map(({ dataset }) => dataset.state);
+  await screen.findByTestId("plan-card");
+  expect(states()).toEqual(["now", "waits"]);
+  const [plan] = server.plans;
+  if (!plan) throw new Error("no plan");
+  server.plans = [{ ...plan, steps: plan.steps.map((step) => ({ ...step, isDone: true })) }];
+  server.move();
+  await waitFor(() => expect(states()).toEqual(["done", "done"]));
+  server.plans = [];
+  server.move();
+  await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("completed"));
+});
+
+test("a plan keeps its place while the talk goes on, and its next version comes to the end", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({})];
+  });
+  await screen.findByTestId("plan-card");
+  const order = () => [...document.querySelectorAll("[data-testid=chat-message], [data-testid=plan-card]")].map((one) => (one as HTMLElement).dataset.testid);
+  const speak = (id: string) => {
+    server.begin({ id, role: "user", parts: [{ type: "text", text: "more" }] });
+    server.end();
+  };
+  speak("u2");
+  await waitFor(() => expect(screen.getAllByTestId("chat-message")).toHaveLength(3));
+  expect(order()).toEqual(["chat-message", "chat-message", "plan-card", "chat-message"]);
+  server.plans = [aPlan({ version: 2, status: "planning" })];
+  server.move();
+  await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("planning"));
+  expect(order().at(-1)).toBe("plan-card");
+});
+
+test("the inspector shows each info with its source, and why it is so", async () => {
+  opened((one) => {
+    one.items = [
+      anItem({ source: { kind: "model", actor: "ann", ref: "m1", quote: "sell 20 % more" } }),
+      anItem({ key: "projects", title: "Projects", how: "handler", isFresh: false, value: [{ id: "p1", name: "Site" }], source: { kind: "handler", actor: "fetch_projects" } }),
+      anItem({ key: "prefs", title: "Preferences", status: "pending", value: null, source: null, observedAt: null }),
+    ];
+    one.changes = [
+      { number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann" }, before: "10 %", after: "20 % more" },
+      { number: 1, at: "2026-01-02T09:00:00Z", op: "observed", key: "projects", title: "Projects", source: { kind: "handler", actor: "fetch_projects" }, before: null, after: "Site" },
+    ];
+  });
+  await action("plan");
+  await userEvent.click(screen.getByTestId("open-memory"));
+  await screen.findByTestId("memory-inspector");
+  const [goal, projects, prefs] = screen.getAllByTestId("memory-item");
+  if (!goal || !projects || !prefs) throw new Error("infos are missing");
+  expect(within(goal).getByTestId("source").textContent).toContain("sell 20 % more");
+  expect(within(projects).getByTestId("item-status").dataset.status).toBe("stale");
+  expect(within(projects).getByTestId("item-value").textContent).toContain("Site");
+  expect(within(prefs).getByTestId("item-value").textContent).toContain("not known yet");
+  await userEvent.click(within(goal).getByTestId("item-why"));
+  await waitFor(() => expect(screen.getAllByTestId("memory-change")).toHaveLength(1));
+  await userEvent.click(screen.getByTestId("all-changes"));
+  await waitFor(() => expect(screen.getAllByTestId("memory-change")).toHaveLength(2));
+});
+
+test("the context is cleared only after it was said what goes", async () => {
+  const { server } = opened((one) => {
+    one.items = [anItem({})];
+  });
+  await action("plan");
+  await userEvent.click(screen.getByTestId("open-memory"));
+  await userEvent.click(await screen.findByTestId("clear-context"));
+  expect(server.sent).toEqual([]);
+  await userEvent.click(screen.getByTestId("confirm-clear"));
+  await waitFor(() => expect(screen.queryAllByTestId("memory-item")).toHaveLength(0));
+  expect(server.sent.map(({ path }) => path)).toEqual(["/v1/assistants/t1/memory"]);
+});

@@ -1,0 +1,67 @@
+import { Button, Drawer, Segmented } from "antd";
+import { useState } from "react";
+import { useNarrow } from "../widgets/media";
+import { Clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { Changes } from "./changes";
+import { ConfirmClear } from "./confirm-clear";
+import { Items } from "./items";
+import type { MemoryItem, Run } from "./types";
+import type { Assistant } from "./use-assistant";
+import { named, useAssistantWords } from "./words";
+
+type Tab = "items" | "runs" | "history";
+const tabs: Tab[] = ["items", "runs", "history"];
+
+function Runs({ runs }: { runs: Run[] }) {
+  const words = useAssistantWords();
+  if (runs.length === 0) return <p className="quiet">{words.noRuns}</p>;
+  return (
+    <ul className="inspector-rows">
+      {runs.map(({ workflow, status, at, error }) => (
+        <li key={workflow} data-testid="memory-run" data-status={status}>
+          <div><strong>{visible(workflow)}</strong> <span className="quiet">{named(words.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
+          {error && <p className="error-text">{visible(error)}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface InspectorProps {
+  id: string;
+  assistant: Assistant;
+  open: boolean;
+  onClose: () => void;
+}
+
+/** All that an assistant knows in a conversation, where from, and how it came to be so. */
+export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
+  const words = useAssistantWords();
+  const narrow = useNarrow();
+  const [tab, setTab] = useState<Tab>("items");
+  const [of, setOf] = useState<MemoryItem>();
+  const [clearing, setClearing] = useState(false);
+  const why = (item: MemoryItem | undefined) => {
+    setOf(item);
+    setTab("history");
+  };
+  const close = () => {
+    setClearing(false);
+    onClose();
+  };
+  return (
+    <Drawer
+      open={open} onClose={close} size={narrow ? "100%" : 520} title={words.contextMemory} closable={{ "aria-label": words.closeMemory }} className="inspector"
+    >
+      <div className="inspector-body" data-testid="memory-inspector">
+        <Segmented block aria-label={words.contextMemory} options={tabs.map((value) => ({ value, label: words.memoryTabs[value] }))} value={tab} onChange={setTab} />
+        {tab === "items" && <Items assistant={assistant} onWhy={why} />}
+        {tab === "runs" && <Runs runs={assistant.memory?.runs ?? []} />}
+        {tab === "history" && <Changes id={id} of={of} onAll={() => setOf(undefined)} />}
+        {clearing ? <ConfirmClear id={id} onBack={() => setClearing(false)} />
+          : <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{words.clearContext}</Button>}
+      </div>
+    </Drawer>
+  );
+}

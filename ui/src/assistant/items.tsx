@@ -1,0 +1,70 @@
+import { Button, Flex, Tag } from "antd";
+import { Clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { From } from "./source";
+import type { MemoryItem } from "./types";
+import type { Assistant } from "./use-assistant";
+import { Value } from "./value";
+import { named, useAssistantWords } from "./words";
+
+const colours: Record<string, string> = { collected: "success", error: "error", pending: "default", not_needed: "default" };
+
+function Status({ item: { status, isFresh } }: { item: MemoryItem }) {
+  const words = useAssistantWords();
+  const isStale = status === "collected" && !isFresh;
+  return <Tag color={isStale ? "warning" : colours[status]} data-testid="item-status" data-status={isStale ? "stale" : status}>{isStale ? words.stale : named(words.itemStatuses, status)}</Tag>;
+}
+
+interface ItemProps {
+  item: MemoryItem;
+  assistant: Assistant;
+  onWhy: () => void;
+}
+
+function Item({ item, assistant, onWhy }: ItemProps) {
+  const words = useAssistantWords();
+  const { key, title, description, status, value, how, source, observedAt, freshUntil, isFresh, scope, error } = item;
+  const name = visible(title || key);
+  const isKnown = status === "collected";
+  const verb = how === "handler" ? `refresh:${key}` : how === "ask" && !isKnown ? `ask:${key}` : undefined;
+  return (
+    <li data-testid="memory-item" data-key={key} data-status={status}>
+      <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
+      {description && <p className="quiet">{visible(description)}</p>}
+      <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{words.notKnown} · {named(words.hows, how)}</span>}</div>
+      {error && <p className="error-text">{visible(error)}</p>}
+      <div className="item-facts quiet">
+        {source && isKnown && <From source={source} />}
+        {observedAt && <Clock at={observedAt} />}
+        {freshUntil && isFresh && <span>{words.freshUntil(new Date(freshUntil).toLocaleTimeString(words.language, { hour: "2-digit", minute: "2-digit" }))}</span>}
+        {scope === "user" && <span>{words.scopeUser}</span>}
+      </div>
+      <Flex gap="small" wrap>
+        {verb && (
+          <Button
+            size="small" disabled={assistant.pressed !== undefined} loading={assistant.pressed === verb} onClick={() => assistant.press(verb)}
+            data-testid="item-fix" aria-label={`${how === "handler" ? words.fetchAgain : words.askForIt}: ${name}`}
+          >
+            {how === "handler" ? words.fetchAgain : words.askForIt}
+          </Button>
+        )}
+        <Button size="small" type="link" onClick={onWhy} data-testid="item-why" aria-label={`${words.why} ${name}`}>{words.why}</Button>
+      </Flex>
+    </li>
+  );
+}
+
+/** Each thing that the assistant knows or needs, and where it has it from. */
+export function Items({ assistant, onWhy }: { assistant: Assistant; onWhy: (item: MemoryItem) => void }) {
+  const words = useAssistantWords();
+  const items = assistant.memory?.items ?? [];
+  return (
+    <>
+      <p className="quiet">{words.memoryHow}</p>
+      {items.length === 0 && <p className="quiet">{words.nothingKnown}</p>}
+      <ul className="inspector-rows">
+        {items.map((item) => <Item key={item.key} item={item} assistant={assistant} onWhy={() => onWhy(item)} />)}
+      </ul>
+    </>
+  );
+}

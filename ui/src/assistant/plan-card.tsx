@@ -1,0 +1,120 @@
+import { Alert, Button, Flex, Segmented, Tag } from "antd";
+import { memo, useState } from "react";
+import { Why } from "../operations/why";
+import { actorName } from "../request/people";
+import { Fold } from "../thread/fold";
+import { Clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { Approval } from "./approval";
+import { ChangedSince } from "./changed";
+import { Content } from "./content";
+import { versionsOf } from "./diff";
+import { Obsolete } from "./obsolete";
+import type { Feedback, Plan } from "./types";
+import { named, useAssistantWords } from "./words";
+
+const colours: Record<string, string> = {
+  planning: "processing", planned: "warning", executing: "processing", completed: "success", obsolete: "warning", failed: "error",
+};
+
+function Status({ status }: { status: string }) {
+  const { planStatuses } = useAssistantWords();
+  const moves = status === "planning" || status === "executing";
+  return (
+    <Tag color={colours[status]} data-testid="plan-status" data-status={status} className="plan-status">
+      {moves && <span className="working-dot" aria-hidden="true" />}
+      {named(planStatuses, status)}
+    </Tag>
+  );
+}
+
+/** What people said of the plan, and which version took it up. */
+function Said({ id, feedback }: { id: string; feedback: Feedback[] }) {
+  const words = useAssistantWords();
+  if (feedback.length === 0) return null;
+  return (
+    <Fold id={`${id}-feedback`} testId="plan-feedback" summary={<span>{words.feedbackTitle} <span className="quiet">({feedback.length})</span></span>}>
+      <ul className="plan-changes">
+        {feedback.map((one) => (
+          <li key={one.id} data-testid="feedback">
+            <div>“{visible(one.text)}”</div>
+            <div className="quiet">
+              {actorName(one.by, words)} · <Clock at={one.at} /> · {one.addressedIn === null ? words.notTakenUp : words.takenUp(one.addressedIn)}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Fold>
+  );
+}
+
+interface VersionsProps {
+  plan: Plan;
+  shown: number;
+  show: (version: number) => void;
+}
+
+function Versions({ plan, shown, show }: VersionsProps) {
+  const words = useAssistantWords();
+  const options = versionsOf(plan).map(({ version }) => ({ value: version, label: `v${version}`, title: words.planVersion(version) }));
+  if (options.length < 2) return <span className="quiet" data-testid="plan-version">{words.planVersion(plan.version)}</span>;
+  return <div data-testid="plan-versions"><Segmented size="small" aria-label={words.versions} options={options} value={shown} onChange={show} /></div>;
+}
+
+/** The version that is looked at; a new one is shown when it comes. */
+function useShown(plan: Plan) {
+  const [chosen, choose] = useState({ of: plan.version, version: plan.version });
+  const shown = chosen.of === plan.version ? chosen.version : plan.version;
+  const all = versionsOf(plan);
+  const at = all.findIndex(({ version }) => version === shown);
+  return {
+    content: all[at] ?? plan, before: all[at - 1], isNewest: shown === plan.version,
+    show: (version: number) => choose({ of: plan.version, version }),
+  };
+}
+
+interface PlanCardProps {
+  id: string;
+  plan: Plan;
+  title: string | undefined;
+  /** What is on its way to the server. */
+  pressed: string | undefined;
+  press: (verb: string) => void;
+  onDecided: () => void;
+}
+
+/** A plan where the talk about it is: what it says, how it came to say it, and the way to have it carried out. */
+export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press, onDecided }: PlanCardProps) {
+  const words = useAssistantWords();
+  const { content, before, isNewest, show } = useShown(plan);
+  const { status, approval, request } = plan;
+  // To edit, the plan is asked about once more as it stands now: the version that comes has its editor open.
+  const [edits, setEdits] = useState<number>();
+  const edit = () => {
+    setEdits(plan.version + 1);
+    press(`unchanged:${plan.actionId}`);
+  };
+  return (
+    <section id={id} className="plan" tabIndex={-1} aria-label={title ?? words.plan} data-testid="plan-card" data-status={status} data-version={plan.version}>
+      <header className="plan-head">
+        <h2>{visible(title ?? words.plan)}</h2>
+        <Status status={status} />
+        <Versions plan={plan} shown={content.version} show={show} />
+        {plan.updatedAt && <span className="quiet"><Clock at={plan.updatedAt} /></span>}
+      </header>
+      {!isNewest && (
+        <Flex gap="small" align="center" wrap className="quiet">
+          {words.newestVersion} <Button size="small" onClick={() => show(plan.version)}>{words.toNewestVersion}</Button>
+        </Flex>
+      )}
+      {isNewest && status === "obsolete" && <Obsolete plan={plan} pressed={pressed} press={press} onEdit={edit} />}
+      {isNewest && status === "failed" && <Alert type="error" showIcon title={words.planFailed} description={<Why why={plan.error ?? ""} />} />}
+      {isNewest && status === "planning" ? <p className="working quiet" aria-live="polite">{words.beingPlanned}</p>
+        : <Content content={content} runs={isNewest && status === "executing"} />}
+      {before && !(isNewest && status === "planning") && <ChangedSince id={id} before={before} after={content} />}
+      <Said id={id} feedback={plan.feedback} />
+      {approval && <p className="quiet" data-testid="plan-approved">{words.approvedBy(actorName(approval.by, words))} · <Clock at={approval.at} /></p>}
+      {isNewest && request && <Approval key={request.id} plan={plan} id={request.id} edits={edits === plan.version} onDecided={onDecided} />}
+    </section>
+  );
+});

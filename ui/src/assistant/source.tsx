@@ -1,0 +1,16 @@
+import { actorName } from "../request/people";
+import { visible } from "../widgets/visible";
+import type { Source } from "./types";
+import { named, useAssistantWords } from "./words";
+
+/** Where something comes from: how, of whom, and in which words. */
+export function From({ source }: { source: Source }) {
+  const words = useAssistantWords();
+  const { kind, actor, quote } = source;
+  const who = actor && (kind === "handler" || kind === "derived" ? visible(actor) : actorName(actor, words));
+  return (
+    <span className="quiet" data-testid="source">
+      {named(words.sources, kind)}{who && ` · ${who}`}{quote && <q className="quote">{visible(quote)}</q>}
+    </span>
+  );
+}

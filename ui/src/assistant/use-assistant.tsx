@@ -1,0 +1,94 @@
+import { useCallback, useEffect, useMemo, useRef, type ReactNode } from "react";
+import type { Agent, Request } from "../api/types";
+import { Question } from "../chat/question";
+import type { Conversation } from "../chat/use-conversation";
+import { useActions, useAskedBeside, useContextMemory, usePress, useRefresh } from "./api";
+import { useKeptPlans } from "./kept-plans";
+import { PlanCard } from "./plan-card";
+import type { AssistantAction, Memory, Plan } from "./types";
+import { usePlaces } from "./use-places";
+
+/** What stands among the messages without being one. */
+export interface Aside {
+  key: string;
+  after: string | undefined;
+  content: ReactNode;
+}
+
+export interface Assistant {
+  actions: AssistantAction[];
+  memory: Memory | undefined;
+  asides: Aside[];
+  /** What is on its way to the server. */
+  pressed: string | undefined;
+  refusal: Error | null;
+  press: (verb: string) => void;
+}
+
+const elementOf = (plan: Plan) => `plan-${plan.id}`;
+/** The card of a plan asks to approve it. */
+const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof context.plan === "string";
+const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
+
+/** Where a plan is approved: its open request, else its card. */
+export function showPlan(plan: Plan): void {
+  const card = document.getElementById(elementOf(plan));
+  (openIn(card) ?? card)?.focus();
+}
+
+/** Whoever asked for a question is taken to it when it comes. */
+function useExpected(asked: string[]) {
+  const known = useRef<Set<string> | null>(null);
+  useEffect(() => {
+    if (!known.current) return;
+    const fresh = asked.find((id) => !known.current?.has(id));
+    if (fresh === undefined) return;
+    known.current = null;
+    openIn(document.querySelector(`[data-beside="ask:${CSS.escape(fresh)}"]`))?.focus();
+  }, [asked]);
+  return () => {
+    known.current = new Set(asked);
+  };
+}
+
+/** The side of a conversation that an assistant has: what can be done, what it knows, its plans and its questions. */
+export function useAssistant(talk: Conversation, id: string, agent: Agent, onBegin: () => void, onDecided: () => void): Assistant | undefined {
+  const { thread, phase, messages } = talk;
+  const actions = useActions(id, agent);
+  const enabled = actions !== undefined;
+  const { data: memory } = useContextMemory(id, agent.name, enabled);
+  const { data: open } = useAskedBeside(id, enabled && thread !== undefined);
+  useRefresh(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
+
+  const plans = useKeptPlans(memory);
+  const asked = useMemo(() => (open ?? []).filter((request) => !isOfPlan(request)).map((request) => request.id), [open]);
+  const places = usePlaces(
+    [...plans.map((plan) => `plan:${plan.id}:${plan.version}`), ...asked.map((one) => `ask:${one}`)],
+    messages.at(-1)?.id, phase !== "loading",
+  );
+  const expect = useExpected(asked);
+  const { mutate, isPending, variables, error } = usePress(id, agent.name, () => {
+    talk.begin();
+    onBegin();
+  });
+  const press = useCallback((verb: string) => mutate(verb), [mutate]);
+  if (!actions) return undefined;
+  const titleOf = (plan: Plan) => actions.find((action) => action.id === plan.actionId)?.label;
+  const asides = [...places].flatMap(([key, after]): Aside[] => {
+    const plan = plans.find((one) => key === `plan:${one.id}:${one.version}`);
+    if (plan) {
+      const card = <PlanCard id={elementOf(plan)} plan={plan} title={titleOf(plan)} pressed={isPending ? variables : undefined} press={press} onDecided={onDecided} />;
+      return [{ key: `plan:${plan.id}`, after, content: card }];
+    }
+    const request = key.startsWith("ask:") ? key.slice("ask:".length) : undefined;
+    if (request === undefined) return [];
+    return [{ key, after, content: <Question id={request} onDecided={onDecided} /> }];
+  });
+  return {
+    actions, memory, asides, refusal: error, pressed: isPending ? variables : undefined,
+    press: (verb) => {
+      expect();
+      press(verb);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Json, JsonObject } from "../api/types";
+import { isObject } from "../request/schema-field";
+import { AgentText, JsonValue } from "../widgets/agent-text";
+import { visible } from "../widgets/visible";
+
+/** Nobody reads in words what is nested deeper, or longer. */
+const deepest = 2;
+const most = 12;
+
+const isPlain = (value: Json) => typeof value !== "object" || value === null;
+
+function Plain({ value }: { value: Json }) {
+  return typeof value === "string" ? <AgentText text={value} /> : <>{value === null ? "–" : String(value)}</>;
+}
+
+function Pairs({ value, depth }: { value: JsonObject; depth: number }) {
+  return (
+    <dl className="value-pairs">
+      {Object.entries(value).map(([name, one]) => (
+        <div key={name}><dt>{visible(name)}</dt><dd><Value value={one} depth={depth + 1} /></dd></div>
+      ))}
+    </dl>
+  );
+}
+
+/** An object of a list on one line: its values say what they are. */
+function Line({ value }: { value: Json }) {
+  if (!isObject(value)) return <Plain value={value} />;
+  return <AgentText text={Object.values(value).map((one) => (isPlain(one) ? String(one) : JSON.stringify(one))).join(" · ")} />;
+}
+
+/** A value as people read it: words as words, lists as lists, and JSON only where nothing simpler tells it. */
+export function Value({ value, depth = 0 }: { value: Json; depth?: number }) {
+  if (isPlain(value)) return <Plain value={value} />;
+  if (depth >= deepest) return <JsonValue value={value} />;
+  if (isObject(value)) return <Pairs value={value} depth={depth} />;
+  const items = value as Json[];
+  if (items.length === 0) return <>–</>;
+  if (items.length > most) return <JsonValue value={value} />;
+  if (items.every(isPlain) && items.join("").length < 80) return <AgentText text={items.join(", ")} />;
+  const keyed = items.map((item, at) => ({ key: `${at} ${JSON.stringify(item)}`, item }));
+  return <ul className="value-list">{keyed.map(({ key, item }) => <li key={key}><Line value={item} /></li>)}</ul>;
+}

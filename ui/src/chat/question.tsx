@@ -1,0 +1,14 @@
+import type { Decision } from "../api/types";
+import { RequestDetail } from "../request/request-detail";
+
+interface QuestionProps {
+  id: string;
+  begins?: Decision | undefined;
+  foldsFacts?: boolean;
+  onDecided: () => void;
+}
+
+/** A question: the same card as in the inbox, and a line of record once it is answered. */
+export function Question({ id, ...place }: QuestionProps) {
+  return <section className="pause" data-testid="pause"><RequestDetail id={id} inThread {...place} /></section>;
+}

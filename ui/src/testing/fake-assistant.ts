@@ -1,0 +1,83 @@
+import type { Json, Request } from "../api/types";
+import type { AssistantAction, Change, Memory, MemoryItem, Plan } from "../assistant/types";
+import { FakeChat } from "./fake-chat";
+import { aRequest } from "./fake-server";
+
+const at = "2026-01-02T10:00:00Z";
+
+export function anItem(changes: Partial<MemoryItem>): MemoryItem {
+  return {
+    key: "goal", title: "Business goal", description: "", status: "collected", value: "20 % more", version: 1, observedAt: at, freshUntil: null,
+    isFresh: true, how: "ask", scope: "thread", source: { kind: "user", actor: "ann", ref: null, quote: null }, error: null, ...changes,
+  };
+}
+
+export function aPlan(changes: Partial<Plan>): Plan {
+  return {
+    id: "p1", workflow: "planWorkflow", actionId: "plan", version: 1, status: "planned", plan: "**First** the site",
+    steps: [{ id: "s1", title: "Design", action: "", args: {}, isDone: false }, { id: "s2", title: "Build", action: "", args: {}, isDone: false }],
+    hash: "h", changed: [], feedback: [], versions: [], diff: { added: [], removed: [], changed: [] }, approval: null, threadId: null,
+    request: null, error: null, updatedAt: at, ...changes,
+  };
+}
+
+export function anAction(changes: Partial<AssistantAction>): AssistantAction {
+  return { id: "plan", type: "plan", label: "Make a plan", description: "From what is known", enabled: true, reasons: [], have: 1, need: 1, ...changes };
+}
+
+const agent = (name: string) => ({ name, title: "", description: "", input_schema: { properties: name.includes(".") ? { job: {} } : { messages: {} } } });
+
+/** The request that asks to approve a plan. */
+export function anApproval(plan: Plan, id = "approve-1"): Request {
+  return aRequest({
+    id, title: "Carry out the plan · v1", action: { name: "executeWorkflow", args: { plan: plan.plan, steps: plan.steps.map(({ id: step, title, action, args }) => ({ id: step, title, action, args })) } },
+    thread_id: "t1~approve~1", context: { plan: plan.id, version: plan.version }, digest: "sha256:plan",
+  });
+}
+
+/** A conversation with an assistant, its memory in the hands of a test. */
+export class FakeAssistant extends FakeChat {
+  actions: AssistantAction[] = [anAction({})];
+  items: MemoryItem[] = [];
+  plans: Plan[] = [];
+  changes: Change[] = [];
+  /** What happens when something is pressed. */
+  onPress: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
+
+  constructor() {
+    super(["chat"]);
+    this.also = (route, body) => this.told(route, body);
+  }
+
+  get pressed(): string[] {
+    return this.sent.map(({ path }) => /\/actions\/(.*)$/.exec(path)?.[1]).filter((verb) => verb !== undefined).map(decodeURIComponent);
+  }
+
+  /** The conversation has moved on: pages see it by its thread. */
+  move(): void {
+    this.run += 1;
+    this.status = "done";
+  }
+
+  private told(route: string, _body: Json): [number, unknown] | undefined {
+    const [, what = ""] = /\/v1\/assistants\/[^/]+\/(.*)$/.exec(route) ?? [];
+    if (route === "GET /v1/agents") return [200, { items: ["chat", "chat.ask"].map(agent), next: null }];
+    if (what === "") return undefined;
+    if (what === "memory/history") return [200, { items: this.changes, next: null }];
+    if (route.startsWith("DELETE")) {
+      this.items = [];
+      this.plans = [];
+    }
+    if (what === "memory") return [200, this.memory];
+    if (what === "actions") return [200, { items: this.actions, next: null }];
+    this.move();
+    return this.onPress(decodeURIComponent(what.slice("actions/".length))) ?? [202, { thread_id: "t1", run_id: "r1" }];
+  }
+
+  private get memory(): Memory {
+    return {
+      id: "t1", agent: "chat", version: 1, items: this.items, plans: this.plans,
+      runs: [{ workflow: "planWorkflow", status: "completed", at, error: null }],
+    };
+  }
+}
