@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.threads.world import World, at_work, until
 
 from ringi.assistant.assistant import Assistant, Workflow
-from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
-from ringi.assistant.front import DECLARE
+from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler
+from ringi.assistant.front import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.assistant.memory import ContextMemory, Item, loaded
 from ringi.assistant.plans import Plan
@@ -66,6 +66,8 @@ class Office:
                 Info("projects", "Projects", handler="fetch_projects"),
                 Info("goals", {"en": "Goals", "ja": "目標"}, schema={"type": "string"}),
                 Info("plan", "Plan"),
+                Info("project", "Project", choices=Choices("fetch_projects", filters={"open": 1}, max_items=2)),
+                Info("style", "Style", scope="user"),
             ),
             actions=(
                 Action(
@@ -79,6 +81,7 @@ class Office:
                 Action(
                     "do", "apply", "Carry it out", workflow="executeWorkflow", requires=("plan",), depends_on=("make",)
                 ),
+                Action("choose", "selector", "Choose a project", info="project"),
                 Action("count", "immediate", "Count", workflow="countWorkflow", requires=("projects",)),
             ),
             handlers=(InfoHandler("fetch_projects", self.fetch),),
@@ -100,6 +103,8 @@ class Office:
             return calls(DECLARE, ops=[{"op": "feedback", "text": said.removeprefix("feedback: ")}])
         if said.startswith("do: "):
             return calls(DECLARE, required_actions=[{"type": said.removeprefix("do: ")}])
+        if said.startswith("route: "):
+            return calls(ROUTE, agent=said.removeprefix("route: "))
         return f"You said {said}"
 
 
@@ -107,7 +112,7 @@ class Talk:
     """A conversation with a worker behind it."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        self._world, self.chat = world, CHAT
         self.runner, self.inbox = world.runner, world.inbox
 
     async def say(self, text: str) -> ContextMemory:
@@ -127,7 +132,7 @@ class Talk:
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return loaded((await self.thread(CHAT, "done")).values["memory"])
+        return loaded((await self.thread(self.chat, "done")).values["memory"])
 
     async def plan(self, status: str, version: int = 1) -> Plan:
         """Return the plan once it has this status."""
@@ -163,9 +168,9 @@ class Talk:
 
         return (await until(is_asked, "something is asked"))[0]
 
-    async def answer(self, decision: Any, **more: Any) -> Request:
+    async def answer(self, decision: Any, by: str = "bob", **more: Any) -> Request:
         request = await self.request()
-        return await self.inbox.respond(request.id, decision, responder="bob", digest=request.digest, **more)
+        return await self.inbox.respond(request.id, decision, responder=by, digest=request.digest, **more)
 
     async def words(self) -> str:
         await self.memory()
@@ -174,7 +179,7 @@ class Talk:
     async def _start(self, input: dict[str, Any]) -> ContextMemory:
         async def has_begun() -> bool:
             try:
-                await self.runner.start(TENANT, CHAT, "assistant", input, by="ann")
+                await self.runner.start(TENANT, self.chat, "assistant", input, by="ann")
             except ThreadBusyError:
                 return False
             return True

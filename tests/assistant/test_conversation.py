@@ -207,3 +207,81 @@ async def test_a_plan_is_approved_after_a_restart(office: Office, url: str) -> N
         await talk.answer("approve")
         await talk.until_carried_out()
         assert len(office.effects) == 2
+
+
+async def test_where_there_are_words_only_one_sentence_approves_one_content(office: Office, url: str) -> None:
+    async with talking(office, url, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        plan = await talk.plan("planned")
+        await talk.request()
+        await talk.say("do: do")
+        words = await talk.words()
+        assert "1. Design\n2. Build" in words.rpartition("would do this")[2]
+        phrase = words.rpartition("write: ")[2].split("\n")[0]
+        for other in ("yes", "approve", "approve it", f"please {phrase}", "approve 00000000"):
+            await talk.say(other)
+        assert (await talk.plan("planned")).approval is None
+        await talk.say(phrase)
+        await talk.until_carried_out()
+        assert office.effects == [f"{plan.id}:1:s1", f"{plan.id}:1:s2"]
+        (request,) = await talk.inbox.find(Query(thread_id=plan.thread_id))
+        assert request.response
+        assert (request.response.responder, request.response.channel) == ("ann", "chat")
+
+
+async def test_the_sentence_of_an_older_version_approves_nothing(office: Office, url: str) -> None:
+    async with talking(office, url, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.say("do: do")
+        phrase = (await talk.words()).rpartition("write: ")[2].split("\n")[0]
+        await talk.say("feedback: too tight")
+        await talk.plan("planned", 2)
+        await talk.say(phrase)
+        assert (await talk.plan("planned", 2)).approval is None
+        assert not office.effects
+
+
+async def test_without_that_setting_the_sentence_is_talk(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        plan = await talk.plan("planned")
+        await talk.say(f"approve {plan.hash.rpartition(':')[2][:8]}")
+        assert (await talk.plan("planned")).approval is None
+
+
+async def test_what_is_to_be_chosen_comes_from_live_data(office: Office, url: str) -> None:
+    office.projects = [{"id": f"p{n}", "name": f"Project {n}", "open": n % 2} for n in range(1, 9)]
+    async with talking(office, url) as talk:
+        await talk.send("action", action="choose")
+        request = await talk.request()
+        assert request.form
+        assert [option.label for option in getattr(request.form.fields[0], "options", ())] == ["Project 1", "Project 3"]
+        await talk.answer("approve", data={"value": "p3"})
+        assert (await talk.item("project")).value == "p3"
+
+
+async def test_the_light_form_only_says_who_goes_on(office: Office, url: str) -> None:
+    async with talking(office, url, light=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("ask", info="goals")
+        await talk.answer("approve", data={"value": "grow"})
+        await talk.item("goals")
+        await talk.say("route: planAgent")
+        assert (await talk.plan("planned")).version == 1
+        fetched = office.fetched
+        await talk.say("route: listDataAgent")
+        assert office.fetched == fetched + 1
+
+
+async def test_what_a_person_told_once_is_known_in_their_next_conversation(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.send("ask", info="style")
+        await talk.answer("approve", by="ann", data={"value": "brief"})
+        await talk.item("style")
+        talk.chat = "another"
+        memory = await talk.say("hello")
+        assert (memory.items["style"].value, memory.items["style"].source.kind) == ("brief", "remembered")

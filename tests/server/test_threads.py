@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.server.world import World, open_world, until
 
+from ringi.examples import agents
 from ringi.server.problems import SPREAD_SECONDS
 
 RUN = {"agent": "two_questions", "input": {}}
@@ -132,6 +134,23 @@ async def test_the_agents_are_listed_with_their_input(world: World) -> None:
     assert {"refund", "preferences", "two_questions", "finisher"} <= set(agents)
     assert "order" in agents["refund"]["input_schema"]["properties"]
     assert page["next"] is None
+
+
+async def test_an_agent_that_only_others_begin_is_offered_to_nobody(store_url: str) -> None:
+    inner = replace(agents()[0], name="inner", is_internal=True)
+    async with open_world(store_url, more_agents=[inner]) as world:
+        client = world.client()
+        assert "inner" not in [agent["name"] for agent in (await client.get("/v1/agents")).json()["items"]]
+        said = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
+        begun = {
+            "/v1/threads/t1/runs": RUN | {"agent": "inner"},
+            "/v1/chat": {"id": "t1", "agent": "inner", "messages": [said]},
+            "/agui/inner": {"threadId": "t1", "runId": "r1", "messages": [], "forwardedProps": {}},
+        }
+        for path, body in begun.items():
+            refused = await client.post(path, json=body)
+            assert (path, refused.status_code) == (path, 404)
+        assert (await client.get("/v1/threads/t1")).status_code == 404
 
 
 async def test_threads_are_listed_newest_first_and_an_agent_finds_its_own_over_all_pages(world: World) -> None:

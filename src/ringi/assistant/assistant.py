@@ -64,6 +64,8 @@ class Assistant:
     description: Text = ""
     prompt: str = ""
     """What the front model is told beside what it must know of its work."""
+    confirms_in_words: bool = False
+    """Whether a person may approve a plan by the one sentence that names it: for channels without buttons."""
     light: bool = False
     """Whether the front model only chooses who goes on, by one field (`agent`), and its words are the answer."""
 
@@ -85,7 +87,10 @@ class Assistant:
             assistant=self,
         )
         sides = {"plan": planning, "ask": asking, "execute": executing}
-        return [front, *(Agent(f"{self.name}.{kind}", made(self), input_schema=JOB) for kind, made in sides.items())]
+        return [front, *(self._side(kind, made(self)) for kind, made in sides.items())]
+
+    def _side(self, kind: str, graph: Any) -> Agent:
+        return Agent(f"{self.name}.{kind}", graph, input_schema=JOB, is_internal=True)
 
     @cached_property
     def handlers(self) -> Handlers:

@@ -16,12 +16,14 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel
 
 from ringi.assistant import front
+from ringi.assistant.confirming import approve, confirmed
 from ringi.assistant.handlers import Fetched
 from ringi.assistant.jobs import CallJob, called
 from ringi.assistant.memory import ContextMemory, Source, loaded, observed
+from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, Begin, Call, is_reference
-from ringi.assistant.speech import in_words, language_of
+from ringi.assistant.speech import in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
 from ringi.errors import NotFoundError, OutageError, UnavailableError
 from ringi.threads.host import Host
@@ -60,10 +62,11 @@ def conversation(assistant: Assistant) -> Any:
     """Return the graph of the conversation agent."""
     steps = Steps(assistant)
     graph = StateGraph(Talk)
-    for step in (steps.receive, steps.hear, steps.take, steps.look_up, steps.set_going):
+    for step in (steps.receive, steps.confirm, steps.hear, steps.take, steps.look_up, steps.set_going):
         graph.add_node(step.__name__, step)
     graph.add_edge(START, "receive")
-    graph.add_conditional_edges("receive", lambda state: "take" if state["events"] else "hear", ["hear", "take"])
+    graph.add_conditional_edges("receive", steps.first, ["confirm", "hear", "take"])
+    graph.add_edge("confirm", END)
     graph.add_edge("hear", "take")
     graph.add_conditional_edges("take", ahead, ["look_up", "set_going", END])
     graph.add_edge("look_up", "take")
@@ -99,6 +102,23 @@ class Steps:
         memory = await self._recalled(loaded(state.get("memory") or {}), host)
         return {"language": language, "events": kept, "memory": dumped([memory])[0]}
 
+    def first(self, state: Talk) -> str:
+        """Return what is done with an input."""
+        if state["events"]:
+            return "take"
+        is_confirmed = self._assistant.confirms_in_words and self._confirmed(state)
+        return "confirm" if is_confirmed else "hear"
+
+    async def confirm(self, state: Talk, config: RunnableConfig) -> Talk:
+        """Approve what the person's words name, as they do."""
+        plan = self._confirmed(state)
+        is_done = plan is not None and await approve(host_in(config), plan)
+        word = said("confirmed" if is_done else "unconfirmed")
+        return {"messages": [AIMessage(word.in_language(state["language"]))]}
+
+    def _confirmed(self, state: Talk) -> Plan | None:
+        return confirmed(loaded(state["memory"]), state["messages"][-1].text)
+
     async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
         """Ask the front model, once: what it understood, what is needed, and what to say."""
         memory, now = loaded(state["memory"]), host_in(config).inbox.clock()
@@ -112,7 +132,8 @@ class Steps:
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""
         host = host_in(config)
-        turn = Turn(self._definitions, host.key.id, host.inbox.clock(), str(host.by))
+        told = {"confirms_in_words": self._assistant.confirms_in_words}
+        turn = Turn(self._definitions, host.key.id, host.inbox.clock(), str(host.by), **told)
         outcome = turn.settled(loaded(state["memory"]))
         # What failed is not tried again within the turn: its error shows.
         if (wanted := self._untried(turn, outcome, state)) and any(

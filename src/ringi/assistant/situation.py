@@ -72,6 +72,7 @@ class Situation:
     now: datetime
     by: str
     """Who sent the event: a person, or a side thread."""
+    confirms_in_words: bool = False
 
     @property
     def side(self) -> str:

@@ -68,6 +68,21 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "実行するには「{action}」を押してください。言葉だけでは承認になりません。",
         "zh": "要执行，请按“{action}”。仅凭文字不构成批准。",
     },
+    "confirm": {
+        "en": "“{action}”, version {version}, would do this:\n\n{plan}\n\nTo approve exactly this, write: {phrase}",
+        "ja": "「{action}」第{version}版の内容:\n\n{plan}\n\nこの内容を承認するには「{phrase}」と入力してください。",
+        "zh": "“{action}”第{version}版将执行以下内容：\n\n{plan}\n\n要批准此内容，请输入：{phrase}",
+    },
+    "confirmed": {
+        "en": "Recorded: you approve it.",
+        "ja": "承認を記録しました。",
+        "zh": "已记录您的批准。",
+    },
+    "unconfirmed": {
+        "en": "This cannot be approved now: nothing waits for it, or only a person may.",
+        "ja": "今は承認できません。承認待ちのものがないか、承認できるのは人だけです。",
+        "zh": "现在无法批准：没有等待批准的内容，或只有人可以批准。",
+    },
     "approved": {
         "en": "{by} approved version {version}. It is being carried out now.",
         "ja": "{by}さんが第{version}版を承認しました。実行を開始します。",

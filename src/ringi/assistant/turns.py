@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any
 
 from ringi.assistant import memory as memories
+from ringi.assistant.confirming import phrases
 from ringi.assistant.definitions import Action, Info
 from ringi.assistant.memory import ContextMemory, Op, Source
 from ringi.assistant.planning import PlanTurn
 from ringi.assistant.situation import Begin, Call, Outcome, is_reference
-from ringi.assistant.speech import Sentence, said
+from ringi.assistant.speech import Sentence, said, written
 
 Step = Callable[[ContextMemory, Mapping[str, Any]], Outcome]
 
@@ -92,7 +93,9 @@ class Turn(PlanTurn):
         action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
         if action and (action.kind in ("apply", "cancel") or action.transactional):
             available = self.available(memory, action)
-            return Outcome(memory, (self._surfaced(action) if available.enabled else self.why_not(action, available),))
+            return Outcome(
+                memory, (self._surfaced(memory, action) if available.enabled else self.why_not(action, available),)
+            )
         if action:
             return self._pressed(memory, {"action": name, "args": needed.get("parameters")})
         if info is None:
@@ -122,11 +125,16 @@ class Turn(PlanTurn):
         if action.kind == "cancel":
             return self._cancel(memory, event)
         if action.transactional:
-            return Outcome(memory, (self._surfaced(action),))
+            return Outcome(memory, (self._surfaced(memory, action),))
         return Outcome(memory, calls=(Call(action=action.id, args=dict(event.get("args") or {})),))
 
-    def _surfaced(self, action: Action) -> Sentence:
-        return said("approve", action=action.label)
+    def _surfaced(self, memory: ContextMemory, action: Action) -> Sentence:
+        made = self.definitions.plan_of(action)
+        plan = memory.plans.get(str(made.workflow)) if made else None
+        if not self.confirms_in_words or plan is None:
+            return said("approve", action=action.label)
+        about = {"version": plan.version, "plan": written(plan.plan, plan.steps), "phrase": phrases(plan)}
+        return said("confirm", action=action.label, **about)
 
     def _ask(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         info = self.definitions.infos_by_key.get(str(event.get("info")))

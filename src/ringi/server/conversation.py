@@ -50,6 +50,8 @@ class Conversations:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         runner = self.runner(agent)
+        if agent not in runner.offered:
+            raise NotFoundError("agent", agent)
         try:
             return await runner.start(who.tenant, id, agent, input, by=who.actor)
         except ThreadBusyError:

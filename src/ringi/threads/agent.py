@@ -58,6 +58,8 @@ class Agent:
     assignee: str | None = None
     """Who is asked by such a question."""
     candidate_groups: tuple[str, ...] = ()
+    is_internal: bool = False
+    """Whether only runs of other agents begin it: people and programs are not offered it."""
     memories: bool = False
     """Whether `runtime.store` has what the person who started a run has told before, in place of no store."""
 

@@ -36,6 +36,11 @@ class Runner:
         self._debts = Debts(backend.store, inbox.clock)
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
+    @property
+    def offered(self) -> dict[str, Agent]:
+        """The agents that people and programs may run, by name."""
+        return {name: agent for name, agent in self.agents.items() if not agent.is_internal}
+
     async def start(self, tenant: str, thread_id: str, agent: str, input: dict[str, Any], *, by: str) -> Thread:
         """Begin a run and return its thread at once; a worker takes it up.
 
