@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
-from ringi.assistant.routes import EXTENSION
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
@@ -29,7 +28,6 @@ GROUPS = {
     "requests": "Requests",
     "threads": "Threads",
     "chat": "Chat",
-    "assistants": "Assistants",
     "memories": "Memories",
     "operations": "Operations",
     "events": "Events",
@@ -73,8 +71,7 @@ async def _description() -> Json:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
-        platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return create_app(platform, [EXTENSION]).api.openapi()
+        return create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries)).api.openapi()
 
 
 def _group(call: Json) -> str:

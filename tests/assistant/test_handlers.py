@@ -355,6 +355,15 @@ async def test_options_are_live_data_filtered_distinct_and_not_too_many(
     assert shown(await asked.options(Choices("fetch_projects", **choices), ANN)) == expected
 
 
+@pytest.mark.parametrize(("language", "label"), [("en", "Website"), ("ja", "ウェブサイト"), ("zh", "Website")])
+async def test_labels_by_language_are_shown_in_that_of_the_conversation(
+    clock: Clock, language: str, label: str
+) -> None:
+    asked = handlers(clock, Source([{"id": "p1", "name": {"en": "Website", "ja": "ウェブサイト"}}]))
+
+    assert shown(await asked.options(Choices("fetch_projects"), ANN, language)) == [("p1", label)]
+
+
 async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
     asked = handlers(clock, Source(["late", "damaged", 3, "late"]))
 

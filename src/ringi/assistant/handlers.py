@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ringi.assistant.definitions import Choices, Definitions, InfoHandler
+from ringi.assistant.definitions import Choices, Definitions, InfoHandler, in_language
 from ringi.canonical import canonical, digest, jsonable
 from ringi.clock import Clock
 from ringi.errors import RingiError, without_password
@@ -101,13 +101,16 @@ class Handlers:
         key = (name, digest(jsonable(params)), scope)
         return self._lately(key, max_age) or await self._joined(key, handler, params)
 
-    async def options(self, choices: Choices, scope: Scope) -> tuple[Option, ...]:
-        """Return what can be chosen now: the distinct items that pass the filters, in order, up to the maximum."""
+    async def options(self, choices: Choices, scope: Scope, language: str = "en") -> tuple[Option, ...]:
+        """Return what can be chosen now: the distinct items that pass the filters, in order, up to the maximum.
+
+        A label that is there by language is shown in this one.
+        """
         fetched = await self.run(choices.handler, choices.params, scope)
         if not isinstance(fetched.value, list):
             raise HandlerError.no_options(choices, f"{type(fetched.value).__name__} is no list: return a list of items")
         found: dict[tuple[type, Any], Option] = {}
-        for option in _options(choices, fetched.value):
+        for option in _options(choices, fetched.value, language):
             found.setdefault((type(option.value), option.value), option)
             if len(found) >= min(choices.max_items, MAX_OPTIONS):
                 break
@@ -184,21 +187,23 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {without_password(str(error))}"[:SHOWN]
 
 
-def _options(choices: Choices, items: Iterable[Any]) -> Iterator[Option]:
+def _options(choices: Choices, items: Iterable[Any], language: str) -> Iterator[Option]:
     for item in items:
         fields = item if isinstance(item, dict) else {choices.value: item}
         if all(_passes(fields.get(name), wanted) for name, wanted in choices.filters.items()):
-            yield _option(choices, fields)
+            yield _option(choices, fields, language)
 
 
 def _passes(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list | tuple | set | frozenset) else bool(value == wanted)
 
 
-def _option(choices: Choices, fields: Mapping[str, Any]) -> Option:
+def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Option:
     try:
         value = fields[choices.value]
-        return Option(value=value, label=str(fields.get(choices.label) or value)[:MAX_LABEL])
+        label = fields.get(choices.label) or value
+        words = in_language(label, language) if isinstance(label, Mapping) else str(label)
+        return Option(value=value, label=words[:MAX_LABEL])
     except KeyError:
         raise HandlerError.no_options(choices, f"an item has no {choices.value!r}: name another with value=") from None
     except ValidationError as error:

@@ -105,7 +105,7 @@ def asking(assistant: Assistant) -> Any:
         choices = replace(info.choices, filters={**info.choices.filters, **job["filters"]})
         if job["max_items"]:
             choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
-        found = await assistant.handlers.options(choices, scope_of(host))
+        found = await assistant.handlers.options(choices, scope_of(host), job["language"])
         return {"options": [option.model_dump(mode="json") for option in found]}
 
     async def put(state: Side) -> Side:

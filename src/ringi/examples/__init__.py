@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.examples import chat, finisher, preferences, refund, two_questions
+from ringi.examples import assistant, chat, finisher, preferences, refund, two_questions
 from ringi.examples.script import scripted_model
 from ringi.threads.agent import Agent
 
@@ -13,4 +13,5 @@ def agents(model: BaseChatModel | None = None) -> list[Agent]:
     """Return the demo agents on a model; without one, on a script."""
     model = model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
-    return [refund.agent(model), preferences.agent(model), two_questions.agent(), *talking]
+    asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]
+    return [*asking, *talking, *assistant.agents(model)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.examples import chat
+from ringi.examples.assistant import SPEAKERS, drafts
 from ringi.testing.scripted_model import ScriptedModel
 
 DELAY = 0.04
@@ -17,6 +18,11 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
     """Return the answer to the last message: a function of it and nothing else."""
     if chat.is_chat(messages):
         return chat.reply(messages)
+    if drafts.is_planning(messages):
+        return drafts.drafted(messages)
+    for speaker in SPEAKERS:
+        if speaker.is_asked(messages):
+            return speaker.reply(messages)
     asked = messages[-1].text
     if messages[0].text.startswith("Do the task"):
         return f"I have looked at this from all sides and done it: {asked.rpartition('it is: ')[2]}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ringi.errors import ForbiddenError, LimitError, RingiError, UnavailableError
 
@@ -13,8 +12,6 @@ class RefusalError(RingiError):
 
     status: ClassVar[int]
     code: ClassVar[str]
-    more: Mapping[str, Any] = {}
-    """What the problem document says beside that."""
 
 
 class MalformedError(RefusalError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -160,17 +160,20 @@ class DeskInbox(OrderedInbox):
 class Desk:
     """An inbox in memory, agents that run, and a person who answers by rules; nothing ever really waits.
 
-    As a `with` block it raises `UnusedRuleError` at the end for a rule that answered nothing.
+    `agents` are those that an agent begins itself, in threads beside its own. As a `with` block it raises
+    `UnusedRuleError` at the end for a rule that answered nothing.
     """
 
-    def __init__(self, person: ScriptedPerson | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self, person: ScriptedPerson | None = None, clock: Clock | None = None, agents: Iterable[Agent] = ()
+    ) -> None:
         self.person, self.clock = person or ScriptedPerson(), clock or Clock()
         store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
         self._jobs = DeskJobs(store, notifier)
         parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
         self.backend = Backend("memory://", *parts, clock=self.clock)
         self.inbox = DeskInbox(self)
-        self._agents: dict[str, Agent] = {}
+        self._agents = by_name(agents)
         self._answers: Counter[str | None] = Counter()
         self._last_asked = self.clock() - MICROSECOND
         self._waits: list[datetime] = []

@@ -111,7 +111,6 @@ export interface AssistantAction {
   reasons: Reason[];
   have: number;
   need: number;
-  workflowName: string | null;
 }
 
 export interface Change {

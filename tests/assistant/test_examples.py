@@ -1,0 +1,424 @@
+"""The example assistants in whole conversations, in English and Japanese, on the scripted model and a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from ringi.assistant.jobs import PlanJob
+from ringi.assistant.memory import ContextMemory, loaded
+from ringi.assistant.plans import Plan
+from ringi.examples.assistant import agents, helper, projects, sales
+from ringi.examples.assistant.office import Office
+from ringi.examples.assistant.planner import NoProposalError, Planner
+from ringi.examples.script import say
+from ringi.request import Request
+from ringi.testing import Desk, RunFailedError, ScriptedPerson
+from ringi.testing.scripted_model import ScriptedModel, calls
+
+CHAT = "chat"
+
+
+class Talk:
+    """A conversation with one of the assistants, and the person who approves."""
+
+    def __init__(self, office: Office, name: str) -> None:
+        self.model = ScriptedModel(script=self._say)
+        served = {agent.name: agent for agent in agents(self.model, office)}
+        self.person = ScriptedPerson()
+        self.desk, self._front = Desk(self.person, agents=served.values()), served[name]
+        self.office, self.asked_of_model = office, 0
+        self._shown = 0
+
+    def _say(self, messages: Any) -> Any:
+        self.asked_of_model += 1
+        return say(messages)
+
+    async def say(self, text: str) -> ContextMemory:
+        """Return the memory after a message."""
+        return await self._start({"messages": [{"role": "user", "content": text}]})
+
+    async def press(self, action: str) -> ContextMemory:
+        """Return the memory after an action was pressed."""
+        return await self._start({"event": {"type": "action", "action": action}})
+
+    async def planned(self) -> Plan:
+        """Return the plan once it is made."""
+        plan = only_plan(await self.memory())
+        if plan.status == "planning":
+            await self.desk.go_on(str(plan.thread_id))
+        return only_plan(await self.memory())
+
+    async def approve(self) -> ContextMemory:
+        """Approve the plan, have it carried out, and return the memory then."""
+        self.person.approves(kind="approval", times=1)
+        return await self.carry_out()
+
+    async def carry_out(self) -> ContextMemory:
+        """Have the plan carried out that the person decides on, and return the memory then."""
+        await self.desk.go_on(str(only_plan(await self.memory()).thread_id))
+        await self.desk.go_on(str(only_plan(await self.memory()).thread_id))
+        return await self.memory()
+
+    async def chosen(self, info: str, **data: Any) -> ContextMemory:
+        """Answer what is asked for an info, and return the memory then."""
+        self.person.approves(kind="form", data=data, times=1)
+        await self.desk.go_on((await self.memory()).asks[info])
+        return await self.memory()
+
+    async def memory(self) -> ContextMemory:
+        """Return the memory once the conversation rests."""
+        return loaded((await self.desk.go_on(CHAT)).values["memory"])
+
+    async def heard(self) -> str:
+        """Return what was said since this was last asked."""
+        messages = (await self.desk.go_on(CHAT)).state["messages"]
+        new, self._shown = messages[self._shown :], len(messages)
+        return "\n".join(message.text for message in new if isinstance(message, AIMessage))
+
+    async def _start(self, input: dict[str, Any]) -> ContextMemory:
+        if self.asked_of_model:
+            await self.memory()
+        await self.desk.start(self._front, input, CHAT)
+        return await self.memory()
+
+    async def counted(self, table: str) -> int:
+        return int((await self.office.read(f"SELECT count(*) AS rows FROM {table}"))[0]["rows"])
+
+
+def only_plan(memory: ContextMemory) -> Plan:
+    (plan,) = memory.plans.values()
+    return plan
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Callable[[str], Talk]:
+    return lambda name: Talk(Office(tmp_path / "office.db"), name)
+
+
+PROJECT_TALKS: dict[str, dict[str, Any]] = {
+    "en": {
+        "goal": "Our goal is 20% more sales in the first quarter.",
+        "told": "20% more sales in the first quarter",
+        "plan": "Make a plan, please.",
+        "criticism": "The schedule is too tight",
+        "taken": "half as much time again",
+        "ahead": "Go ahead!",
+        "button": "Carry out the plan",
+        "steps": ["Design", "Build", "Test"],
+        "done": "Done",
+    },
+    "ja": {
+        "goal": "目標は第1四半期で売上20%向上です。",
+        "told": "第1四半期で売上20%向上",
+        "plan": "計画を作って",
+        "criticism": "スケジュールが厳しすぎる",
+        "taken": "1.5倍",
+        "ahead": "進めて",
+        "button": "計画を実行",
+        "steps": ["設計", "開発", "テスト"],
+        "done": "完了",
+    },
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+async def test_projects_are_planned_criticised_and_entered_once_a_person_approved(
+    talk: Callable[[str], Talk], language: str
+) -> None:
+    words, one = PROJECT_TALKS[language], talk("assistant")
+    memory = await one.say(words["goal"])
+    assert memory.items["business_goals"].value == words["told"]
+    assert len(memory.items["project_list"].value) == 12
+    before = await one.counted("milestones")
+    await one.say(words["plan"])
+    first = await one.planned()
+    assert (first.status, [step.title for step in first.steps]) == ("planned", words["steps"])
+    assert [each["weeks"] for each in first.plan["milestones"]] == [2, 6, 2]
+    await one.say(words["criticism"])
+    second = await one.planned()
+    assert (second.status, second.version) == ("planned", 2)
+    assert [each["weeks"] for each in second.plan["milestones"]] == [3, 9, 3]
+    assert words["taken"] in second.plan["text"]
+    assert second.steps[-1].args["due_on"] > first.steps[-1].args["due_on"]
+    await one.heard()
+    await one.say(words["ahead"])
+    assert words["button"] in await one.heard()
+    assert await one.counted("milestones") == before
+    memory = await one.approve()
+    assert memory.runs["projectExecuteWorkflow"].status == "completed"
+    assert words["done"] in await one.heard()
+    written = await one.office.read("SELECT * FROM milestones WHERE key IS NOT NULL ORDER BY starts_on")
+    assert [row["name"][language] for row in written] == words["steps"]
+    assert {row["project"] for row in written} == {second.steps[0].args["project"]}
+    assert (memory.plans, "business_goals" in memory.items, "project_list" in memory.items) == ({}, False, True)
+
+
+SALES_TALKS = {
+    "en": {
+        "plan": "Make a strategy",
+        "waiting": "Market trends",
+        "focus": "We focus on manufacturing.",
+        "choose": "Choose leads",
+        "criticism": "That is too tight",
+        "taken": "half as much time again",
+        "report": "Show me the performance report",
+        "reported": "Tanaka",
+        "ahead": "go ahead",
+        "button": "Carry out the strategy",
+    },
+    "ja": {
+        "plan": "戦略を立てて",
+        "waiting": "市場動向",
+        "focus": "製造業に注力する",
+        "choose": "リードを選びたい",
+        "criticism": "期限がきつすぎます",
+        "taken": "1.5倍",
+        "report": "実績レポートを見せて",
+        "reported": "田中",
+        "ahead": "承認します。進めて",
+        "button": "戦略を実行",
+    },
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[str], Talk], language: str) -> None:
+    words, one = SALES_TALKS[language], talk("sales")
+    memory = await one.say(words["plan"])
+    assert words["waiting"] in await one.heard()
+    assert (memory.plans, "market_trends" in memory.items) == ({}, False)
+    memory = await one.say(words["focus"])
+    assert memory.items["focus_industry"].value == "manufacturing"
+    assert {note["industry"] for note in memory.items["market_trends"].value} == {"manufacturing"}
+    await one.say(words["choose"])
+    memory = await one.chosen("lead_priority", value=["lead-002", "lead-010"])
+    assert memory.items["lead_priority"].value == ["lead-002", "lead-010"]
+    await one.heard()
+    await one.say(words["report"])
+    assert words["reported"] in await one.heard()
+    before = await one.counted("tasks")
+    await one.say(words["plan"])
+    await one.planned()
+    await one.say(words["criticism"])
+    plan = await one.planned()
+    assert (plan.version, [each["weeks"] for each in plan.plan["milestones"]]) == (2, [3, 3])
+    assert words["taken"] in plan.plan["text"]
+    await one.heard()
+    await one.say(words["ahead"])
+    assert words["button"] in await one.heard()
+    assert await one.counted("tasks") == before
+    memory = await one.approve()
+    assert memory.runs["salesExecutionWorkflow"].status == "completed"
+    written = await one.office.read("SELECT lead FROM tasks WHERE key IS NOT NULL ORDER BY lead")
+    assert [row["lead"] for row in written] == ["lead-002", "lead-010"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How do I reset my password?", "Forgotten password"),
+        ("パスワードを忘れました", "パスワードをお忘れの方"),
+        ("What is 15% of 2,400?", "**360**"),
+        ("12500 × 12 を計算して", "**150,000**"),
+        ("search for warehouse", "Warehouse scanners"),
+        ("倉庫を検索して", "倉庫スキャナー導入"),
+        ("Hello", "Ask me a question"),
+        ("何ができますか?", "計算ができます"),
+    ],
+)
+async def test_a_quick_question_is_answered_within_its_turn_by_one_call_of_the_model(
+    talk: Callable[[str], Talk], question: str, answer: str
+) -> None:
+    one = talk("helper")
+    await one.say(question)
+    assert answer in await one.heard()
+    assert one.asked_of_model == 1
+
+
+async def test_the_next_question_takes_the_place_of_the_one_before(talk: Callable[[str], Talk]) -> None:
+    one = talk("helper")
+    await one.say("What is 2 * 21?")
+    memory = await one.say("How do I export a report?")
+    assert memory.items["user_query"].value == "How do I export a report?"
+    assert "Export" in await one.heard()
+    await one.press("search")
+    assert "faq-009" in await one.heard()
+    assert one.asked_of_model == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Show me the project status", "| Website relaunch | active |"),
+        ("プロジェクトの状況を見せて", "| Webサイトリニューアル | 進行中 |"),
+        ("Who has time?", "| Yui Nakamura | design |"),
+        ("誰の手が空いていますか", "| 中村 結衣 | design |"),
+    ],
+)
+async def test_the_status_is_looked_up_and_told_within_the_turn(
+    talk: Callable[[str], Talk], question: str, answer: str
+) -> None:
+    one = talk("assistant")
+    memory = await one.say(question)
+    assert answer in await one.heard()
+    assert memory.items["project_list"].source.actor == "fetch_projects"
+    assert one.asked_of_model == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("What is a milestone?", "has an owner"), ("マイルストーンとは?", "節目"), ("Is it raining?", "our goal is")],
+)
+async def test_a_plain_question_is_answered_without_a_workflow(
+    talk: Callable[[str], Talk], question: str, answer: str
+) -> None:
+    one = talk("assistant")
+    memory = await one.say(question)
+    assert answer in await one.heard()
+    assert (memory.runs, memory.plans, memory.asks) == ({}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("goal", "correction", "value"),
+    [
+        ("Our goal is to grow.", "No, our goal is to keep customers", "to keep customers"),
+        ("目標は売上20%向上です。", "いや、目標は顧客満足度の向上です", "顧客満足度の向上"),
+        ("目標は売上20%向上です。", "目標を解約率の低減に変更してください", "解約率の低減"),
+    ],
+)
+async def test_a_corrected_goal_puts_the_plan_out_of_date(
+    talk: Callable[[str], Talk], goal: str, correction: str, value: str
+) -> None:
+    one = talk("assistant")
+    await one.say(goal)
+    await one.press("plan-001")
+    assert (await one.planned()).status == "planned"
+    memory = await one.say(correction)
+    assert memory.items["business_goals"].value == value
+    assert memory.items["business_goals"].source.quote == correction
+    plan = only_plan(memory)
+    assert (plan.status, plan.changed) == ("obsolete", ("business_goals",))
+    await one.press("plan-001")
+    again = await one.planned()
+    assert (again.status, again.version) == ("planned", 2)
+    assert value in again.plan["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "label"), [("Choose a project", "Warehouse scanners"), ("プロジェクトを選びたい", "倉庫スキャナー導入")]
+)
+async def test_the_chosen_project_is_the_one_that_is_planned(
+    talk: Callable[[str], Talk], words: str, label: str
+) -> None:
+    one = talk("assistant")
+    await one.say("目標は誤出荷の削減です" if "選" in words else "Our goal is fewer wrong parcels")
+    await one.say(words)
+    await one.chosen("target_project", value="proj-003")
+    (asked,) = one.person.asked
+    assert label in [option.label for option in options_of(asked)]
+    await one.press("plan-001")
+    plan = await one.planned()
+    assert {step.args["project"] for step in plan.steps} == {"proj-003"}
+    assert label in plan.plan["text"]
+
+
+def options_of(request: Request) -> list[Any]:
+    assert request.form
+    return list(getattr(request.form.fields[0], "options", []))
+
+
+@pytest.mark.parametrize(
+    ("remark", "weeks", "steps"),
+    [
+        ("This takes too long", [1, 4, 1], 3),
+        ("もっと余裕がほしい", [3, 9, 3], 3),
+        ("The plan should include a pilot in Kobe", [2, 6, 2, 1], 4),
+    ],
+)
+async def test_each_kind_of_remark_shows_in_the_next_version(
+    talk: Callable[[str], Talk], remark: str, weeks: list[int], steps: int
+) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    await one.press("plan-001")
+    await one.planned()
+    await one.say(remark)
+    plan = await one.planned()
+    assert [each["weeks"] for each in plan.plan["milestones"]] == weeks
+    assert len(plan.steps) == steps
+    assert remark in plan.plan["text"]
+
+
+async def test_other_people_do_the_steps_when_the_resources_are_criticised(talk: Callable[[str], Talk]) -> None:
+    one = talk("assistant")
+    await one.say("目標は売上20%向上です")
+    await one.press("plan-001")
+    first = await one.planned()
+    await one.say("リソース配分を見直して")
+    second = await one.planned()
+    assert not set(first.plan["resources"]) & set(second.plan["resources"])
+
+
+async def test_a_plan_that_a_person_edited_is_entered_as_they_made_it(talk: Callable[[str], Talk]) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    await one.press("plan-001")
+    plan = await one.planned()
+    step = plan.steps[0].model_dump()
+    changed = {"plan": plan.plan, "steps": [{**step, "args": {**step["args"], "title": "Sketch", "owner": "user-006"}}]}
+    one.person.edits(kind="approval", args=changed, times=1)
+    await one.carry_out()
+    written = await one.office.read("SELECT * FROM milestones WHERE key IS NOT NULL")
+    assert [(row["name"]["en"], row["owner"]) for row in written] == [("Sketch", "user-006")]
+
+
+async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(talk: Callable[[str], Talk]) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    await one.press("plan-001")
+    plan = await one.planned()
+    step = plan.steps[0].model_dump()
+    changed = {"plan": plan.plan, "steps": [{**step, "args": {**step["args"], "project": "proj-999"}}]}
+    one.person.edits(kind="approval", args=changed, times=1)
+    await one.desk.go_on(str(plan.thread_id))
+    running = only_plan(await one.memory())
+    with pytest.raises(RunFailedError):
+        await one.desk.go_on(str(running.thread_id))
+    failed = only_plan(await one.memory())
+    assert failed.status == "failed"
+    assert "'proj-999' is not in projects" in str(failed.error)
+
+
+async def test_a_model_that_proposes_nothing_makes_no_plan_and_says_so(tmp_path: Path) -> None:
+    silent = Planner(ScriptedModel(script=lambda _: "I cannot."), "projects", "add_milestone", "project", in_turn=True)
+    with pytest.raises(NoProposalError, match="plan again, or use a model that calls tools"):
+        await silent.plan(PlanJob({}, (), None, 1, "en"))
+
+
+def test_steps_follow_each_other_from_the_next_monday_on() -> None:
+    steps = [{"id": id, "title": id, "about": "proj-001", "owner": "user-001", "weeks": 2} for id in ("a", "b")]
+    model = ScriptedModel(script=lambda _: calls("Proposal", steps=steps))
+    planner = Planner(model, "projects", "add_milestone", "project", in_turn=True, today=lambda: date(2026, 11, 22))
+    draft = asyncio.run(planner.plan(PlanJob({}, (), None, 1, "en")))
+    assert [(step["args"]["starts_on"], step["args"]["due_on"]) for step in draft["steps"]] == [
+        ("2026-11-23", "2026-12-04"),
+        ("2026-12-07", "2026-12-18"),
+    ]
+
+
+@pytest.mark.parametrize("module", [projects, sales, helper])
+def test_everything_that_is_shown_is_worded_in_three_languages(module: Any, tmp_path: Path) -> None:
+    shown = module.assistant(ScriptedModel(script=say), Office(tmp_path / "office.db"))
+    definitions = shown.definitions
+    titled = [text for each in (*definitions.infos, *definitions.handlers) for text in (each.title, each.description)]
+    labelled = [text for each in definitions.actions for text in (each.label, each.description)]
+    for text in (*titled, *labelled, shown.title, shown.description):
+        assert isinstance(text, dict)
+        assert set(text) == {"en", "ja", "zh"}

@@ -1,0 +1,188 @@
+"""What the example assistants do: answer, search and calculate at once, and write the steps of plans."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.assistant.jobs import CallJob, StepJob
+from ringi.examples.assistant.answers import Answers
+from ringi.examples.assistant.calculation import CalculationError, calculated, found_in, shown
+from ringi.examples.assistant.ledger import Ledger, StepError
+from ringi.examples.assistant.office import Office
+
+MILESTONE = {
+    "project": "proj-001",
+    "title": "Build",
+    "starts_on": "2026-11-23",
+    "due_on": "2027-01-01",
+    "owner": "user-003",
+}
+TASK = {"lead": "lead-001", "title": "Call them", "owner": "user-011", "due_on": "2026-12-04"}
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return Office(tmp_path / "office.db")
+
+
+def asked(query: str, language: str = "en") -> CallJob:
+    return CallJob({}, {"user_query": query}, language)
+
+
+def a_step(action: str, args: dict[str, Any], key: str = "plan:1:a") -> StepJob:
+    return StepJob({"id": "a", "title": "Build", "action": action, "args": args}, key, {}, {}, "en")
+
+
+async def counted(office: Office, table: str) -> int:
+    return int((await office.read(f"SELECT count(*) AS rows FROM {table}"))[0]["rows"])
+
+
+@pytest.mark.parametrize(
+    ("action", "args", "table"), [("add_milestone", MILESTONE, "milestones"), ("add_task", TASK, "tasks")]
+)
+async def test_a_step_that_is_repeated_writes_once(
+    office: Office, action: str, args: dict[str, Any], table: str
+) -> None:
+    before, ledger = await counted(office, table), Ledger(office)
+    first = await ledger.carry_out(a_step(action, args))
+    again = await asyncio.gather(*(ledger.carry_out(a_step(action, args)) for _ in range(5)))
+    assert again == [first] * 5
+    assert await counted(office, table) == before + 1
+    await ledger.carry_out(a_step(action, args, key="plan:2:a"))
+    assert await counted(office, table) == before + 2
+
+
+@pytest.mark.parametrize(
+    ("action", "args", "words"),
+    [
+        ("delete_all", {}, "'delete_all' cannot be done here: use one of add_milestone, add_task"),
+        ("add_task", {**TASK, "lead": "lead-999"}, "'lead-999' is not in leads"),
+        ("add_milestone", {**MILESTONE, "owner": "nobody"}, "'nobody' is not in people"),
+        ("add_milestone", {**MILESTONE, "due_on": "later"}, "due_on: "),
+        ("add_milestone", {"title": "Build"}, "project: Field required"),
+    ],
+)
+async def test_a_step_that_cannot_be_done_says_why_and_writes_nothing(
+    office: Office, action: str, args: dict[str, Any], words: str
+) -> None:
+    before = [await counted(office, table) for table in ("milestones", "tasks")]
+    with pytest.raises(StepError, match=words):
+        await Ledger(office).carry_out(a_step(action, args))
+    assert [await counted(office, table) for table in ("milestones", "tasks")] == before
+
+
+@pytest.mark.parametrize(
+    ("query", "id"),
+    [
+        ("倉庫", "proj-003"),
+        ("青葉", "lead-001"),
+        ("ｐｒｉｃｅ cut in half", None),
+        ("website", "proj-001"),
+        ("WEBSITE relaunch", "proj-001"),
+        ("100%", None),
+        ("_____", None),
+    ],
+)
+async def test_texts_are_found_in_either_language(office: Office, query: str, id: str | None) -> None:
+    found = await Answers(office).found(query)
+    assert (id in [row["id"] for row in found]) if id else found == []
+
+
+async def test_a_search_tells_what_it_found_in_the_language_of_the_question(office: Office) -> None:
+    answers = Answers(office)
+    assert "倉庫スキャナー導入" in await answers.search(asked("倉庫", "ja"))
+    assert "Warehouse scanners" in await answers.search(asked("倉庫", "en"))
+    assert "xyzzy" in await answers.search(asked("xyzzy"))
+
+
+async def test_what_a_plan_wrote_is_found(office: Office) -> None:
+    await Ledger(office).carry_out(a_step("add_task", {**TASK, "title": "灯台を訪ねる"}))
+    assert "灯台を訪ねる" in await Answers(office).search(asked("灯台", "ja"))
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "words"),
+    [
+        ("How do I reset my password?", "en", "Forgotten password"),
+        ("I forgot my password", "en", "Forgotten password"),
+        ("How many days of leave do I have?", "en", "Twenty days"),
+        ("who approves purchases", "en", "Up to 1,000"),
+        ("有給は何日ありますか?", "ja", "年に二十日"),
+        ("パスワードを忘れました", "ja", "パスワードをお忘れの方"),
+        ("出張の精算はどうすればいいですか", "ja", "領収書"),
+        ("Why is the sky blue?", "en", "no answer"),
+        ("宇宙の果てには何がありますか", "ja", "見つかりませんでした"),
+    ],
+)
+async def test_frequent_questions_are_answered(office: Office, query: str, language: str, words: str) -> None:
+    assert words in await Answers(office).faq(asked(query, language))
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("1 + 2 * 3", "7"),
+        ("(1 + 2) * 3", "9"),
+        ("0.1 + 0.2", "0.3"),
+        ("12,500 × 12", "150,000"),
+        ("１２００÷８", "150"),
+        ("2 ^ 10", "1,024"),
+        ("-7 / 2", "-3.5"),
+        ("15% of 2400", "360"),
+        ("2400の15%", "360"),
+        ("1/3", "0.3333333333333333333333333333"),
+    ],
+)
+def test_arithmetic_is_exact(expression: str, result: str) -> None:
+    assert shown(calculated(expression)) == result
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "__import__('os').system('true')",
+        "a + 1",
+        "1 +",
+        "'a' * 3",
+        "True + 1",
+        "[1][0]",
+        "0x10",
+        "7 // 2",
+        "7 % 2",
+        "1j * 2",
+        "1 if 1 else 2",
+        "1 / 0",
+        "0 ** 0",
+        "9 ** 9 ** 9 ** 9",
+        "9" * 300,
+        "(" * 199,
+    ],
+)
+def test_what_is_no_arithmetic_is_refused_in_words(expression: str) -> None:
+    with pytest.raises(CalculationError, match="write numbers"):
+        calculated(expression)
+
+
+@pytest.mark.parametrize(
+    ("words", "expression"),
+    [
+        ("What is 1200 * 1.1?", "1200 * 1.1"),
+        ("計算して: (3 + 4) * 2", "(3 + 4) * 2"),
+        ("12500 × 12 はいくら?", "12500 * 12"),
+        ("what is 15% of 2400", "15/100*2400"),
+        ("order 66", None),
+        ("What is love?", None),
+    ],
+)
+def test_arithmetic_is_found_in_a_sentence(words: str, expression: str | None) -> None:
+    assert found_in(words) == expression
+
+
+async def test_a_calculation_is_answered_with_its_result(office: Office) -> None:
+    assert await Answers(office).calculate(asked("What is 1200 * 1.1?")) == "1200 * 1.1 = **1,320**"
+    assert "計算式" in await Answers(office).calculate(asked("こんにちは", "ja"))
