@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
+from ringi.assistant.routes import EXTENSION
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
@@ -28,6 +29,7 @@ GROUPS = {
     "requests": "Requests",
     "threads": "Threads",
     "chat": "Chat",
+    "assistants": "Assistants",
     "memories": "Memories",
     "operations": "Operations",
     "events": "Events",
@@ -71,7 +73,8 @@ async def _description() -> Json:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
-        return create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries)).api.openapi()
+        platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
+        return create_app(platform, [EXTENSION]).api.openapi()
 
 
 def _group(call: Json) -> str:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 import pytest
@@ -16,6 +16,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
 from tests.server.world import LIMIT, World, listening, open_world, until
 
 from ringi.examples.chat import MESSAGES, refund
@@ -71,6 +72,10 @@ async def pending(world: World) -> list[Request]:
     return found
 
 
+class News(TypedDict, total=False):
+    news: str
+
+
 def talker(heard: list[list[tuple[str | None, str]]]) -> Agent:
     """Return an agent that notes the conversation as it sees it."""
 
@@ -103,6 +108,26 @@ async def test_a_message_that_is_sent_again_is_said_once_and_told_under_its_id(l
     assert (first, len(heard)) == (second, 1)
     (run,) = (await live.client().get("/v1/chat/t1")).json()["runs"]
     assert [message["id"] for message in run["messages"]] == ["m1"]
+
+
+async def test_words_wait_for_a_run_that_answers_nobody(live: World) -> None:
+    heard: list[list[tuple[str | None, str]]] = []
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def hold(state: Any) -> Any:
+        begun.set()
+        await may_end.wait()
+
+    held = StateGraph(News).add_node("hold", hold).add_edge(START, "hold").compile()
+    live.runner.agents = {**live.runner.agents, "talk": talker(heard), "held": Agent("held", held)}
+    await live.runner.start("default", "t1", "held", {"news": "a step is done"}, by="thread:t2")
+    await begun.wait()
+    turn = asyncio.create_task(told(live.client(), ui("hello", "m1")))
+    refused = await live.client().post("/v1/threads/t1/runs", json={"agent": "held", "input": {}})
+    assert (refused.status_code, turn.done(), heard) == (409, False, [])
+    may_end.set()
+    assert (await turn)[-1]["type"] == "finish"
+    assert heard[-1][-1] == (heard[-1][-1][0], "hello")
 
 
 @tool

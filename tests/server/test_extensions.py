@@ -86,6 +86,6 @@ async def test_an_applications_route_stands_in_the_description_with_its_shapes(w
 
 
 async def test_a_server_without_the_application_does_not_know_its_route(store_url: str) -> None:
-    async with open_world(store_url) as world:
+    async with open_world(store_url, extensions=()) as world:
         assert (await world.client().post("/v1/echo/e1", json={"words": "hello"})).status_code == 404
         assert "/v1/echo/{id}" not in (await world.stranger().get("/openapi.json")).json()["paths"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from tests.assistant.served import served
 from tests.server.world import World, open_world, until
 
 from ringi.ask import Answer
@@ -119,6 +121,16 @@ MEMORIES = {
     ("PATCH", "/v1/memories/{id}"): Row(never(403), DECIDE, owned(200, HIDDEN), {"data": {"note": "meat"}}),
     ("DELETE", "/v1/memories/{id}"): Row(never(403), owned(204, HIDDEN), owned(204, HIDDEN)),
 }
+KNOWN = Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200))
+ASSISTANTS = {
+    ("GET", "/v1/assistants/{id}/memory"): KNOWN,
+    ("DELETE", "/v1/assistants/{id}/memory"): KNOWN,
+    ("GET", "/v1/assistants/{id}/memory/history"): KNOWN,
+    ("GET", "/v1/assistants/{id}/actions"): KNOWN,
+    ("POST", "/v1/assistants/{id}/actions/{action_id}"): Row(
+        owned(202, HIDDEN), owned(202, 202), owned(202, 202), {}
+    ),
+}  # fmt: skip
 ADDRESSES = (
     *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/memory", "/operations", "/assets", "/look.js"),
 )
@@ -127,7 +139,7 @@ SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")
 HEALTH = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 PUBLIC = {("GET", path) for path in (*HEALTH, *ADDRESSES, *PICTURES, *SIGN_IN)}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-ROWS = REQUESTS | THREADS | PLAIN | MEMORIES
+ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS
 
 
 PROXY = TrustedProxy((network("127.0.0.1"),), roster=Roster(admins=frozenset({"admin"})))
@@ -197,11 +209,12 @@ async def call(
         body["digest"] = known.json().get("digest", "?")
     body = {name: id if value == "{id}" else value for name, value in body.items()} if body is not None else None
     # A stream would not end here; HEAD asks the same and ends.
+    place = path.format(id=id, agent="chat", action_id="refresh:projects")
     is_stream = path.endswith(("/events", "/stream"))
     if is_stream:
-        reply = await client.head(path.format(id=id, agent="chat"))
-        return reply if reply.status_code == 200 else await client.get(path.format(id=id, agent="chat"))
-    return await client.request(method, path.format(id=id, agent="chat"), json=body)
+        reply = await client.head(place)
+        return reply if reply.status_code == 200 else await client.get(place)
+    return await client.request(method, place, json=body)
 
 
 @pytest.mark.parametrize(("method", "path"), MEMORIES, ids=lambda part: part)
@@ -223,6 +236,37 @@ async def test_a_memory_is_its_persons_alone(store_url: str, method: str, path: 
                 assert reply.status_code == expected, (role, owner, reply.text)
         (strangers,) = await world.inbox.memories("stranger")
         assert strangers.answer == {"note": "fish"}
+
+
+@pytest.mark.parametrize(("method", "path"), ASSISTANTS, ids=lambda part: part)
+async def test_a_conversation_is_known_to_its_tenants_people_and_to_the_agent_that_began_it(
+    store_url: str, method: str, path: str
+) -> None:
+    input, row = {"event": {"type": "refresh", "info": "projects"}}, ASSISTANTS[method, path]
+    async with served(store_url) as world:
+        begun = list[Thread]()
+        for tenant, name in product(("default", "elsewhere"), (*ROLES, "stranger")):
+            by = "agent:agent" if name == "agent" else name
+            begun.append(await world.runner.start(tenant, f"{tenant}-{name}", "office", input, by=by))
+        for thread in begun:
+            await until(partial(is_done, world, thread))
+        elsewhere = [thread for thread in begun if thread.tenant == "elsewhere"]
+        for role, owner in product(ROLES, OWNERS):
+            id, expected = id_of(owner, role), getattr(row, role)[owner]
+            reply = await call(world, method, path, row, role, id)
+            if expected == HIDDEN:
+                await assert_hidden(world, method, path, role, id, reply)
+            else:
+                assert reply.status_code == expected, (role, owner, reply.text)
+        assert [await run_of(world, thread) for thread in elsewhere] == [thread.run_id for thread in elsewhere]
+
+
+async def is_done(world: World, thread: Thread) -> bool:
+    return (await world.runner.get(*thread.key)).status == "done"
+
+
+async def run_of(world: World, thread: Thread) -> str | None:
+    return (await world.runner.get(*thread.key)).run_id
 
 
 TWINS = {"agent": "agent:twin", "person": "twin"}
@@ -304,7 +348,7 @@ async def test_a_route_without_an_owner_answers_by_role(world: World, method: st
 async def test_nothing_is_answered_without_a_token(world: World) -> None:
     for method, path in sorted(set(ROWS) - NEEDS_NO_TOKEN):
         reply = await world.stranger().request(
-            method, path.format(id="some", agent="chat"), json=ROWS[method, path].body
+            method, path.format(id="some", agent="chat", action_id="count-1"), json=ROWS[method, path].body
         )
         assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (method, path)
         assert reply.headers["www-authenticate"] == "Bearer"
@@ -336,9 +380,8 @@ async def test_reading_everything_changes_nothing(peopled: World, method: str) -
     admin = peopled.client("admin", "admin")
     for _, path in sorted(routes_of(peopled) | set(ROWS)):
         is_stream = path.endswith(("/events", "/stream"))
-        reply = await admin.request(
-            "HEAD" if is_stream else method, path.format(id="default-admin", name="stamp", agent="chat")
-        )
+        place = path.format(id="default-admin", name="stamp", agent="chat", action_id="count-1")
+        reply = await admin.request("HEAD" if is_stream else method, place)
         assert reply.status_code < 500 or reply.status_code == 503
         if method == "HEAD":
             assert reply.content == b""

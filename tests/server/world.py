@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from ringi.ask import Ask
+from ringi.assistant.routes import EXTENSION
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
@@ -74,7 +75,7 @@ async def open_world(
     *,
     serves: bool = False,
     delivery: DeliverySettings | None = None,
-    extensions: Sequence[Extension] = (),
+    extensions: Sequence[Extension] = (EXTENSION,),
     more_agents: Iterable[Agent] = (),
     **settings: Any,
 ) -> AsyncIterator[World]:

@@ -8,8 +8,9 @@ const file = fileURLToPath(new URL("../src/api/schema.ts", import.meta.url));
 const read = `
 import json
 from fastapi import FastAPI
+from ringi.assistant.routes import EXTENSION
 from ringi.server.openapi import described
-print(json.dumps(described(FastAPI())["components"]["schemas"]))`;
+print(json.dumps(described(FastAPI(), [EXTENSION])["components"]["schemas"]))`;
 
 const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +18,9 @@ from ringi.errors import MissingExtraError
 from ringi.inbox import Limits
 from ringi.record import DEFAULT_TENANT
 from ringi.threads.agent import Agent
+
+if TYPE_CHECKING:
+    from ringi.server.extension import Extension
 
 
 def demo(
@@ -84,7 +88,15 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         link = f"{address}/#token={token}"
         say({"url": address, "link": link}, f"\nRingi is open:  {link}\n\nStop with Ctrl-C.", json_)
 
-    run(serve_until_signal(agents, settings=settings, person=person_name(), announce=announce, **place))
+    told = {"settings": settings, "person": person_name(), "announce": announce}
+    run(serve_until_signal(agents, extensions=_applications() if agents else (), **told, **place))
+
+
+def _applications() -> Sequence[Extension]:
+    """Return what is served beside the server's own routes; it needs LangGraph, as the agents do."""
+    from ringi.assistant.routes import EXTENSION
+
+    return [EXTENSION]
 
 
 async def _work(agents: list[Agent], url: str | None, json_: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,17 +12,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.ask import Answer
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
-from ringi.record import Key
+from ringi.record import Key, topic_of
 from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.limits import AskLimits
 from ringi.server.permissions import answerable, inbox_for, readable_thread, refuse_agents
 from ringi.server.platform import Platform
-from ringi.thread import Thread
+from ringi.thread import Thread, words_in
 from ringi.threads.agent import Agent
 from ringi.threads.message_ids import client_id, own_id
 from ringi.threads.runner import Runner
 
+PATIENCE = 5.0
+"""For how many seconds what a person says waits for a run that is about nothing that anybody said."""
 TALK = "ringi.talk"
 """In the scope: what was found or begun before the stream."""
 
@@ -52,13 +55,19 @@ class Conversations:
         runner = self.runner(agent)
         if agent not in runner.offered:
             raise NotFoundError("agent", agent)
-        try:
-            return await runner.start(who.tenant, id, agent, input, by=who.actor)
-        except ThreadBusyError:
-            now = await runner.get(who.tenant, id)
-            if began_with(now, input):
-                return now
-            raise
+        until = time.monotonic() + PATIENCE
+        async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
+            while True:
+                try:
+                    return await runner.start(who.tenant, id, agent, input, by=who.actor)
+                except ThreadBusyError:
+                    now = await runner.get(who.tenant, id)
+                    if began_with(now, input):
+                        return now
+                    left = until - time.monotonic()
+                    if left <= 0 or not is_silent(now):
+                        raise
+                await news.wait(min(left, runner.backend.notifier.recheck_after))
 
     async def request(self, who: Principal, thread_id: str, id: str) -> Request:
         """Return a request of a thread, or raise `NotFoundError`."""
@@ -90,6 +99,11 @@ class Endpoint:
 def said(text: str, id: str) -> dict[str, Any]:
     """Return a person's words as the input of a run."""
     return {"messages": [{"role": "user", "content": text, "id": own_id(id)}]}
+
+
+def is_silent(thread: Thread) -> bool:
+    """Whether its run answers nobody's words: news of what an agent does beside the talk, done in a moment."""
+    return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
 
 
 def began_with(thread: Thread, input: dict[str, Any]) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ringi.errors import ForbiddenError, LimitError, RingiError, UnavailableError
 
@@ -12,6 +13,8 @@ class RefusalError(RingiError):
 
     status: ClassVar[int]
     code: ClassVar[str]
+    more: Mapping[str, Any] = {}
+    """What the problem document says beside that."""
 
 
 class MalformedError(RefusalError):

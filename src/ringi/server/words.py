@@ -44,9 +44,14 @@ WORDS: dict[str, Words] = {
 
 def words_for(scope: Scope) -> Words:
     """Return the words in the language that a caller likes best of those that there are, else in English."""
+    return WORDS[language_for(scope)]
+
+
+def language_for(scope: Scope) -> str:
+    """Return the language that a caller likes best of those that there are words in, else English."""
     wanted = map(liking, Headers(scope=scope).get("accept-language", "").split(","))
     liked = sorted((each for each in wanted if each[0] in WORDS and each[1] > 0), reverse=True, key=itemgetter(1))
-    return WORDS[liked[0][0]] if liked else WORDS["en"]
+    return liked[0][0] if liked else "en"
 
 
 def liking(part: str) -> tuple[str, float]:

@@ -12,6 +12,40 @@ export interface Action {
   schema?: JsonObject | null;
 }
 /**
+ * What would take a reason away.
+ */
+export interface ActionFix {
+  kind: "ask" | "run_handler" | "run_action" | "wait" | "approve";
+  ref: string;
+  label: string;
+}
+/**
+ * How an action is set going.
+ */
+export interface ActionPress {
+  agent?: string | null;
+  args?: JsonObject;
+  digest?: string | null;
+}
+/**
+ * Why an action is not possible now.
+ */
+export interface ActionReason {
+  code:
+    | "MISSING_INFO"
+    | "STALE_INFO"
+    | "ERROR_INFO"
+    | "DEPENDENCY"
+    | "WORKFLOW"
+    | "NO_PLAN"
+    | "PLAN_OBSOLETE"
+    | "AWAITING_APPROVAL"
+    | "ALREADY_RUNNING";
+  key: string;
+  text: string;
+  fix: ActionFix;
+}
+/**
  * An agent that can be run.
  */
 export interface Agent {
@@ -268,6 +302,208 @@ export interface Webhook {
   };
   secret_ref?: string | null;
   max_tries?: number | null;
+}
+/**
+ * One action: whether it is possible now, and why not.
+ */
+export interface AssistantAction {
+  id: string;
+  type: "plan" | "apply" | "selector" | "immediate" | "cancel";
+  label: string;
+  description: string;
+  enabled: boolean;
+  requiredInfo: string[];
+  workflowName: string | null;
+  handler: string | null;
+  reasons: ActionReason[];
+  have: number;
+  need: number;
+  immediate: boolean;
+}
+/**
+ * All actions of an assistant, as it defines them.
+ */
+export interface AssistantActionPage {
+  items: AssistantAction[];
+  next: null;
+}
+/**
+ * What a conversation knows, plans and can do, and how it came to know it.
+ */
+export interface AssistantMemory {
+  id: string;
+  agent: string;
+  version: number;
+  requiredInfoList: RequiredInfo[];
+  currentInfoList: CurrentInfo[];
+  planData: PlanData;
+  availableActions: AvailableAction[];
+  hitlState: HitlState;
+  items: InfoItem[];
+  runs: WorkflowRun[];
+  plans: AssistantPlan[];
+}
+/**
+ * One thing that the actions need.
+ */
+export interface RequiredInfo {
+  type: string;
+  description: string;
+  status: "pending" | "collected" | "not_needed" | "error";
+  source: string | null;
+}
+/**
+ * One thing that is known.
+ */
+export interface CurrentInfo {
+  type: string;
+  value: unknown;
+  timestamp: string;
+  source: string;
+}
+/**
+ * The newest plan, in short.
+ */
+export interface PlanData {
+  status: "none" | "planning" | "planned" | "executing" | "completed" | "obsolete" | "failed" | "cancelled";
+  plan: unknown;
+  feedback: string[];
+  lastUpdated: string | null;
+}
+/**
+ * One action, in short.
+ */
+export interface AvailableAction {
+  id: string;
+  type: "plan" | "apply" | "selector" | "immediate" | "cancel";
+  label: string;
+  description: string;
+  enabled: boolean;
+  requiredInfo: string[];
+  workflowName: string | null;
+  handler: string | null;
+}
+/**
+ * Whether a person is waited for, and for what.
+ */
+export interface HitlState {
+  status: "waiting" | "completed" | "none";
+  waitingFor: string | null;
+}
+/**
+ * One thing that the assistant can know, with all that is known of it.
+ */
+export interface InfoItem {
+  key: string;
+  title: string;
+  description: string;
+  status: "pending" | "collected" | "not_needed" | "error";
+  value: unknown;
+  version: number;
+  observedAt: string | null;
+  freshUntil: string | null;
+  isFresh: boolean;
+  how: "ask" | "handler" | "derived" | "static";
+  scope: "thread" | "user";
+  source: InfoSource | null;
+  error: string | null;
+}
+/**
+ * Where a value comes from.
+ */
+export interface InfoSource {
+  kind: "user" | "handler" | "model" | "edited" | "derived" | "static" | "remembered";
+  actor: string | null;
+  ref: string | null;
+  quote: string | null;
+}
+/**
+ * How a workflow has gone last.
+ */
+export interface WorkflowRun {
+  workflow: string;
+  status: string;
+  at: string;
+  error: string | null;
+}
+/**
+ * The newest version of a plan.
+ */
+export interface AssistantPlan {
+  id: string;
+  workflow: string;
+  actionId: string;
+  version: number;
+  status: "none" | "planning" | "planned" | "executing" | "completed" | "obsolete" | "failed" | "cancelled";
+  plan: unknown;
+  steps: PlanStep[];
+  hash: string;
+  changed: ChangedInfo[];
+  feedback: PlanFeedback[];
+  versions: PlanVersion[];
+  diff: PlanDiff;
+  approval: PlanApproval | null;
+  threadId: string | null;
+  request: PlanRequest | null;
+  error: string | null;
+  updatedAt: string | null;
+}
+/**
+ * One thing that a plan does.
+ */
+export interface PlanStep {
+  id: string;
+  title: string;
+  action: string;
+  args: JsonObject;
+  isDone: boolean;
+}
+/**
+ * An info whose value is not the one that the plan was made from.
+ */
+export interface ChangedInfo {
+  key: string;
+  title: string;
+}
+/**
+ * What a person said of a plan.
+ */
+export interface PlanFeedback {
+  id: string;
+  text: string;
+  by: string;
+  at: string;
+  addressedIn: number | null;
+}
+/**
+ * A version that a newer one has followed.
+ */
+export interface PlanVersion {
+  version: number;
+  status: "none" | "planning" | "planned" | "executing" | "completed" | "obsolete" | "failed" | "cancelled";
+}
+/**
+ * What differs from the version before: steps by their ids, other content as `plan.<key>`.
+ */
+export interface PlanDiff {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+/**
+ * Who let it be applied.
+ */
+export interface PlanApproval {
+  by: string;
+  at: string;
+}
+/**
+ * The request that asks to approve it, where the caller may see that.
+ */
+export interface PlanRequest {
+  id: string;
+  digest: string;
+  status: string;
 }
 /**
  * One change of one record, chained to the one before.
@@ -577,6 +813,26 @@ export interface Memory {
   place: string;
 }
 /**
+ * One change of the memory.
+ */
+export interface MemoryChange {
+  number: number;
+  at: string;
+  op: string;
+  key: string;
+  title: string;
+  source: InfoSource;
+  before: unknown;
+  after: unknown;
+}
+/**
+ * What changed, the newest first; of very many only the newest are kept, and the newest of each info.
+ */
+export interface MemoryChangePage {
+  items: MemoryChange[];
+  next: string | null;
+}
+/**
  * What is remembered from now on, all of it.
  */
 export interface MemoryEdit {
@@ -596,6 +852,21 @@ export interface MemoryPage {
 export interface NewRun {
   agent: string;
   input?: JsonObject;
+}
+/**
+ * The action is not possible now.
+ */
+export interface NotPossible {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  errors?: FieldProblem[] | null;
+  state?: ("pending" | "completed" | "cancelled" | "expired") | null;
+  winner?: Winner | null;
+  claimed_by?: string | null;
+  reasons: ActionReason[];
 }
 /**
  * Why a run is cancelled, retried or abandoned; the audit trail keeps it.

@@ -23,11 +23,10 @@ interface Doing {
   act: (id: string) => void;
 }
 
-/** The plan that an action is about, or would make. */
-function planOf({ memory, actions }: Assistant, id: string) {
-  const plans = memory?.plans ?? [];
-  const open = plans.findLast(({ request }) => request?.status === "pending");
-  return plans.find(({ actionId }) => actionId === id) ?? (actions.find((action) => action.id === id)?.type === "apply" ? open : undefined);
+/** The plan that an action would carry out, where a request asks to. */
+function planOf({ memory, approvals }: Assistant, action: AssistantAction | undefined) {
+  const request = action?.type === "apply" && approvals.find(({ action: call }) => call?.name === action.workflowName);
+  return request ? memory?.plans.find(({ id }) => id === request.context.plan) : undefined;
 }
 
 function FixButton({ reason: { fix, text }, assistant, act }: Doing & { reason: Reason }) {
@@ -98,11 +97,11 @@ export function ActionBar({ assistant, id }: { assistant: Assistant; id: string 
   const [clearing, setClearing] = useState(false);
   const [inspecting, setInspecting] = useState<"closed" | "open" | "never">("never");
   const act = (wanted: string) => {
-    const plan = planOf(assistant, wanted);
     const action = assistant.actions.find((one) => one.id === wanted);
     if (action?.type === "cancel") return setClearing(true);
+    const plan = planOf(assistant, action);
     // Consent is given where what it is given to stands.
-    if (plan?.request?.status === "pending" && action?.type !== "plan") return showPlan(plan);
+    if (plan) return showPlan(plan);
     return assistant.press(wanted);
   };
   // Of all that can be done now the last of the way is the one to press.

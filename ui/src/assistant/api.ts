@@ -2,8 +2,8 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient, type Query } f
 import { useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
 import { refreshSoon } from "../api/requests";
-import { useAgents } from "../api/threads";
 import type { Agent, Page, Request } from "../api/types";
+import { isObject } from "../request/schema-field";
 import { useStrings } from "../strings";
 import type { AssistantAction, Change, Memory } from "./types";
 
@@ -17,11 +17,8 @@ const sideOf = (id: string) => (request: Request) => request.thread_id?.startsWi
 /** What is not there, or not for this person, does not come by asking again. */
 const unlessGone = (query: Query<Page<AssistantAction>>) => (isStatus(query.state.error, 404) ? false : recheck);
 
-/** An assistant has an agent of its own for what it asks. */
-function useIsAssistant({ name }: Agent): boolean {
-  const { data } = useAgents();
-  return data?.items.some((agent) => agent.name === `${name}.ask`) ?? false;
-}
+/** Whether an agent may be an assistant: it takes events beside messages. The route has the last word. */
+const takesEvents = ({ input_schema: { properties } }: Agent) => isObject(properties) && "event" in properties;
 
 /** What can be done now, and why the rest cannot; nothing of an agent that is no assistant. */
 export function useActions(id: string, agent: Agent) {
@@ -29,7 +26,7 @@ export function useActions(id: string, agent: Agent) {
   const { data } = useQuery({
     queryKey: [...keyOf(id), "actions", language],
     queryFn: () => call<Page<AssistantAction>>("GET", `${path(id)}/actions?agent=${encodeURIComponent(agent.name)}`),
-    enabled: useIsAssistant(agent),
+    enabled: takesEvents(agent),
     refetchInterval: unlessGone,
     placeholderData: (before) => before,
   });

@@ -140,7 +140,7 @@ test("pressing what a plan's request asks for leads to the request, and approves
   const request = anApproval(plan);
   const { server } = opened((one) => {
     one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
-    one.actions = [anAction({}), anAction({ id: "apply", type: "apply", label: "Carry it out" })];
+    one.actions = [anAction({}), anAction({ id: "apply", type: "apply", label: "Carry it out", workflowName: "executeWorkflow" })];
     one.requests.set(request.id, request);
   });
   const detail = await screen.findByTestId("request-detail");

@@ -111,6 +111,7 @@ export interface AssistantAction {
   reasons: Reason[];
   have: number;
   need: number;
+  workflowName: string | null;
 }
 
 export interface Change {

@@ -19,6 +19,8 @@ export interface Assistant {
   actions: AssistantAction[];
   memory: Memory | undefined;
   asides: Aside[];
+  /** The open requests to carry out plans. */
+  approvals: Request[];
   /** What is on its way to the server. */
   pressed: string | undefined;
   refusal: Error | null;
@@ -85,7 +87,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     return [{ key, after, content: <Question id={request} onDecided={onDecided} /> }];
   });
   return {
-    actions, memory, asides, refusal: error, pressed: isPending ? variables : undefined,
+    actions, memory, asides, approvals: (open ?? []).filter(isOfPlan), refusal: error, pressed: isPending ? variables : undefined,
     press: (verb) => {
       expect();
       press(verb);

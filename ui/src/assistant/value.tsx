@@ -1,11 +1,23 @@
 import type { Json, JsonObject } from "../api/types";
 import { isObject } from "../request/schema-field";
+import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 
 /** Nobody reads in words what is nested deeper, or longer. */
 const deepest = 2;
 const most = 12;
+
+/** A text that is given by language. */
+const isByLanguage = (value: Json): value is JsonObject => isObject(value) && Object.keys(value).length > 0
+  && Object.entries(value).every(([name, text]) => ["en", "ja", "zh"].includes(name) && typeof text === "string");
+
+/** A value with its texts in one language, where they are given in several. */
+export function inLanguage(value: Json, language: string): Json {
+  if (isByLanguage(value)) return value[language] ?? value.en ?? Object.values(value)[0] ?? "";
+  if (Array.isArray(value)) return value.map((item) => inLanguage(item, language));
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inLanguage(one, language)])) : value;
+}
 
 const isPlain = (value: Json) => typeof value !== "object" || value === null;
 
@@ -17,7 +29,7 @@ function Pairs({ value, depth }: { value: JsonObject; depth: number }) {
   return (
     <dl className="value-pairs">
       {Object.entries(value).map(([name, one]) => (
-        <div key={name}><dt>{visible(name)}</dt><dd><Value value={one} depth={depth + 1} /></dd></div>
+        <div key={name}><dt>{visible(name)}</dt><dd><Part value={one} depth={depth + 1} /></dd></div>
       ))}
     </dl>
   );
@@ -29,8 +41,7 @@ function Line({ value }: { value: Json }) {
   return <AgentText text={Object.values(value).map((one) => (isPlain(one) ? String(one) : JSON.stringify(one))).join(" · ")} />;
 }
 
-/** A value as people read it: words as words, lists as lists, and JSON only where nothing simpler tells it. */
-export function Value({ value, depth = 0 }: { value: Json; depth?: number }) {
+function Part({ value, depth }: { value: Json; depth: number }) {
   if (isPlain(value)) return <Plain value={value} />;
   if (depth >= deepest) return <JsonValue value={value} />;
   if (isObject(value)) return <Pairs value={value} depth={depth} />;
@@ -40,4 +51,10 @@ export function Value({ value, depth = 0 }: { value: Json; depth?: number }) {
   if (items.every(isPlain) && items.join("").length < 80) return <AgentText text={items.join(", ")} />;
   const keyed = items.map((item, at) => ({ key: `${at} ${JSON.stringify(item)}`, item }));
   return <ul className="value-list">{keyed.map(({ key, item }) => <li key={key}><Line value={item} /></li>)}</ul>;
+}
+
+/** A value as people read it: words as words, lists as lists, and JSON only where nothing simpler tells it. */
+export function Value({ value }: { value: Json }) {
+  const { language } = useStrings();
+  return <Part value={inLanguage(value, language)} depth={0} />;
 }

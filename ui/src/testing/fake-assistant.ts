@@ -22,10 +22,10 @@ export function aPlan(changes: Partial<Plan>): Plan {
 }
 
 export function anAction(changes: Partial<AssistantAction>): AssistantAction {
-  return { id: "plan", type: "plan", label: "Make a plan", description: "From what is known", enabled: true, reasons: [], have: 1, need: 1, ...changes };
+  return { id: "plan", type: "plan", label: "Make a plan", description: "From what is known", enabled: true, reasons: [], have: 1, need: 1, workflowName: "planWorkflow", ...changes };
 }
 
-const agent = (name: string) => ({ name, title: "", description: "", input_schema: { properties: name.includes(".") ? { job: {} } : { messages: {} } } });
+const agent = { name: "chat", title: "", description: "", input_schema: { properties: { messages: {}, event: {} } } };
 
 /** The request that asks to approve a plan. */
 export function anApproval(plan: Plan, id = "approve-1"): Request {
@@ -61,7 +61,7 @@ export class FakeAssistant extends FakeChat {
 
   private told(route: string, _body: Json): [number, unknown] | undefined {
     const [, what = ""] = /\/v1\/assistants\/[^/]+\/(.*)$/.exec(route) ?? [];
-    if (route === "GET /v1/agents") return [200, { items: ["chat", "chat.ask"].map(agent), next: null }];
+    if (route === "GET /v1/agents") return [200, { items: [agent], next: null }];
     if (what === "") return undefined;
     if (what === "memory/history") return [200, { items: this.changes, next: null }];
     if (route.startsWith("DELETE")) {

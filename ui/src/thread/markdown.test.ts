@@ -69,6 +69,17 @@ test("a number at the start of a line within a paragraph is no list", () => {
   expect(blocks("we sold\n1182. That is all").map(({ kind }) => kind)).toEqual(["paragraph"]);
 });
 
+test("a table has as many cells in each row as its head, and ends with its last line of pipes", () => {
+  expect(blocks("| a | **b** |\n|---|:-:|\n| 1 \\| 2 |\n| 3 | 4 | 5 |\nend")).toEqual([
+    { kind: "table", head: [["a"], [{ kind: "strong", children: ["b"] }]], rows: [[["1 ", "|", " 2"], []], [["3"], ["4"]]] },
+    { kind: "paragraph", children: ["end"] },
+  ]);
+});
+
+test.each(["a | b\nc | d", "---|---", "| a |\n|- x |"])("%j is no table", (text) => {
+  expect(blocks(text).map(({ kind }) => kind)).not.toContain("table");
+});
+
 test("code that is still being written is code to the end", () => {
   expect(blocks("~~~\n<b>\n```\nx")).toEqual([{ kind: "code", text: "<b>\n```\nx" }]);
 });
@@ -76,6 +87,7 @@ test("code that is still being written is code to the end", () => {
 test.each([
   ["marks that never close", "**a ".repeat(5_000)], ["brackets", "[".repeat(20_000)], ["ticks", "` `` ".repeat(4_000)],
   ["quotes in quotes", ">".repeat(20_000)], ["lists in lists", "- ".repeat(10_000)], ["a heading of nothing", `# ${" ".repeat(20_000)}x`], ["underscores", "_a".repeat(10_000)],
+  ["a table of nothing", `|${"-|".repeat(10_000)}\n|${"-|".repeat(10_000)}x`], ["pipes", "|\n".repeat(10_000)],
 ])("%s do not make it slow or deep", (_name, text) => {
   expect(JSON.stringify(blocks(text)).length).toBeGreaterThan(0);
 }, 1_000);

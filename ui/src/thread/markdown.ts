@@ -6,6 +6,7 @@ export type Block =
   | { kind: "quote"; children: Block[] }
   | { kind: "list"; start: number | null; items: Block[][] }
   | { kind: "code"; text: string }
+  | { kind: "table"; head: Inline[][]; rows: Inline[][][] }
   | { kind: "rule" };
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
@@ -13,6 +14,7 @@ const heading = /^ {0,3}#{1,6}\s+/;
 const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
 const quoted = /^ {0,3}> ?/;
 const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
+const between = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const isBlank = (line: string) => line.trim() === "";
 
 /** Lines that are read once, from the top. */
@@ -27,6 +29,11 @@ class Lines {
 
   take(): string {
     return this.lines[this.at++] ?? "";
+  }
+
+  /** The line after the next. */
+  get second(): string | undefined {
+    return this.lines[this.at + 1];
   }
 
   takeWhile(wanted: (line: string) => boolean): string[] {
@@ -66,6 +73,20 @@ function list(lines: Lines, depth: number): Block {
   return { kind: "list", start: isNumbered(first) ? Number.parseInt(first, 10) : null, items };
 }
 
+/** Return the cells of a line; a pipe that is escaped is none of its borders. */
+function cells(line: string): Inline[][] {
+  return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => inlines(cell.trim()));
+}
+
+const beginsTable = (line: string, second: string | undefined) => line.includes("|") && second?.includes("|") === true && between.test(second);
+
+function table(lines: Lines): Block {
+  const head = cells(lines.take());
+  lines.take();
+  const rows = lines.takeWhile((line) => line.includes("|")).map(cells);
+  return { kind: "table", head, rows: rows.map((row) => head.map((_, at) => row[at] ?? [])) };
+}
+
 // "1182. of these" in the middle of a paragraph is no list.
 const breaksParagraph = /^ {0,3}(?:[-*+]|1[.)])\s/;
 const starts = (line: string) => [fence, heading, rule, quoted, breaksParagraph].some((mark) => mark.test(line));
@@ -83,6 +104,7 @@ function block(lines: Lines, depth: number): Block {
     return { kind: "quote", children: blocks(inside.join("\n"), depth + 1) };
   }
   if (bullet.test(line)) return list(lines, depth);
+  if (beginsTable(line, lines.second)) return table(lines);
   const first = lines.take();
   const rest = lines.takeWhile((one) => !isBlank(one) && !starts(one));
   return { kind: "paragraph", children: inlines([first, ...rest].join("\n")) };

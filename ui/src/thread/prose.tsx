@@ -53,11 +53,24 @@ function drawBlock(block: Block): ReactNode {
       return <pre><code>{block.text}</code></pre>;
     case "rule":
       return <hr />;
+    case "table":
+      return <Table head={block.head} rows={block.rows} />;
     case "list": {
       const items = inRow(block.items.map((item) => createElement("li", null, <Blocks of={item} />)));
       return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>;
     }
   }
+}
+
+const cellsOf = (tag: "th" | "td", row: Inline[][]) => inRow(row.map((cell) => createElement(tag, null, <Marks of={cell} />)));
+
+function Table({ head, rows }: { head: Inline[][]; rows: Inline[][][] }) {
+  return (
+    <table>
+      <thead><tr>{cellsOf("th", head)}</tr></thead>
+      <tbody>{inRow(rows.map((row) => createElement("tr", null, cellsOf("td", row))))}</tbody>
+    </table>
+  );
 }
 
 const Blocks = ({ of }: { of: Block[] }) => inRow(of.map(drawBlock));

@@ -1,0 +1,55 @@
+"""What the routes of assistants refuse, in words that name the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ringi.server.refusals import RefusalError
+
+
+class NotPossibleError(RefusalError):
+    """An action is pressed that is not possible now."""
+
+    status: ClassVar[int] = 409
+    code: ClassVar[str] = "not_possible"
+
+    def __init__(self, what: str, why: str, reasons: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.more = {"reasons": list(reasons)}
+        super().__init__(f"{what} is not possible now: {why}")
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> NotPossibleError:
+        """Return the error of an action that is shown as disabled."""
+        why = "; ".join(str(reason["text"]) for reason in item["reasons"])
+        return cls(f"action {item['id']!r}", why, item["reasons"])
+
+    @classmethod
+    def without_request(cls, action_id: str) -> NotPossibleError:
+        """Return the error of an approval that nobody is asked for."""
+        return cls(f"action {action_id!r}", "no request asks to approve its plan: read the memory again")
+
+    @classmethod
+    def of_current(cls, action_id: str) -> NotPossibleError:
+        """Return the error of approving unchanged what is not out of date."""
+        return cls(f"'unchanged:{action_id}'", "there is no plan of it that is out of date")
+
+
+class UnclearedError(RefusalError):
+    """A conversation was told to clear its context, and has not done so."""
+
+    status: ClassVar[int] = 409
+    code: ClassVar[str] = "uncleared"
+
+    def __init__(self, id: str, why: str) -> None:
+        super().__init__(f"conversation {id!r} was told to clear its context: {why}")
+
+    @classmethod
+    def not_yet(cls, id: str) -> UnclearedError:
+        """Return the error of a conversation that no worker has taken up in time."""
+        return cls(id, "no worker has done so yet, read the memory again later")
+
+    @classmethod
+    def failed(cls, id: str, error: str) -> UnclearedError:
+        """Return the error of a run that failed."""
+        return cls(id, f"that failed ({error}), see the operations")
