@@ -143,6 +143,17 @@ def test_a_plan_whose_input_changed_cannot_be_applied_and_says_which() -> None:
     assert found(told(planned, topic="t"), "apply").enabled
 
 
+def test_a_plan_that_was_found_out_of_date_stays_so_until_it_is_checked_anew() -> None:
+    planned = plan_of(READY)
+    changed = told(planned, goal="h")
+    action, plan = OFFICE.action("plan"), planned.plans["planning"]
+    obsolete = plans.checked(plan, Knowledge(OFFICE, changed, NOON).inputs(action), NOON)
+    back = told(changed.with_plan(obsolete), goal="g")
+    assert reasons(back, "apply") == [("PLAN_OBSOLETE", "goal", "run_action", "plan")]
+    anew = plans.checked(obsolete, Knowledge(OFFICE, back, NOON).inputs(action), NOON)
+    assert found(back.with_plan(anew), "apply").enabled
+
+
 def test_a_value_that_only_grew_old_does_not_make_a_plan_obsolete() -> None:
     assert found(plan_of(READY), "apply", 1_000).enabled
 

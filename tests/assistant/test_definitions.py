@@ -71,6 +71,14 @@ def test_a_plan_and_what_applies_it_are_a_pair_by_either_workflow() -> None:
     assert [each.id for each in WHOLE.pair("showing")] == ["show"]
 
 
+def test_an_apply_may_require_its_plan_instead_of_naming_what_makes_it() -> None:
+    plan = Action("plan", "plan", "Plan", workflow="planning", produces=("draft",))
+    apply = Action("apply", "apply", "Apply", workflow="applying", requires=("draft",))
+    definitions = Definitions((Info("draft"),), (plan, apply))
+    assert definitions.plan_of(apply) is plan
+    assert definitions.apply_of(plan) is apply
+
+
 def test_infos_come_in_the_order_in_which_they_are_made() -> None:
     keys = [each.key for each in WHOLE.in_order]
     assert keys.index("user") < keys.index("list") < keys.index("count")
@@ -120,7 +128,7 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
             (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("x"),))),
             ["action 'a'", "workflow 'x'", "'planning'"],
         ),
-        ((Action("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depends_on"]),
+        ((Action("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depend on exactly one"]),
     ],
 )
 def test_a_wrong_action_is_named_with_all_that_it_is_about(actions: tuple[Action, ...], words: list[str]) -> None:

@@ -72,21 +72,26 @@ class _Look:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
         self.known = Knowledge(definitions, memory, now)
+        self._lacks: dict[tuple[str, State], tuple[Reason, ...]] = {}
 
     def availability(self, action: Action) -> Availability:
         needs = self.definitions.required[action.id]
-        lacking = [state for need in needs if (state := self._state(need)) != "fresh"]
-        reasons = list(dict.fromkeys(self._reasons(action)))
+        states = [(need.info, self._state(need)) for need in needs]
+        lacking = [each for each in states if each[1] != "fresh"]
+        reasons = [reason for key, state in lacking for reason in self._lacking(key, state)]
+        if order := list(self._order(action)):
+            reasons = list(dict.fromkeys((*order, *reasons)))
         return Availability(action.id, not reasons, reasons, len(needs) - len(lacking), len(needs))
 
-    def _reasons(self, action: Action) -> Iterator[Reason]:
+    def _order(self, action: Action) -> Iterator[Reason]:
+        """Yield what an action waits for but infos: itself, its plan, other actions and workflows."""
         yield from self._running(action)
+        if action.kind == "apply" and (plan_action := self.definitions.plan_of(action)):
+            yield from self._unplanned(plan_action)
         for id in action.depends_on:
             yield from self._dependency(self.definitions.actions_by_id[id])
         for wanted in action.requires_workflow:
             yield from self._workflow(action, wanted.workflow, wanted.status)
-        for need in self.definitions.required[action.id]:
-            yield from self._lacking(need)
 
     def _running(self, action: Action) -> Iterator[Reason]:
         status = self._status(action)
@@ -149,17 +154,19 @@ class _Look:
             yield Reason("NO_PLAN", plan_action.id, again)
 
     def _changed(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
-        return () if plan.status == "executing" else differing(plan.inputs, self.known.inputs(plan_action))
+        if plan.status == "executing":
+            return ()
+        changed = differing(plan.inputs, self.known.inputs(plan_action))
+        # Its question is withdrawn: that the values are back does not bring it back before the plan is checked anew.
+        return changed or (plan.changed if plan.status == "obsolete" else ())
 
-    def _lacking(self, need: Needs) -> Iterator[Reason]:
-        planner = self.definitions.planned.get(need.info)
-        state = self._state(need)
-        if state == "fresh":
-            return
-        if planner is not None:
-            yield from self._unplanned(planner)
-            return
-        yield Reason(CODES[state], need.info, self._fix(need.info))
+    def _lacking(self, key: str, state: State) -> tuple[Reason, ...]:
+        found = self._lacks.get((key, state))
+        if found is None:
+            planner = self.definitions.planned.get(key)
+            own = (Reason(CODES[state], key, self._fix(key)),) if planner is None else tuple(self._unplanned(planner))
+            found = self._lacks[key, state] = own
+        return found
 
     def _fix(self, key: str) -> Fix:
         first = self.known.source(key)
@@ -171,7 +178,7 @@ class _Look:
 
     def _state(self, need: Needs) -> State:
         state = self.known.state(need.info)
-        if state != "fresh" or need.max_age is None or need.info in self.definitions.static_hashes:
+        if need.max_age is None or state != "fresh" or need.info in self.definitions.static_hashes:
             return state
         age = self.now - self.memory.items[need.info].observed_at
         return "stale" if age.total_seconds() > need.max_age else "fresh"

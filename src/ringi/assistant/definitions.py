@@ -123,7 +123,7 @@ class Action:
     transactional: bool = False
     """That it changes the world: never done without a person's approval. Always so for an `apply`."""
     depends_on: tuple[str, ...] = ()
-    """The ids of actions that must have been completed before; an `apply` names its plan here."""
+    """The ids of actions that must have been completed before; an `apply` names its plan here, or requires it."""
     requires_workflow: tuple[WorkflowNeeds, ...] = ()
     produces: tuple[str, ...] = ()
     """The infos that it makes known; that of a `plan` is the plan itself."""
@@ -200,10 +200,15 @@ class Definitions:
 
     def plan_of(self, action: Action) -> Action | None:
         """Return the plan action whose plan this one makes or applies."""
-        if action.kind == "plan":
-            return action
-        named = (self.actions_by_id[id] for id in action.depends_on) if action.kind == "apply" else ()
-        return next((each for each in named if each.kind == "plan"), None)
+        return self._plan_of[action.id]
+
+    def plans_of(self, action: Action) -> tuple[Action, ...]:
+        """Return the plan actions that an apply depends on, or whose plans it requires."""
+        if action.kind != "apply":
+            return ()
+        named = [self.actions_by_id[id] for id in action.depends_on if id in self.actions_by_id]
+        needed = [self.planned[need.info] for need in action.needs if need.info in self.planned]
+        return tuple({each.id: each for each in (*named, *needed) if each.kind == "plan"}.values())
 
     def apply_of(self, action: Action) -> Action | None:
         """Return the first action that applies what this plan action, or the one behind this apply, has planned."""
@@ -264,6 +269,11 @@ class Definitions:
     def static_hashes(self) -> dict[str, str]:
         """The hashes of the infos that never change."""
         return {each.key: digest(jsonable(each.value)) for each in self.infos if each.how == "static"}
+
+    @cached_property
+    def _plan_of(self) -> dict[str, Action | None]:
+        found = {each.id: next(iter(self.plans_of(each)), None) for each in self.actions}
+        return found | {each.id: each for each in self.actions if each.kind == "plan"}
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[str, ...]]:

@@ -118,15 +118,10 @@ def _kinds(definitions: Definitions, action: Action) -> Iterator[str]:
         yield f"is a {action.kind} without a workflow: name it"
     if action.kind == "selector" and action.info is None and action.handler is None:
         yield "is a selector that sets nothing: name its info"
-    plans = [id for id in action.depends_on if _kind_of(definitions, id) == "plan"]
+    plans = [each.id for each in definitions.plans_of(action)]
     if action.kind == "apply" and len(plans) != 1:
         which = _listed(plans) if plans else "no plan"
-        yield f"applies {which}: name exactly one action of kind 'plan' in depends_on"
-
-
-def _kind_of(definitions: Definitions, id: str) -> str | None:
-    action = definitions.actions_by_id.get(id)
-    return action.kind if action else None
+        yield f"applies {which}: let it depend on exactly one action of kind 'plan'"
 
 
 def _requirements(definitions: Definitions, action: Action) -> Iterator[str]:

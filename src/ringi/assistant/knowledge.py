@@ -16,7 +16,7 @@ class Knowledge:
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
-        self._states: dict[str, State] = {}
+        self._states: dict[str, State] = dict.fromkeys(definitions.static_hashes, "fresh")
 
     def state(self, key: str) -> State:
         """Return how an info stands; what it was made from counts too, and the same value again is no other one."""
@@ -41,6 +41,8 @@ class Knowledge:
     def source(self, key: str) -> str:
         """Return the info to obtain so that this one can be: itself, or what it lacks, or what it is derived from."""
         info = self.definitions.infos_by_key[key]
+        if not info.sources:
+            return key
         made_of = [source for source in info.sources if source not in self.definitions.static_hashes]
         lacking = [source for source in made_of if self.state(source) != "fresh"]
         if lacking:
@@ -48,20 +50,17 @@ class Knowledge:
         return self.source(made_of[0]) if info.how == "derived" and made_of else key
 
     def _judged(self, info: Info) -> State:
-        if info.key in self.definitions.static_hashes:
-            return "fresh"
         item = self.memory.items.get(info.key)
         if item is None or item.status == "pending":
             return "missing"
         if item.status != "collected":
             return item.status
-        if self._is_fresh(info, item):
+        if (item.fresh_until is None or self.now < item.fresh_until) and self._is_made_of_now(info, item):
             return "fresh"
         return "error" if item.error else "stale"
 
-    def _is_fresh(self, info: Info, item: Item) -> bool:
-        if item.fresh_until is not None and item.fresh_until <= self.now:
-            return False
-        return all(
-            self.state(source) == "fresh" and item.inputs.get(source) == self.hash(source) for source in info.sources
-        )
+    def _is_made_of_now(self, info: Info, item: Item) -> bool:
+        for source in info.sources:
+            if self.state(source) != "fresh" or item.inputs.get(source) != self.hash(source):
+                return False
+        return True

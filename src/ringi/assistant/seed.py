@@ -1,0 +1,383 @@
+"""Memories and action definitions as the first design wrote them in JSON: read into definitions and memory, and back.
+
+What that design stored and this one computes (whether an action is enabled, how much is collected) is not read:
+a copy of it can be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
+
+from ringi.ask import parsed
+from ringi.assistant import memory as memories
+from ringi.assistant import plans
+from ringi.assistant.definitions import Action, Definitions, Info, Needs, WorkflowNeeds, in_language
+from ringi.assistant.knowledge import Knowledge
+from ringi.assistant.memory import ContextMemory, Item, Source
+from ringi.assistant.plans import Feedback, Plan, Status
+from ringi.assistant.views import SAID, memory_view
+from ringi.record import SYSTEM, Frozen
+
+Json: TypeAlias = dict[str, Any]
+Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
+
+
+class _Part(Frozen):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class RequiredInfo(_Part):
+    """One entry of a memory's `requiredInfoList`."""
+
+    type: str
+    description: str = ""
+    status: Literal["pending", "collected", "not_needed"] = "pending"
+    source: str | None = None
+
+
+class CurrentInfo(_Part):
+    """One entry of a memory's `currentInfoList`."""
+
+    type: str
+    value: Any
+    timestamp: datetime
+    source: str
+
+
+class PlanData(_Part):
+    """A memory's `planData`."""
+
+    status: Literal["none", "planning", "planned", "executing", "completed"] = "none"
+    plan: Any = None
+    feedback: tuple[str, ...] = ()
+    last_updated: datetime | None = None
+
+
+class AvailableAction(_Part):
+    """One entry of a memory's `availableActions`."""
+
+    id: str
+    type: Kind
+    label: str
+    description: str = ""
+    enabled: bool = False
+    required_info: tuple[str, ...] = ()
+    workflow_name: str | None = None
+    handler: str | None = None
+
+
+class MemoryDocument(_Part):
+    """A context memory."""
+
+    required_info_list: tuple[RequiredInfo, ...] = ()
+    current_info_list: tuple[CurrentInfo, ...] = ()
+    plan_data: PlanData = PlanData()
+    available_actions: tuple[AvailableAction, ...] = ()
+
+
+class InfoStatus(_Part):
+    """How many of the infos are collected."""
+
+    info_types: tuple[str, ...] = ()
+    collected_count: int = 0
+    total_count: int = 0
+
+
+class RequiredTypes(_Part):
+    """What an action requires, in the long form."""
+
+    info_types: tuple[str, ...]
+    description: str = ""
+    optional: bool = False
+
+
+class RequiredStatus(_Part):
+    """The status to which another workflow must have come."""
+
+    workflow_name: str
+    status: str
+    description: str = ""
+
+
+class WorkflowDependency(_Part):
+    """What a workflow waits for."""
+
+    workflow_name: str
+    depends_on: tuple[str, ...] = ()
+    required_status: tuple[RequiredStatus, ...] = ()
+    description: str = ""
+
+
+class DefinedAction(_Part):
+    """One entry of `actions`; what it requires in the long form or the short one."""
+
+    name: str
+    workflow_name: str
+    action_handler: str
+    required_info: tuple[RequiredTypes | str, ...] = ()
+    immediate_execution: bool = False
+    dependencies: tuple[str, ...] = ()
+
+
+class ActionsDocument(_Part):
+    """An action definition."""
+
+    required_info_status: InfoStatus = InfoStatus()
+    planned_data: dict[str, Any] | None = None
+    workflow_dependencies: tuple[WorkflowDependency, ...] = ()
+    actions: tuple[DefinedAction, ...] = ()
+
+
+class Loaded(NamedTuple):
+    """What a document says."""
+
+    definitions: Definitions
+    memory: ContextMemory
+
+
+def load_memory(document: Json, now: datetime) -> Loaded:
+    """Return the definitions and the memory that a context memory tells of, or raise `InvalidError`."""
+    given = parsed(MemoryDocument, document)
+    definitions = _definitions_of(given)
+    memory = ContextMemory()
+    for known in given.current_info_list:
+        source, at = _source(known.source), known.timestamp
+        memory = memories.observed(memory, known.type, known.value, source, at, definitions)
+    memory = _with_the_rest(memory, given.required_info_list, now)
+    action = next((each for each in definitions.actions if each.kind == "plan"), None)
+    if action is None or given.plan_data.status == "none":
+        return Loaded(definitions, memory)
+    return Loaded(definitions, _with_plan(memory, definitions, action, given.plan_data, now))
+
+
+def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> Loaded:
+    """Return the definitions that an action definition tells of, and what is known with its planned data added."""
+    given = parsed(ActionsDocument, document)
+    definitions, memory = _defined_by(given), known or ContextMemory()
+    for key, content in (given.planned_data or {}).items():
+        action = definitions.planned.get(key)
+        if action is not None:
+            data = PlanData(status="planned", plan=content, last_updated=now)
+            memory = _with_plan(memory, definitions, action, data, now)
+    return Loaded(definitions, memory)
+
+
+def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
+    """Return a context memory as the first design writes it; what is not there is left out, but for a plan."""
+    view = memory_view(definitions, memory, now, language)
+    return {
+        "requiredInfoList": [_present(each) for each in view["requiredInfoList"]],
+        "currentInfoList": view["currentInfoList"],
+        "planData": view["planData"],
+        "availableActions": [_present(each) for each in view["availableActions"]],
+    }
+
+
+def actions_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
+    """Return an action definition as the first design writes it, with what is collected and planned now."""
+    known = Knowledge(definitions, memory, now)
+    infos = [each.key for each in definitions.infos if each.key not in definitions.planned]
+    planned = {
+        key: plan.plan
+        for key, action in definitions.planned.items()
+        if (plan := memory.plans.get(action.workflow or "")) and plan.plan is not None
+    }
+    waiting = [_dependency(each, language) for each in definitions.actions if each.requires_workflow]
+    collected = sum(known.state(key) == "fresh" for key in infos)
+    return {
+        "requiredInfoStatus": {"infoTypes": infos, "collectedCount": collected, "totalCount": len(infos)},
+        "plannedData": planned or None,
+        **({"workflowDependencies": waiting} if waiting else {}),
+        "actions": [_action(each, language) for each in definitions.actions],
+    }
+
+
+def _definitions_of(given: MemoryDocument) -> Definitions:
+    said = {each.type: each.description for each in given.required_info_list}
+    keys = dict.fromkeys((*said, *(each.type for each in given.current_info_list)))
+    products = _products((each.required_info for each in given.available_actions if each.type == "apply"), keys)
+    plan = next((each.id for each in given.available_actions if each.type == "plan"), None)
+    actions = [
+        Action(
+            id=each.id,
+            kind=each.type,
+            label=each.label,
+            description=each.description,
+            workflow=each.workflow_name,
+            handler=each.handler,
+            requires=each.required_info,
+            depends_on=(plan,) if plan and each.type == "apply" else (),
+            produces=products if each.id == plan else (),
+        )
+        for each in given.available_actions
+    ]
+    others = (key for each in actions for key in each.requires if isinstance(key, str))
+    return Definitions(_infos((*keys, *others), said), tuple(actions))
+
+
+def _defined_by(given: ActionsDocument) -> Definitions:
+    types = given.required_info_status.info_types
+    waiting = {each.workflow_name: each for each in given.workflow_dependencies}
+    actions: list[Action] = []
+    for each in given.actions:
+        requires = tuple(_needs(each.required_info))
+        products = _products([] if each.immediate_execution else [_keys(requires)], dict.fromkeys(types))
+        if products:
+            _let_produce(actions, _plan_before(actions, each, waiting.get(each.workflow_name)), products)
+        actions.append(_defined(each, requires, waiting.get(each.workflow_name), is_apply=bool(products)))
+    keys = (*types, *(key for each in actions for key in _keys(each.requires)))
+    return Definitions(_infos(keys, {}), tuple(actions))
+
+
+def _defined(
+    given: DefinedAction, requires: tuple[Needs | str, ...], waiting: WorkflowDependency | None, *, is_apply: bool
+) -> Action:
+    wanted = {each: WorkflowNeeds(each) for each in waiting.depends_on} if waiting else {}
+    for each in waiting.required_status if waiting else ():
+        wanted[each.workflow_name] = WorkflowNeeds(each.workflow_name, each.status, each.description)
+    return Action(
+        id=given.name,
+        kind="immediate" if given.immediate_execution else "apply" if is_apply else "plan",
+        label=given.name,
+        description=waiting.description if waiting else "",
+        workflow=given.workflow_name,
+        handler=given.action_handler,
+        requires=requires,
+        depends_on=given.dependencies,
+        requires_workflow=tuple(wanted.values()),
+    )
+
+
+def _plan_before(actions: Sequence[Action], given: DefinedAction, waiting: WorkflowDependency | None) -> Action | None:
+    """Return what makes the plan that an action applies: what it names, or the nearest before it."""
+    plans_before = [each for each in actions if each.kind == "plan"]
+    workflows = waiting.depends_on if waiting else ()
+    named = [each for each in plans_before if each.id in given.dependencies or each.workflow in workflows]
+    found = named or plans_before
+    return found[-1] if found else None
+
+
+def _let_produce(actions: list[Action], plan: Action | None, keys: tuple[str, ...]) -> None:
+    if plan is not None:
+        actions[actions.index(plan)] = replace(plan, produces=(*plan.produces, *keys))
+
+
+def _products(required: Iterable[Iterable[str]], known: Iterable[str]) -> tuple[str, ...]:
+    """Return what is required and is none of the infos: the plan itself, by the name that the document gives it."""
+    known = set(known)
+    return tuple(dict.fromkeys(key for keys in required for key in keys if key not in known))
+
+
+def _infos(keys: Iterable[str], said: dict[str, str]) -> tuple[Info, ...]:
+    return tuple(Info(key, title=said.get(key, ""), description=said.get(key, "")) for key in dict.fromkeys(keys))
+
+
+def _needs(given: Iterable[RequiredTypes | str]) -> Iterable[Needs | str]:
+    for each in given:
+        if isinstance(each, str):
+            yield each
+        else:
+            yield from (Needs(key, each.description, each.optional) for key in each.info_types)
+
+
+def _keys(requires: Iterable[Needs | str]) -> list[str]:
+    return [each if isinstance(each, str) else each.info for each in requires]
+
+
+def _source(text: str) -> Source:
+    return Source(kind="user") if text == SAID else Source(kind="handler", actor=text)
+
+
+def _with_the_rest(memory: ContextMemory, listed: Iterable[RequiredInfo], now: datetime) -> ContextMemory:
+    """Return the memory with what is listed and has no value: that it was collected, the document only claims."""
+    items = dict(memory.items)
+    for each in listed:
+        if each.type not in items and each.source is not None:
+            status: Literal["pending", "not_needed"] = "not_needed" if each.status == "not_needed" else "pending"
+            items[each.type] = Item(
+                hash=memories.NOTHING,
+                version=memory.version,
+                status=status,
+                source=_source(each.source),
+                observed_at=now,
+            )
+    return memory.model_copy(update={"items": items})
+
+
+def _with_plan(
+    memory: ContextMemory, definitions: Definitions, action: Action, data: PlanData, now: datetime
+) -> ContextMemory:
+    at, inputs = data.last_updated or now, Knowledge(definitions, memory, now).inputs(action)
+    status: Status = data.status
+    plan = Plan(
+        id=f"loaded/{action.workflow}",
+        workflow=action.workflow or action.id,
+        action_id=action.id,
+        version=1,
+        status=status,
+        plan=data.plan,
+        hash="" if data.plan is None else plans.hash_of(f"loaded/{action.workflow}", 1, data.plan, ()),
+        inputs=inputs,
+        feedback=tuple(
+            Feedback(id=f"loaded-{number}", text=text, by=SYSTEM, at=at) for number, text in enumerate(data.feedback)
+        ),
+        updated_at=at,
+    )
+    memory = memories.run_status(memory.with_plan(plan), plan.workflow, _run_of(status), at)
+    source, product = Source(kind="derived", actor=plan.workflow), {"plan": plan.plan, "version": 1, "hash": plan.hash}
+    for key in action.produces if plan.hash else ():
+        memory = memories.observed(memory, key, product, source, at, definitions)
+    return memory
+
+
+def _run_of(status: Status) -> str:
+    return "planning" if status == "planning" else "completed"
+
+
+def _present(given: Json) -> Json:
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _dependency(action: Action, language: str) -> Json:
+    wanted = action.requires_workflow
+    return {
+        "workflowName": action.workflow,
+        "dependsOn": [each.workflow for each in wanted],
+        "requiredStatus": [
+            {
+                "workflowName": each.workflow,
+                "status": each.status,
+                "description": in_language(each.description, language),
+            }
+            for each in wanted
+        ],
+        "description": in_language(action.description, language),
+    }
+
+
+def _action(action: Action, language: str) -> Json:
+    document: Json = {
+        "name": action.name_in(language),
+        "workflowName": action.workflow,
+        "actionHandler": action.handler,
+        "requiredInfo": _required(action, language),
+        "immediateExecution": action.kind == "immediate",
+    }
+    return document | ({"dependencies": list(action.depends_on)} if action.depends_on else {})
+
+
+def _required(action: Action, language: str) -> list[Any]:
+    if all(isinstance(each, str) for each in action.requires):
+        return list(action.requires)
+    said = groupby(action.needs, lambda need: (in_language(need.description, language), need.optional))
+    return [
+        {"infoTypes": [need.info for need in needs], "description": description, "optional": optional}
+        for (description, optional), needs in said
+    ]

@@ -1,0 +1,244 @@
+"""Generated definitions and dialogues: an action is possible exactly when what it requires is there and fresh.
+
+The oracle is another reading of that sentence: it keeps raw values and times, no hashes, no versions, no states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.assistant.office import ANNA, API, NOON, nothing
+
+from ringi.assistant import memory as memories
+from ringi.assistant import plans
+from ringi.assistant.availability import derive
+from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
+from ringi.assistant.knowledge import Knowledge
+from ringi.assistant.memory import ContextMemory, Op, Source
+
+Event: TypeAlias = tuple[str, str, int]
+
+VALUES = st.integers(0, 2)
+TIMES = st.sampled_from([None, None, 5, 20])
+PLAN, APPLY = "plan", "apply"
+
+
+def summed(**inputs: int) -> int:
+    return sum(inputs.values()) % 3
+
+
+@st.composite
+def services(draw: st.DrawFn) -> Definitions:
+    """Draw infos of all kinds, made from each other, and actions that require some of them."""
+    infos: list[Info] = []
+    for number in range(draw(st.integers(2, 5))):
+        key, before = f"i{number}", [each.key for each in infos]
+        sources = tuple(draw(st.lists(st.sampled_from(before), min_size=1, max_size=2, unique=True))) if before else ()
+        how = draw(st.sampled_from(["ask", "handler", "derived", "static"]))
+        if how == "handler":
+            params = {f"p{n}": {"info": source} for n, source in enumerate(sources)}
+            infos.append(Info(key, handler="fetch", params=params, ttl=draw(TIMES)))
+        elif how == "derived" and sources:
+            infos.append(Info(key, derive=summed, inputs=sources))
+        elif how == "static":
+            infos.append(Info(key, value=draw(VALUES)))
+        else:
+            infos.append(Info(key, ttl=draw(TIMES)))
+    keys = [each.key for each in infos]
+    actions = [
+        Action(f"a{number}", "immediate", "Act", requires=draw(needs(keys)))
+        for number in range(draw(st.integers(1, 3)))
+    ]
+    actions += [
+        Action(PLAN, "plan", "Plan", workflow="planning", requires=draw(needs(keys))),
+        Action(APPLY, "apply", "Apply", workflow="applying", requires=draw(needs(keys)), depends_on=(PLAN,)),
+    ]
+    return Definitions(tuple(infos), tuple(actions), (InfoHandler("fetch", nothing),))
+
+
+@st.composite
+def needs(draw: st.DrawFn, keys: list[str]) -> tuple[Needs | str, ...]:
+    """Draw what an action requires: some of it optional, some of it newer than it would have to be."""
+    chosen = draw(st.lists(st.sampled_from(keys), max_size=4, unique=True))
+    forms: list[list[Needs | str]] = [[key, Needs(key, optional=True), Needs(key, max_age=10)] for key in chosen]
+    return tuple(draw(st.sampled_from(each)) for each in forms)
+
+
+@st.composite
+def dialogues(draw: st.DrawFn) -> tuple[Definitions, list[Event]]:
+    """Draw definitions, and a dialogue in which people and handlers tell, correct and clear, and time passes."""
+    definitions = draw(services())
+    keys = st.sampled_from([each.key for each in definitions.infos])
+    events = st.one_of(
+        st.tuples(st.sampled_from(["set", "correct", "clear", "fetch", "fetch", "fail"]), keys, VALUES),
+        st.tuples(st.just("wait"), st.just(""), st.sampled_from([1, 4, 5, 11])),
+        st.tuples(st.sampled_from(["derive", "derive", "plan", "reject"]), st.just(""), VALUES),
+    )
+    return definitions, draw(st.lists(events, min_size=5, max_size=30))
+
+
+@dataclass
+class Oracle:
+    """What is known, naively: each value with its time and the values that it was made from."""
+
+    definitions: Definitions
+    now: datetime = NOON
+    known: dict[str, tuple[int, datetime, dict[str, int]]] = field(default_factory=dict)
+    planned_from: dict[str, int] | None = None
+
+    def value(self, key: str) -> int | None:
+        info = self.definitions.info(key)
+        if info.how == "static":
+            return int(info.value)
+        return self.known[key][0] if key in self.known else None
+
+    def put(self, key: str, value: int) -> None:
+        sources = {source: found for source in self.sources(key) if (found := self.value(source)) is not None}
+        self.known[key] = (value, self.now, sources)
+
+    def sources(self, key: str) -> list[str]:
+        info = self.definitions.info(key)
+        return [*info.inputs, *(param["info"] for param in info.params.values())]
+
+    def is_there(self, key: str, max_age: float | None = None) -> bool:
+        info = self.definitions.info(key)
+        if info.how == "static":
+            return True
+        if key not in self.known:
+            return False
+        _, at, made_from = self.known[key]
+        age = (self.now - at).total_seconds()
+        if (info.ttl is not None and age >= info.ttl) or (max_age is not None and age > max_age):
+            return False
+        return all(
+            self.is_there(source) and made_from.get(source) == self.value(source) for source in self.sources(key)
+        )
+
+    def basis(self) -> dict[str, int]:
+        both = [*self.definitions.action(PLAN).needs, *self.definitions.action(APPLY).needs]
+        return {need.info: value for need in both if (value := self.value(need.info)) is not None}
+
+    def is_possible(self, action: Action) -> bool:
+        if action.id == APPLY and self.planned_from != self.basis():
+            return False
+        return all(self.is_there(need.info, need.max_age) for need in action.needs if not need.optional)
+
+
+@dataclass
+class Dialogue:
+    """The memory beside the oracle, through the same events."""
+
+    oracle: Oracle
+    memory: ContextMemory = field(default_factory=ContextMemory)
+
+    def take(self, event: Event) -> None:
+        verb, key, value = event
+        if verb == "wait":
+            self.oracle.now += timedelta(seconds=value)
+        elif verb == "plan":
+            self.plan(value)
+        elif verb == "reject":
+            self.reject()
+        elif verb == "derive":
+            self.derive()
+        elif verb in ("fetch", "fail"):
+            self.fetch(key, value if verb == "fetch" else None)
+        else:
+            self.say(verb, key, value)
+
+    def say(self, verb: Any, key: str, value: int) -> None:
+        definitions, now = self.oracle.definitions, self.oracle.now
+        op = Op(op=verb, key=key, value=value)
+        self.memory, refused = memories.applied(self.memory, [op], definitions, ANNA, now)
+        assert bool(refused) is (definitions.info(key).how != "ask")
+        if refused:
+            return
+        if verb == "clear":
+            self.oracle.known.pop(key, None)
+        else:
+            self.oracle.put(key, value)
+
+    def fetch(self, key: str, value: int | None) -> None:
+        definitions, now = self.oracle.definitions, self.oracle.now
+        if definitions.info(key).how != "handler":
+            return
+        if value is None:
+            self.memory = memories.failed(self.memory, key, "no route", API, now)
+            return
+        self.memory = memories.observed(self.memory, key, value, API, now, definitions, self.inputs(key))
+        self.oracle.put(key, value)
+
+    def derive(self) -> None:
+        definitions, now = self.oracle.definitions, self.oracle.now
+        for info in definitions.in_order:
+            values = {source: self.oracle.value(source) for source in info.inputs}
+            if info.how != "derived" or None in values.values():
+                continue
+            value = summed(**{key: value for key, value in values.items() if value is not None})
+            source = Source(kind="derived")
+            self.memory = memories.observed(
+                self.memory, info.key, value, source, now, definitions, self.inputs(info.key)
+            )
+            self.oracle.put(info.key, value)
+
+    def inputs(self, key: str) -> dict[str, str]:
+        look = Knowledge(self.oracle.definitions, self.memory, self.oracle.now)
+        return {source: hash for source in self.oracle.sources(key) if (hash := look.hash(source)) is not None}
+
+    def plan(self, value: int) -> None:
+        definitions, now = self.oracle.definitions, self.oracle.now
+        action, before = definitions.action(PLAN), self.memory.plans.get("planning")
+        inputs = Knowledge(definitions, self.memory, now).inputs(action)
+        plan = plans.planning(before, "p", action, inputs, "side", now)
+        self.memory = self.memory.with_plan(plans.planned(plan, plan.version, {"plan": value}, inputs, now))
+        self.oracle.planned_from = self.oracle.basis()
+
+    def reject(self) -> None:
+        if plan := self.memory.plans.get("planning"):
+            self.memory = self.memory.with_plan(plans.cancelled(plan, self.oracle.now))
+        self.oracle.planned_from = None
+
+
+@given(dialogues())
+@settings(max_examples=300, deadline=None)
+def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
+    drawn: tuple[Definitions, list[Event]],
+) -> None:
+    definitions, events = drawn
+    dialogue = Dialogue(Oracle(definitions))
+    for event in events:
+        dialogue.take(event)
+        found = derive(definitions, dialogue.memory, dialogue.oracle.now)
+        assert {each.action_id: each.enabled for each in found} == {
+            action.id: dialogue.oracle.is_possible(action) for action in definitions.actions
+        }
+        for each in found:
+            assert each.enabled is not bool(each.reasons)
+            lacking = [reason for reason in each.reasons if reason.code.endswith("_INFO")]
+            assert len(lacking) == each.need - each.have
+        assert memories.loaded(dialogue.memory.model_dump(mode="json")) == dialogue.memory
+
+
+@given(dialogues())
+@settings(max_examples=100, deadline=None)
+def test_doing_what_helps_makes_every_action_possible(drawn: tuple[Definitions, list[Event]]) -> None:
+    definitions, events = drawn
+    dialogue = Dialogue(Oracle(definitions))
+    for event in events:
+        dialogue.take(event)
+    dialogue.derive()
+    for _ in range(3 * (len(definitions.infos) + 1)):
+        reasons = [
+            reason for each in derive(definitions, dialogue.memory, dialogue.oracle.now) for reason in each.reasons
+        ]
+        if not reasons:
+            return
+        fix = reasons[0].fix
+        verb = {"ask": "set", "run_handler": "fetch", "run_action": "plan"}[fix.kind]
+        dialogue.take((verb, fix.ref, 1))
+        dialogue.derive()
+    raise AssertionError(f"still not possible: {reasons}")
