@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from benchmarks import (
+    assistant,
     expiry,
     gate,
     http,
@@ -45,6 +46,7 @@ BENCHES: dict[str, Bench] = {
     "redis": redis.on_redis,
     "expiry": expiry.hundred_thousand,
     "storm": storm.after_a_restart,
+    "assistant": assistant.core,
 }
 LIMIT_SECONDS = 100.0
 LONGER = {

@@ -15,9 +15,8 @@ from ringi.assistant.assistant import Assistant, Workflow
 from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler
 from ringi.assistant.front import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
-from ringi.assistant.memory import ContextMemory, Item
+from ringi.assistant.memory import ContextMemory, Item, loaded
 from ringi.assistant.plans import Plan
-from ringi.assistant.stored import memory_of
 from ringi.errors import ThreadBusyError
 from ringi.record import Query
 from ringi.request import Request
@@ -133,7 +132,7 @@ class Talk:
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return await memory_of(self.runner.backend, await self.thread(self.chat, "done"))
+        return loaded((await self.thread(self.chat, "done")).values["memory"])
 
     async def plan(self, status: str, version: int = 1) -> Plan:
         """Return the plan once it has this status."""

@@ -5,11 +5,11 @@ Nobody writes here but this code: people and models send operations, which are c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ringi.assistant.definitions import Definitions, Info
 from ringi.assistant.ops import Op, Refusal, check_value, refusal_of
@@ -106,9 +106,15 @@ class ContextMemory(Frozen):
     """By workflow."""
     asks: dict[str, str] = {}
     """The infos that people are being asked for, and the threads that ask."""
-    history: tuple[Change, ...] = ()
+    log: tuple[Json, ...] = Field(default=(), alias="history")
+    """The changes as JSON: they are written in each turn, and read when a person wants to see them."""
     changes: int = 0
     """How many there ever were."""
+
+    @property
+    def history(self) -> tuple[Change, ...]:
+        """The changes that are kept, the oldest first."""
+        return tuple(Change.model_validate(each) for each in self.log)
 
     def with_plan(self, plan: Plan) -> ContextMemory:
         """Return the memory with this plan as that of its workflow."""
@@ -135,8 +141,8 @@ class ContextMemory(Frozen):
     def _noted(self, at: datetime, op: str, key: str, source: Source, before: Any, after: Any) -> ContextMemory:
         short = {"before": shortened(before), "after": shortened(after)}
         change = Change(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
-        history = _bounded((*self.history, change))
-        return self.model_copy(update={"history": history, "changes": change.number})
+        log = _bounded((*self.log, change.model_dump(mode="json", exclude_defaults=True)))
+        return self.model_copy(update={"log": log, "changes": change.number})
 
 
 def applied(
@@ -345,11 +351,14 @@ def _told_of(plan: Plan | None) -> Json | None:
     return {"version": plan.version, "status": plan.status} if plan else None
 
 
-def _bounded(history: Sequence[Change]) -> tuple[Change, ...]:
-    newest = {change.key: change.number for change in history}
-    spare, kept = len(history) - HISTORY, []
-    for change in history:
-        if spare > 0 and newest[change.key] != change.number:
+def _bounded(log: tuple[Json, ...]) -> tuple[Json, ...]:
+    spare = len(log) - HISTORY
+    if spare <= 0:
+        return log
+    newest = {change["key"]: change["number"] for change in log}
+    kept = []
+    for change in log:
+        if spare > 0 and newest[change["key"]] != change["number"]:
             spare -= 1
         else:
             kept.append(change)

@@ -1,0 +1,167 @@
+"""What the core of an assistant costs a turn: computing what is possible, and reading and writing its memory."""
+
+from __future__ import annotations
+
+import operator
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, TypedDict
+
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from benchmarks.measure import Row, folder, percentile
+from ringi.assistant import memory as memories
+from ringi.assistant.availability import derive
+from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
+from ringi.assistant.knowledge import Knowledge
+from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source
+
+INFOS = 500
+ACTIONS = 200
+NEEDS = 6
+ROUNDS = 5
+CALLS = 200
+TURNS = 40
+FACTS = 30
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+SAID = Source(kind="model", actor="anna", ref="message", quote="we want to sell a fifth more in the first quarter")
+
+
+class Talk(TypedDict, total=False):
+    messages: Annotated[list[dict[str, str]], operator.add]
+    memory: dict[str, Any]
+
+
+async def core() -> list[Row]:
+    """Availability in a large assistant, and the memory's share of a turn."""
+    return [*availability(), *await turns()]
+
+
+def availability() -> list[Row]:
+    definitions = large()
+    rows = []
+    for what, share in (("nothing is known", 0.0), ("half is known", 0.5), ("all is known", 1.0)):
+        memory = filled(definitions, share)
+        rounds = [percentile([timed(definitions, memory) for _ in range(CALLS)], 99) for _ in range(ROUNDS)]
+        name = f"availability of {ACTIONS} actions × {INFOS} infos, {what}: p99 of the processor's time"
+        rows.append(Row(name, "ms", rounds, at_most=2))
+    return rows
+
+
+def timed(definitions: Definitions, memory: ContextMemory) -> float:
+    # The processor's time: what else runs on the machine is not the core's.
+    began = time.thread_time()
+    derive(definitions, memory, NOW)
+    return (time.thread_time() - began) * 1e3
+
+
+def large() -> Definitions:
+    """Return infos of all kinds, each fifth derived from two others, and pairs of plan and apply beside the rest."""
+    infos = [info(number) for number in range(INFOS)]
+    pairs = [each for number in range(ACTIONS // 4) for each in pair(number)]
+    others = [
+        Action(f"act-{number}", "immediate", "Act", requires=required(number)) for number in range(len(pairs), ACTIONS)
+    ]
+    return Definitions(tuple(infos), (*pairs, *others), (InfoHandler("fetch", nothing),))
+
+
+def info(number: int) -> Info:
+    key = f"info-{number}"
+    if number % 5 == 4:
+        return Info(key, derive=nothing, inputs=(f"info-{number - 1}", f"info-{number - 2}"))
+    if number % 5 == 3:
+        return Info(key, handler="fetch", params={"of": {"info": f"info-{number - 2}"}}, ttl=300)
+    return Info(key, value=number) if number % 5 == 0 else Info(key)
+
+
+def pair(number: int) -> tuple[Action, Action]:
+    plan = Action(f"plan-{number}", "plan", "Plan", workflow=f"planning-{number}", requires=required(number))
+    needs = required(number + 1)
+    apply = Action(f"apply-{number}", "apply", "Do", workflow=f"doing-{number}", requires=needs, depends_on=(plan.id,))
+    return plan, apply
+
+
+def required(number: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"info-{(number * 7 + step * 11) % INFOS}" for step in range(NEEDS)))
+
+
+async def nothing(_: dict[str, Any]) -> Any:
+    return None
+
+
+def filled(definitions: Definitions, share: float) -> ContextMemory:
+    memory = ContextMemory()
+    for number, each in enumerate(definitions.in_order):
+        if each.how != "static" and number < INFOS * share:
+            known = Knowledge(definitions, memory, NOW)
+            inputs = {source: hash for source in each.sources if (hash := known.hash(source))}
+            memory = memories.observed(memory, each.key, f"value {number}", SAID, NOW, definitions, inputs)
+    return memory
+
+
+async def turns() -> list[Row]:
+    """Load, change and dump a memory with a full history, beside a whole turn of LangGraph with its SQLite saver."""
+    definitions = Definitions(tuple(Info(f"fact-{number}", schema={"type": "string"}) for number in range(FACTS)))
+    stored = talked(definitions).model_dump(mode="json")
+    ours, bare, carried = list[float](), list[float](), list[float]()
+    with folder() as path:
+        async with AsyncSqliteSaver.from_conn_string(str(path / "turns.db")) as saver:
+            graph = graph_of(saver)
+            for _ in range(ROUNDS):
+                bare.append(await talk(graph, {}))
+                carried.append(await talk(graph, {"memory": stored}))
+                ours.append(percentile([one_memory(definitions, stored, turn) for turn in range(TURNS)], 50))
+    what = f"memory of {FACTS} facts and {HISTORY} changes"
+    size = len(memories.loaded(stored).model_dump_json())
+    return [
+        Row(f"{what}: load, change, dump, beside a turn of LangGraph and its saver", "ms", ours, bare, at_most=0.05),
+        Row(f"{what}: a turn of LangGraph that carries it, beside one without", "ms", carried, bare),
+        Row(f"{what}: stored", "bytes", [size]),
+    ]
+
+
+async def talk(graph: Any, state: dict[str, Any]) -> float:
+    """Return what a turn takes in a conversation of its own, the median of some."""
+    config = {"configurable": {"thread_id": uuid.uuid4().hex}}
+    await graph.ainvoke({"messages": [], **state}, config)
+    return percentile([await one_turn(graph, config) for _ in range(TURNS)], 50)
+
+
+def talked(definitions: Definitions) -> ContextMemory:
+    memory = ContextMemory()
+    for turn in range(HISTORY * 2):
+        memory, _ = memories.applied(memory, ops(turn), definitions, SAID, NOW + timedelta(seconds=turn))
+    return memory
+
+
+def ops(turn: int) -> list[Op]:
+    keys = (f"fact-{(turn + step) % FACTS}" for step in range(2))
+    return [Op(op="set", key=key, value=f"what was said in turn {turn}") for key in keys]
+
+
+def one_memory(definitions: Definitions, stored: dict[str, Any], turn: int) -> float:
+    began = time.perf_counter()
+    memory, refused = memories.applied(memories.loaded(stored), ops(10_000 + turn), definitions, SAID, NOW)
+    memory.model_dump(mode="json")
+    took = (time.perf_counter() - began) * 1e3
+    if refused or memory.changes != stored["changes"] + 2:
+        raise RuntimeError(f"not changed: {refused}")
+    return took
+
+
+async def one_turn(graph: Any, config: dict[str, Any]) -> float:
+    began = time.perf_counter()
+    await graph.ainvoke({"messages": [{"role": "user", "content": uuid.uuid4().hex * 4}]}, config)
+    return (time.perf_counter() - began) * 1e3
+
+
+def graph_of(saver: AsyncSqliteSaver) -> Any:
+    graph = StateGraph(Talk)
+    graph.add_node("understand", lambda _: {})
+    graph.add_node("reply", lambda state: {"messages": [{"role": "assistant", "content": "So it is."}]})
+    graph.add_edge(START, "understand")
+    graph.add_edge("understand", "reply")
+    graph.add_edge("reply", END)
+    return graph.compile(checkpointer=saver)
