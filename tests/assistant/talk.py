@@ -15,8 +15,9 @@ from ringi.assistant.assistant import Assistant, Workflow
 from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler
 from ringi.assistant.front import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
-from ringi.assistant.memory import ContextMemory, Item, loaded
+from ringi.assistant.memory import ContextMemory, Item
 from ringi.assistant.plans import Plan
+from ringi.assistant.stored import memory_of
 from ringi.errors import ThreadBusyError
 from ringi.record import Query
 from ringi.request import Request
@@ -132,7 +133,7 @@ class Talk:
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return loaded((await self.thread(self.chat, "done")).values["memory"])
+        return await memory_of(self.runner.backend, await self.thread(self.chat, "done"))
 
     async def plan(self, status: str, version: int = 1) -> Plan:
         """Return the plan once it has this status."""

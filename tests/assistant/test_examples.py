@@ -74,7 +74,7 @@ class Talk:
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return loaded((await self.desk.go_on(CHAT)).values["memory"])
+        return loaded((await self.desk.go_on(CHAT)).state["memory"])
 
     async def heard(self) -> str:
         """Return what was said since this was last asked."""

@@ -105,8 +105,8 @@ def prepared(input: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown(state: State) -> dict[str, Any]:
-    """Return what people see of a conversation's state."""
-    return {"memory": state.get("memory") or {}, "language": state.get("language") or "en"}
+    """Return what the thread itself shows; the memory is not among it: each event of the thread would keep it anew."""
+    return {"version": (state.get("memory") or {}).get("version", 0), "language": state.get("language") or "en"}
 
 
 def needs_workflow(action: Action, assistant: Assistant) -> bool:

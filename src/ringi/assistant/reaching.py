@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from ringi.ask import parsed
 from ringi.assistant.assistant import AssistantAgent
 from ringi.assistant.definitions import Action
-from ringi.assistant.memory import ContextMemory, loaded
+from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
 from ringi.assistant.presses import Event
+from ringi.assistant.stored import memory_of
 from ringi.errors import NotFoundError, ThreadBusyError
 from ringi.notifier import Wakeup
 from ringi.record import Key, topic_of
@@ -65,8 +66,7 @@ class Reach:
         found = runner.agents.get(thread.agent if thread else str(agent))
         if not isinstance(found, AssistantAgent) or found.assistant is None:
             raise NotFoundError("assistant", id if thread else str(agent))
-        stored = thread.values.get("memory") if thread else None
-        memory = loaded(stored) if stored else ContextMemory()
+        memory = await memory_of(self._platform.backend, thread) if thread else ContextMemory()
         return Conversation(id, found.assistant, memory, thread)
 
     async def send(self, id: str, agent: str | None, event_in: Callable[[Conversation], Event]) -> Thread:
