@@ -198,8 +198,9 @@ async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[s
     assert memory.items["focus_industry"].value == "manufacturing"
     assert {note["industry"] for note in memory.items["market_trends"].value} == {"manufacturing"}
     await one.say(words["choose"])
-    memory = await one.chosen("lead_priority", value=["lead-002", "lead-010"])
-    assert memory.items["lead_priority"].value == ["lead-002", "lead-010"]
+    wanted = sorted(lead["id"] for lead in memory.items["lead_data"].value["leads"][:2])
+    memory = await one.chosen("lead_priority", value=wanted)
+    assert memory.items["lead_priority"].value == wanted
     await one.heard()
     await one.say(words["report"])
     assert words["reported"] in await one.heard()
@@ -217,7 +218,7 @@ async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[s
     memory = await one.approve()
     assert memory.runs["salesExecutionWorkflow"].status == "completed"
     written = await one.office.read("SELECT lead FROM tasks WHERE key IS NOT NULL ORDER BY lead")
-    assert [row["lead"] for row in written] == ["lead-002", "lead-010"]
+    assert [row["lead"] for row in written] == wanted
 
 
 @pytest.mark.parametrize(
@@ -402,11 +403,20 @@ async def test_a_model_that_proposes_nothing_makes_no_plan_and_says_so(tmp_path:
         await silent.plan(PlanJob({}, (), None, 1, "en"))
 
 
+async def test_a_model_that_invents_a_project_makes_no_plan() -> None:
+    step = {"id": "a", "title": "a", "about": "proj-999", "owner": "user-001", "weeks": 2}
+    model = ScriptedModel(script=lambda _: calls("Proposal", steps=[step]))
+    planner = Planner(model, "projects", "add_milestone", "project", in_turn=True)
+    with pytest.raises(NoProposalError, match="told nothing of proj-999"):
+        await planner.plan(PlanJob({"project_list": [{"id": "proj-001", "owner": "user-001"}]}, (), None, 1, "en"))
+
+
 def test_steps_follow_each_other_from_the_next_monday_on() -> None:
     steps = [{"id": id, "title": id, "about": "proj-001", "owner": "user-001", "weeks": 2} for id in ("a", "b")]
     model = ScriptedModel(script=lambda _: calls("Proposal", steps=steps))
     planner = Planner(model, "projects", "add_milestone", "project", in_turn=True, today=lambda: date(2026, 11, 22))
-    draft = asyncio.run(planner.plan(PlanJob({}, (), None, 1, "en")))
+    known = {"project_list": [{"id": "proj-001", "owner": "user-001"}]}
+    draft = asyncio.run(planner.plan(PlanJob(known, (), None, 1, "en")))
     assert [(step["args"]["starts_on"], step["args"]["due_on"]) for step in draft["steps"]] == [
         ("2026-11-23", "2026-12-04"),
         ("2026-12-07", "2026-12-18"),

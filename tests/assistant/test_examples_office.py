@@ -87,7 +87,7 @@ async def test_market_trends_are_those_of_an_industry_and_a_region(lookups: Look
 
 async def test_leads_feedback_and_free_hours_are_fetched(lookups: Lookups) -> None:
     leads, feedback, free = await lookups.leads({}), await lookups.feedback({}), await lookups.free({})
-    assert (leads["total_leads"], len(leads["leads"])) == (60, 10)
+    assert (leads["total_leads"], len(leads["leads"])) == (60, 20)
     assert 0 < leads["qualified_leads"] < 60
     assert 1 <= feedback["average_score"] <= 5
     assert free[0]["free_hours"] >= free[-1]["free_hours"]

@@ -23,7 +23,6 @@ PHASES: tuple[tuple[str, Text, str, int], ...] = (
 CALL: Text = {"en": "Win {name}: {note}", "ja": "{name}への提案: {note}", "zh": "跟进{name}：{note}"}
 REMARK: Text = {"en": "Look into: {text}", "ja": "検討: {text}", "zh": "检讨：{text}"}
 WORDS: dict[str, Text] = {
-    "title": {"en": "Plan, version {version}", "ja": "計画 第{version}版", "zh": "计划 第{version}版"},
     "goal": {"en": "It is for: {goal}.", "ja": "目標: {goal}", "zh": "目标：{goal}"},
     "project": {
         "en": "I begin with **{name}**: {progress} % of its milestones are done, and it is due on {due_on}.",
@@ -73,11 +72,12 @@ def drafted(messages: Sequence[BaseMessage]) -> AIMessage:
     is_of_projects = "project_list" in given["inputs"]
     fresh, why = (of_project if is_of_projects else of_sales)(given)
     steps, remarks = revised(given, before(given) or fresh)
-    paragraphs = [f"### {said(given, 'title', version=given['version'])}", why, *remarks, table(given, steps)]
-    return AIMessage("\n\n".join(paragraphs), tool_calls=calls("Proposal", steps=steps).tool_calls)
+    return AIMessage(
+        "\n\n".join([*why, *remarks, table(given, steps)]), tool_calls=calls("Proposal", steps=steps).tool_calls
+    )
 
 
-def of_project(given: Given) -> tuple[list[Step], str]:
+def of_project(given: Given) -> tuple[list[Step], list[str]]:
     """Return the phases of the project that was chosen, or of the one that most needs them, and why."""
     inputs = given["inputs"]
     project = chosen_project(inputs)
@@ -86,19 +86,18 @@ def of_project(given: Given) -> tuple[list[Step], str]:
         for id, title, team, weeks in PHASES
     ]
     told = {"name": worded(given, project["name"]), "progress": project["progress"], "due_on": project["due_on"]}
-    why = [said(given, "goal", goal=inputs["business_goals"]), said(given, "project", **told)]
-    return steps, "\n".join(why)
+    return steps, [said(given, "goal", goal=inputs["business_goals"]), said(given, "project", **told)]
 
 
 def chosen_project(inputs: Given) -> Given:
-    """Return the project that a person chose, else the first in trouble, else the first to be due."""
+    """Return the project that a person chose, else the next one to begin, else the first to be due."""
     projects: list[Given] = inputs["project_list"]
     wanted = [each for each in projects if each["id"] == inputs.get("target_project")]
-    under_way = [each for each in projects if each["status"] == "active"] or projects
-    return (wanted or sorted(under_way, key=lambda each: (not each["in_trouble"], each["due_on"])))[0]
+    ahead = sorted((each for each in projects if each["status"] == "planning"), key=lambda each: each["starts_on"])
+    return (wanted or ahead or sorted(projects, key=lambda each: each["due_on"]))[0]
 
 
-def of_sales(given: Given) -> tuple[list[Step], str]:
+def of_sales(given: Given) -> tuple[list[Step], list[str]]:
     """Return a task for each lead that is worth it, and why."""
     inputs = given["inputs"]
     steps = [
@@ -106,7 +105,7 @@ def of_sales(given: Given) -> tuple[list[Step], str]:
         for lead in chosen_leads(inputs)
     ]
     trend = inputs["market_trends"][0]["title"] if inputs["market_trends"] else {"en": "nothing new", "ja": "特になし"}
-    return steps, said(given, "sales", rate=inputs["sales_performance"]["rate"], trend=worded(given, trend))
+    return steps, [said(given, "sales", rate=inputs["sales_performance"]["rate"], trend=worded(given, trend))]
 
 
 def chosen_leads(inputs: Given) -> list[Given]:
@@ -119,7 +118,9 @@ def chosen_leads(inputs: Given) -> list[Given]:
 
 def about(given: Given, lead: Given) -> str:
     """Return what is to be done about a lead."""
-    return worded(given, CALL).format(name=worded(given, lead["company"]), note=worded(given, lead["note"]))
+    return worded(given, CALL).format(
+        name=worded(given, lead["company"]), note=worded(given, lead["note"]).rstrip(".。")
+    )
 
 
 def before(given: Given) -> list[Step]:

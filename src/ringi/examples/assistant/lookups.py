@@ -108,7 +108,7 @@ class Lookups:
         return await self._office.read(TRENDS, {name: params.get(name) for name in ("industry", "region")})
 
     async def leads(self, params: Params) -> Row:
-        """Return how the leads stand, and the ten most valuable that are still open."""
+        """Return how the leads stand, and the twenty most valuable that are still open."""
         found = await self._office.read(LEADS, {"stage": params.get("stage")})
         qualified = [each for each in found if each["stage"] in QUALIFIED]
         still_open = [each for each in found if each["stage"] not in ("won", "lost")]
@@ -117,7 +117,7 @@ class Lookups:
             "qualified_leads": len(qualified),
             "conversion_rate": percent(len(qualified), len(found)),
             "average_deal": round(sum(each["value"] for each in found) / len(found)) if found else 0,
-            "leads": still_open[:10],
+            "leads": still_open[:20],
         }
 
     async def lead_choices(self, params: Params) -> list[Row]:

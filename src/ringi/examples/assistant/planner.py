@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -42,10 +42,19 @@ class Proposal(BaseModel):
 class NoProposalError(RingiError):
     """The model wrote, but proposed no steps that can be used."""
 
-    def __init__(self, error: ValidationError) -> None:
-        first = error.errors()[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    def __init__(self, why: str) -> None:
         super().__init__(f"the model proposed no plan ({why}): plan again, or use a model that calls tools")
+
+    @classmethod
+    def of_form(cls, error: ValidationError) -> NoProposalError:
+        """Return the error of steps that are none."""
+        first = error.errors()[0]
+        return cls(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+
+    @classmethod
+    def of_unknown(cls, ids: set[str]) -> NoProposalError:
+        """Return the error of steps about what the model was not told of."""
+        return cls(f"it was told nothing of {', '.join(sorted(ids))}")
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,9 @@ class Planner:
         """Return a draft that takes up all feedback; what the model thinks is streamed."""
         answer = await self.model.bind_tools([Proposal]).ainvoke(self._told(job))
         proposals = proposed(answer).steps
+        # Who approves such a step would only see it fail.
+        if unknown := {id for each in proposals for id in (each.about, each.owner)} - set(ids_in(job.inputs)):
+            raise NoProposalError.of_unknown(unknown)
         steps = self._dated(proposals)
         content = {
             "text": answer.text,
@@ -98,7 +110,16 @@ def proposed(answer: AIMessage) -> Proposal:
     try:
         return Proposal.model_validate(calls[-1] if calls else {})
     except ValidationError as error:
-        raise NoProposalError(error) from error
+        raise NoProposalError.of_form(error) from error
+
+
+def ids_in(value: Any) -> Iterator[str]:
+    """Yield the ids that stand anywhere in what is known."""
+    if isinstance(value, Mapping):
+        yield from (str(value[name]) for name in ("id", "owner") if name in value)
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from ids_in(each)
 
 
 def monday_after(day: date) -> date:

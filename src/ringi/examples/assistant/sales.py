@@ -77,7 +77,7 @@ INFOS = (
         title={"en": "Leads first", "ja": "優先リード", "zh": "优先线索"},
         description={"en": "The leads to win first", "ja": "優先して対応するリード", "zh": "优先跟进的线索"},
         schema={"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 5},
-        choices=Choices("fetch_lead_choices", max_items=10),
+        choices=Choices("fetch_lead_choices"),
     ),
     Info(
         "sales_strategy",
