@@ -152,6 +152,8 @@ class PlanVersion(Shape):
 
     version: int
     status: PlanStatus
+    plan: Any
+    steps: list[PlanStep]
 
 
 class PlanDiff(Shape):

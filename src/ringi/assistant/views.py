@@ -10,7 +10,7 @@ from ringi.assistant.availability import Availability, Reason, derive
 from ringi.assistant.definitions import Action, Definitions, Info, in_language
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import Change, ContextMemory, Source
-from ringi.assistant.plans import Plan
+from ringi.assistant.plans import Past, Plan
 from ringi.assistant.wording import fix_in, name_of, reason_in
 from ringi.canonical import jsonable
 
@@ -161,11 +161,14 @@ class _View:
             "version": plan.version,
             "status": plan.status,
             "plan": plan.plan,
-            "steps": [{**step.model_dump(), "isDone": step.id in plan.done} for step in plan.steps],
+            "steps": _steps(plan),
             "hash": plan.hash,
             "changed": [{"key": key, "title": name_of(key, self.definitions, self.language)} for key in plan.changed],
             "feedback": [_camel(each.model_dump(), addressed_in="addressedIn") for each in plan.feedback],
-            "versions": [{"version": past.version, "status": past.status} for past in plan.versions],
+            "versions": [
+                {"version": past.version, "status": past.status, "plan": past.plan, "steps": _steps(past)}
+                for past in plan.versions
+            ],
             "diff": plan.diff.model_dump(),
             "approval": approval,
             "threadId": plan.thread_id,
@@ -180,6 +183,11 @@ class _View:
 
     def _described(self, info: Info) -> str:
         return in_language(info.description, self.language) or info.name_in(self.language)
+
+
+def _steps(plan: Plan | Past) -> list[Json]:
+    done = plan.done if isinstance(plan, Plan) else ()
+    return [{**step.model_dump(), "isDone": step.id in done} for step in plan.steps]
 
 
 def _camel(given: Json, **names: str) -> Json:

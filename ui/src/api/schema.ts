@@ -481,6 +481,8 @@ export interface PlanFeedback {
 export interface PlanVersion {
   version: number;
   status: "none" | "planning" | "planned" | "executing" | "completed" | "obsolete" | "failed" | "cancelled";
+  plan: unknown;
+  steps: PlanStep[];
 }
 /**
  * What differs from the version before: steps by their ids, other content as `plan.<key>`.

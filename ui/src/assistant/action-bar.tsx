@@ -30,11 +30,12 @@ function planOf({ memory, approvals }: Assistant, action: AssistantAction | unde
 }
 
 function FixButton({ reason: { fix, text }, assistant, act }: Doing & { reason: Reason }) {
-  if (!fix) return null;
+  if (!fix?.ref) return null;
+  const { ref } = fix;
   if (fix.kind === "wait") return <span className="quiet action-waits" data-testid="fix" data-kind="wait"><span className="working-dot" aria-hidden="true" /> {visible(fix.label)}</span>;
-  const verb = verbs[fix.kind]?.(fix.ref);
+  const verb = verbs[fix.kind]?.(ref);
   const run = () => {
-    if (verb === undefined || fix.kind === "run_action") act(fix.ref);
+    if (verb === undefined || fix.kind === "run_action") act(ref);
     else assistant.press(verb);
   };
   return (

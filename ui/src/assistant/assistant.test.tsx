@@ -102,7 +102,8 @@ test("a question of another conversation does not appear", async () => {
 });
 
 test("a plan is read, compared with the version before and approved where it stands", async () => {
-  const first = { version: 1, status: "planned", plan: "**First** the site", steps: [{ id: "s1", title: "Design", action: "", args: {} }, { id: "s3", title: "Test", action: "", args: {} }] };
+  const step = (id: string, title: string) => ({ id, title, action: "", args: {}, isDone: false });
+  const first = { version: 1, status: "planned" as const, plan: "**First** the site", steps: [step("s1", "Design"), step("s3", "Test")] };
   const plan = aPlan({
     version: 2, versions: [first], plan: "First the app",
     feedback: [
@@ -117,7 +118,7 @@ test("a plan is read, compared with the version before and approved where it sta
   });
   const card = await screen.findByTestId("plan-card");
   expect(within(card).getByTestId("plan-status").dataset.status).toBe("planned");
-  expect(within(card).getAllByTestId("plan-step").map((step) => step.textContent)).toEqual(["Design", "Build"]);
+  expect(within(card).getAllByTestId("plan-step").map((one) => one.textContent)).toEqual(["Design", "Build"]);
 
   await userEvent.click(within(card).getByText(/Changed since version 1/));
   const changes = within(card).getAllByTestId("plan-change");
@@ -128,7 +129,7 @@ test("a plan is read, compared with the version before and approved where it sta
   ]);
 
   await userEvent.click(within(card).getByText("v1"));
-  expect(within(card).getAllByTestId("plan-step").map((step) => step.textContent)).toEqual(["Design", "Test"]);
+  expect(within(card).getAllByTestId("plan-step").map((one) => one.textContent)).toEqual(["Design", "Test"]);
   expect(within(card).queryByTestId("decide-approve")).toBeNull();
   await userEvent.click(within(card).getByRole("button", { name: "To the newest" }));
   await userEvent.click(await within(card).findByTestId("decide-approve"));
@@ -204,6 +205,8 @@ test("a plan keeps its place while the talk goes on, and its next version comes 
     server.begin({ id, role: "user", parts: [{ type: "text", text: "more" }] });
     server.end();
   };
+  // Until the talk rests it stays at its end.
+  await waitFor(() => expect(document.querySelector("[data-beside]")?.getAttribute("data-floats")).toBe("false"));
   speak("u2");
   await waitFor(() => expect(screen.getAllByTestId("chat-message")).toHaveLength(3));
   expect(order()).toEqual(["chat-message", "chat-message", "plan-card", "chat-message"]);
@@ -217,12 +220,12 @@ test("the inspector shows each info with its source, and why it is so", async ()
   opened((one) => {
     one.items = [
       anItem({ source: { kind: "model", actor: "ann", ref: "m1", quote: "sell 20 % more" } }),
-      anItem({ key: "projects", title: "Projects", how: "handler", isFresh: false, value: [{ id: "p1", name: "Site" }], source: { kind: "handler", actor: "fetch_projects" } }),
+      anItem({ key: "projects", title: "Projects", how: "handler", isFresh: false, value: [{ id: "p1", name: "Site" }], source: { kind: "handler", actor: "fetch_projects", ref: null, quote: null } }),
       anItem({ key: "prefs", title: "Preferences", status: "pending", value: null, source: null, observedAt: null }),
     ];
     one.changes = [
-      { number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann" }, before: "10 %", after: "20 % more" },
-      { number: 1, at: "2026-01-02T09:00:00Z", op: "observed", key: "projects", title: "Projects", source: { kind: "handler", actor: "fetch_projects" }, before: null, after: "Site" },
+      { number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann", ref: null, quote: null }, before: "10 %", after: "20 % more" },
+      { number: 1, at: "2026-01-02T09:00:00Z", op: "observed", key: "projects", title: "Projects", source: { kind: "handler", actor: "fetch_projects", ref: null, quote: null }, before: null, after: "Site" },
     ];
   });
   await action("plan");

@@ -1,6 +1,5 @@
 import { Button, Flex, Skeleton } from "antd";
 import { isStatus } from "../api/call";
-import type { Json } from "../api/types";
 import { Clock } from "../widgets/time";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
@@ -11,12 +10,10 @@ import type { Change as MemoryChange, MemoryItem } from "./types";
 import { Value } from "./value";
 import { named, useAssistantWords } from "./words";
 
-const isThere = (value: Json | undefined): value is Json => value !== undefined && value !== null;
-
 function Values({ change: { before, after } }: { change: MemoryChange }) {
-  if (isThere(before) && isThere(after)) return <ShortChange before={before} after={after} />;
-  if (isThere(after)) return <ins><Value value={after} /></ins>;
-  return isThere(before) ? <del><Value value={before} /></del> : null;
+  if (before !== null && after !== null) return <ShortChange before={before} after={after} />;
+  if (after !== null) return <div className="change-new"><Value value={after} /></div>;
+  return before !== null ? <div className="change-gone"><Value value={before} /></div> : null;
 }
 
 interface ChangesProps {
@@ -49,7 +46,7 @@ export function Changes({ id, of, onAll }: ChangesProps) {
           <li key={change.number} data-testid="memory-change" data-op={change.op} data-key={change.key}>
             <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{named(words.ops, change.op)} · <Clock at={change.at} /></span></div>
             <Values change={change} />
-            {change.source && <From source={change.source} />}
+            <From source={change.source} />
           </li>
         ))}
       </ol>

@@ -9,7 +9,7 @@ import { useAssistantWords } from "./words";
 /** In which places a plan keeps the words that people read first. */
 const prose = ["markdown", "text", "summary", "goal"];
 
-function wordsIn(plan: Json | undefined): [words: string, rest: Json | undefined] {
+function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
   if (typeof plan === "string") return [plan, undefined];
   if (!isObject(plan)) return ["", plan ?? undefined];
   const name = prose.find((one) => typeof plan[one] === "string");
@@ -45,10 +45,8 @@ function Steps({ steps, runs }: { steps: Step[]; runs: boolean }) {
 
 /** What a version of a plan says, and its steps. */
 export function Content({ content, runs }: { content: PlanContent; runs: boolean }) {
-  const { versionNotKept } = useAssistantWords();
   const [words, rest] = wordsIn(content.plan);
-  const steps = content.steps ?? [];
-  if (content.plan === undefined && content.steps === undefined) return <p className="quiet">{versionNotKept}</p>;
+  const { steps } = content;
   return (
     <div className="plan-content" data-testid="plan-content">
       {words && <Prose text={words} />}

@@ -16,18 +16,18 @@ export interface Part {
 const told = ({ title, action, args }: Step): Json => ({ title, ...(action && { action }), ...(Object.keys(args).length > 0 && { args }) });
 
 /** What a plan is made of, by the names that its diff tells. */
-function partsOf({ plan, steps = [] }: PlanContent): Map<string, Json> {
+function partsOf({ plan, steps }: PlanContent): Map<string, Json> {
   const rest: [string, Json][] = isObject(plan) ? Object.entries(plan).map(([key, value]) => [`plan.${key}`, value])
-    : plan === undefined || plan === null ? [] : [["plan", plan]];
+    : plan === null ? [] : [["plan", plan]];
   return new Map([...rest, ...steps.map((step): [string, Json] => [step.id, told(step)])]);
 }
 
-function titleIn(name: string, ...versions: (PlanContent | undefined)[]): string {
-  const step = versions.flatMap((version) => version?.steps ?? []).find(({ id }) => id === name);
+function titleIn(name: string, ...versions: PlanContent[]): string {
+  const step = versions.flatMap(({ steps }) => steps).find(({ id }) => id === name);
   return step?.title ?? name.replace(/^plan\./, "");
 }
 
-const isStep = (name: string, ...versions: PlanContent[]) => versions.some(({ steps }) => steps?.some(({ id }) => id === name));
+const isStep = (name: string, ...versions: PlanContent[]) => versions.some(({ steps }) => steps.some(({ id }) => id === name));
 
 /** A step changes by what is written of it: where only its title did, that is what is shown. */
 function written(value: Json | undefined): Json | undefined {
@@ -45,4 +45,4 @@ export function changesOf(before: PlanContent, after: PlanContent): Part[] {
 }
 
 /** All versions that are kept, oldest first, each with what is known of it. */
-export const versionsOf = (plan: Plan): PlanContent[] => [...plan.versions.filter(({ version }) => version !== plan.version), plan];
+export const versionsOf = (plan: Plan): PlanContent[] => [...plan.versions, plan];

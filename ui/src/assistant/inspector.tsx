@@ -53,6 +53,7 @@ export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
   return (
     <Drawer
       open={open} onClose={close} size={narrow ? "100%" : 520} title={words.contextMemory} closable={{ "aria-label": words.closeMemory }} className="inspector"
+      getContainer={() => document.querySelector<HTMLElement>(".app") ?? document.body}
     >
       <div className="inspector-body" data-testid="memory-inspector">
         <Segmented block aria-label={words.contextMemory} options={tabs.map((value) => ({ value, label: words.memoryTabs[value] }))} value={tab} onChange={setTab} />

@@ -1,126 +1,18 @@
-import type { Json, JsonObject } from "../api/types";
+import type * as api from "../api/schema";
+import type { Json } from "../api/types";
 
-export interface Source {
-  kind: string;
-  actor?: string | null;
-  ref?: string | null;
-  quote?: string | null;
-}
+export type {
+  ActionFix as Fix, ActionReason as Reason, AssistantAction, InfoSource as Source, PlanFeedback as Feedback, PlanStep as Step, WorkflowRun as Run,
+} from "../api/schema";
+
+/** `closed` is a plan that the memory has no more, where nobody told how it ended. */
+export type PlanStatus = api.AssistantPlan["status"] | "closed";
 
 /** One thing that the assistant knows, or needs to. */
-export interface MemoryItem {
-  key: string;
-  title: string;
-  description: string;
-  status: string;
-  value: Json;
-  version: number | null;
-  observedAt: string | null;
-  freshUntil: string | null;
-  isFresh: boolean;
-  how: string;
-  scope: string;
-  source: Source | null;
-  error: string | null;
-}
+export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
 
-export interface Run {
-  workflow: string;
-  status: string;
-  at: string | null;
-  error: string | null;
-}
+export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };
+export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & { versions: PlanContent[] };
 
-export interface Step {
-  id: string;
-  title: string;
-  action: string;
-  args: JsonObject;
-  isDone?: boolean;
-}
-
-export interface PlanContent {
-  version: number;
-  status: string;
-  plan?: Json;
-  steps?: Step[];
-}
-
-export interface Feedback {
-  id: string;
-  text: string;
-  by: string;
-  at: string;
-  addressedIn: number | null;
-}
-
-/** Of steps their ids, of other content `plan` or `plan.<its key>`. */
-export interface PlanDiff {
-  added: string[];
-  removed: string[];
-  changed: string[];
-}
-
-export interface Plan extends PlanContent {
-  id: string;
-  workflow: string;
-  actionId: string;
-  plan: Json;
-  steps: Step[];
-  hash: string;
-  changed: { key: string; title: string }[];
-  feedback: Feedback[];
-  versions: PlanContent[];
-  diff: PlanDiff;
-  approval: { by: string; at: string } | null;
-  threadId: string | null;
-  request: { id: string; digest: string; status: string } | null;
-  error?: string | null;
-  updatedAt: string | null;
-}
-
-export interface Memory {
-  id: string;
-  agent: string;
-  version: number;
-  items: MemoryItem[];
-  runs: Run[];
-  plans: Plan[];
-}
-
-export interface Fix {
-  kind: "ask" | "run_handler" | "run_action" | "wait" | "approve";
-  ref: string;
-  label: string;
-}
-
-export interface Reason {
-  code: string;
-  key: string;
-  text: string;
-  fix: Fix | null;
-}
-
-/** Something that can be done, or that cannot yet and why. */
-export interface AssistantAction {
-  id: string;
-  type: string;
-  label: string;
-  description: string;
-  enabled: boolean;
-  reasons: Reason[];
-  have: number;
-  need: number;
-  workflowName: string | null;
-}
-
-export interface Change {
-  number: number;
-  at: string;
-  op: string;
-  key: string;
-  title: string;
-  source: Source | null;
-  before: Json | undefined;
-  after: Json | undefined;
-}
+export type Memory = Pick<api.AssistantMemory, "runs"> & { items: MemoryItem[]; plans: Plan[] };
+export type Change = Omit<api.MemoryChange, "before" | "after"> & { before: Json; after: Json };

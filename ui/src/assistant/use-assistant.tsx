@@ -27,6 +27,8 @@ export interface Assistant {
   press: (verb: string) => void;
 }
 
+/** A version comes to the end of the talk when it is begun, and when there is something to read. */
+const keyOf = ({ id, version, status }: Plan) => `plan:${id}:${version}:${status === "planning" ? "begun" : "made"}`;
 const elementOf = (plan: Plan) => `plan-${plan.id}`;
 /** The card of a plan asks to approve it. */
 const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof context.plan === "string";
@@ -65,8 +67,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   const plans = useKeptPlans(memory);
   const asked = useMemo(() => (open ?? []).filter((request) => !isOfPlan(request)).map((request) => request.id), [open]);
   const places = usePlaces(
-    [...plans.map((plan) => `plan:${plan.id}:${plan.version}`), ...asked.map((one) => `ask:${one}`)],
-    messages.at(-1)?.id, phase !== "loading",
+    [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
   );
   const expect = useExpected(asked);
   const { mutate, isPending, variables, error } = usePress(id, agent.name, () => {
@@ -77,7 +78,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   if (!actions) return undefined;
   const titleOf = (plan: Plan) => actions.find((action) => action.id === plan.actionId)?.label;
   const asides = [...places].flatMap(([key, after]): Aside[] => {
-    const plan = plans.find((one) => key === `plan:${one.id}:${one.version}`);
+    const plan = plans.find((one) => key === keyOf(one));
     if (plan) {
       const card = <PlanCard id={elementOf(plan)} plan={plan} title={titleOf(plan)} pressed={isPending ? variables : undefined} press={press} onDecided={onDecided} />;
       return [{ key: `plan:${plan.id}`, after, content: card }];

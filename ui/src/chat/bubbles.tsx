@@ -70,8 +70,8 @@ function withAsides(messages: BubbleItemType[], asides: Aside[]): BubbleItemType
   if (asides.length === 0) return messages;
   const known = new Set(messages.map(({ key }) => key));
   const items = Map.groupBy(asides, ({ after }) => (after !== undefined && known.has(after) ? after : undefined));
-  const of = (key: string | undefined) => (items.get(key) ?? []).map(({ key: name, content }): BubbleItemType => ({
-    key: name, role: "beside", content: <div data-beside={name}>{content}</div>,
+  const of = (key: string | undefined) => (items.get(key) ?? []).map(({ key: name, after, content }): BubbleItemType => ({
+    key: name, role: "beside", content: <div data-beside={name} data-floats={after === undefined}>{content}</div>,
   }));
   return [...messages.flatMap((message) => [message, ...of(String(message.key))]), ...of(undefined)];
 }
@@ -81,7 +81,7 @@ const styles = { scroll: { overflow: "visible" } };
 
 export function Bubbles({ messages, agent, unsent, asides, onDecided }: BubblesProps) {
   const role = useRoles(agent, onDecided);
-  const items: BubbleItemType[] = messages.filter(({ role: who, parts }) => who === "user" || parts.length > 0).map((message, index, all) => ({
+  const items: BubbleItemType[] = messages.filter((message) => message.role === "user" || itemsOf(message).length > 0).map((message, index, all) => ({
     key: message.id, role: message.role, content: message,
     className: [
       unsent && index === all.length - 1 ? "chat-unsent" : "", requestsOf(message).length > 0 ? "chat-asks" : "",

@@ -4,9 +4,12 @@ import { JsonValue } from "../widgets/agent-text";
 import { atTheGate } from "./gate";
 import { useWords } from "./words";
 
+/** Where an assistant's question belongs: for programs, who reads it sees it there. */
+const isOfAssistant = ({ assistant, conversation }: JsonObject) => typeof assistant === "string" && typeof conversation === "string";
+
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
 function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObject } {
-  if (kind !== "finish") return { rest: context };
+  if (kind !== "finish") return { rest: isOfAssistant(context) ? {} : context };
   const { task: _shownAsFact, summary, ...rest } = context;
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
 }

@@ -7,7 +7,7 @@ import { visible } from "../widgets/visible";
 import { Deadline } from "./deadline";
 import { atTheGate } from "./gate";
 import { useHolder } from "./holding";
-import { actorName, namesOf } from "./people";
+import { actorName, isThread, namesOf } from "./people";
 import { isBare } from "./title";
 import { Ago } from "./when";
 import { useWords } from "./words";
@@ -36,7 +36,7 @@ export function Heading({ id, request, focus, threadLink }: HeadingProps) {
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
         {(priority === "high" || priority === "urgent") && <Tag color="error">{strings.priority[priority]}</Tag>}
-        {request.asked_by && <span>{strings.askedBy(actorName(request.asked_by, strings))}</span>}
+        {request.asked_by && !isThread(request.asked_by) && <span>{strings.askedBy(actorName(request.asked_by, strings))}</span>}
         <Ago at={request.created_at} />
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}
         {holder && <span data-testid="claimed-by">{strings.claimedBy(visible(holder.name))}</span>}

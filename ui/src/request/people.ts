@@ -16,6 +16,9 @@ export function actorName(actor: string, strings: Strings): string {
   return actor.startsWith(rule) ? strings.ruleNamed(visible(actor.slice(rule.length))) : visible(actor);
 }
 
+/** Whether something is done for a conversation, in a thread beside it: the conversation says for whom. */
+export const isThread = (actor: string) => actor.startsWith("thread:");
+
 type Given = Partial<Pick<Request, "assignee" | "candidate_groups">>;
 
 /** For whom a request is; null when it is for everybody. */

@@ -22,7 +22,9 @@ export function aPlan(changes: Partial<Plan>): Plan {
 }
 
 export function anAction(changes: Partial<AssistantAction>): AssistantAction {
-  return { id: "plan", type: "plan", label: "Make a plan", description: "From what is known", enabled: true, reasons: [], have: 1, need: 1, workflowName: "planWorkflow", ...changes };
+  return {
+    description: "", requiredInfo: [], handler: null, immediate: false, id: "plan", type: "plan", label: "Make a plan", enabled: true, reasons: [], have: 1, need: 1, workflowName: "planWorkflow", ...changes,
+  };
 }
 
 const agent = { name: "chat", title: "", description: "", input_schema: { properties: { messages: {}, event: {} } } };
@@ -76,7 +78,7 @@ export class FakeAssistant extends FakeChat {
 
   private get memory(): Memory {
     return {
-      id: "t1", agent: "chat", version: 1, items: this.items, plans: this.plans,
+      items: this.items, plans: this.plans,
       runs: [{ workflow: "planWorkflow", status: "completed", at, error: null }],
     };
   }
