@@ -173,6 +173,10 @@ class Talk:
         request = await self.request()
         return await self.inbox.respond(request.id, decision, responder=by, digest=request.digest, **more)
 
+    async def types(self) -> list[str]:
+        """Return the types of the events in the conversation's stream."""
+        return [str(item.event["type"]) for item in await self._world.items(self.chat)]
+
     async def words(self) -> str:
         await self.memory()
         return "".join(str(item.event.get("delta", "\n")) for item in await self._world.items(CHAT))

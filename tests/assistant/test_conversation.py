@@ -46,6 +46,13 @@ async def test_the_plan_is_saved_as_a_message_too(office: Office, url: str) -> N
         assert "1. Design\n2. Build" in await talk.words()
 
 
+async def test_what_the_model_declares_is_nobodys_to_read(office: Office, url: str) -> None:
+    async with talking(office, url) as talk:
+        await talk.say("goal: grow")
+        assert "I see." in await talk.words()
+        assert not [type for type in await talk.types() if type.startswith("TOOL_CALL")]
+
+
 async def test_one_talks_on_while_the_plan_is_made(office: Office, url: str) -> None:
     office.may_plan.clear()
     async with talking(office, url) as talk:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
@@ -125,9 +125,9 @@ class Steps:
         told = front.told(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front.model_of(self._assistant).ainvoke(told, config)
         heard = front.understood(answer, state["messages"][-1].id)
-        # Without a result to each call a provider refuses the next turn.
-        notes = [ToolMessage("ok", tool_call_id=str(call["id"])) for call in answer.tool_calls]
-        return {"messages": [answer, *notes], "events": [heard]}
+        # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
+        words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
+        return {"messages": words, "events": [heard]}
 
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from ringi.assistant.briefing import prompt_view
 from ringi.assistant.memory import ContextMemory, Op
 from ringi.record import Frozen
+from ringi.threads.langgraph import QUIET_CALLS
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -97,7 +98,7 @@ def listed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 def model_of(assistant: Assistant) -> Runnable[LanguageModelInput, AIMessage]:
     """Return the model with its tool."""
-    return assistant.model.bind_tools([tool(assistant)])
+    return assistant.model.bind_tools([tool(assistant)]).with_config(tags=[QUIET_CALLS])
 
 
 def told(

@@ -12,7 +12,7 @@ from ringi.assistant.definitions import Action
 from ringi.assistant.memory import ContextMemory, Source
 from ringi.assistant.plans import Feedback, Plan, PlanError
 from ringi.assistant.situation import Begin, Outcome, Situation, dumped
-from ringi.assistant.speech import said, written
+from ringi.assistant.speech import said, told
 from ringi.errors import InvalidError
 
 WAITING = ("planning", "planned")
@@ -184,7 +184,7 @@ class PlanTurn(Situation):
             after = memories.observed(after, key, product, source, self.now, self.definitions)
         job = {"plan": now.id, "version": now.version, "action": self.apply_of(now).id}
         job |= {"content": now.plan, "steps": dumped(now.steps)}
-        words = said("planned", action=action.label, version=now.version, plan=written(now.plan, now.steps))
+        words = said("planned", action=action.label, version=now.version, plan=told(now.plan, now.steps))
         return Outcome(after, (words,), (Begin(kind="approve", thread=thread, job=job),))
 
     def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> Outcome:

@@ -163,6 +163,12 @@ def in_words(sentences: Sequence[Sentence], language: str) -> str:
     return "\n\n".join(sentence.in_language(language) for sentence in sentences)
 
 
+def told(plan: Any, steps: Sequence[Step]) -> str:
+    """Return a plan as it is told: in its own words where it has some."""
+    words = plan.get("text") if isinstance(plan, Mapping) else plan
+    return words if isinstance(words, str) else written(plan, steps)
+
+
 def written(plan: Any, steps: Sequence[Step]) -> str:
     """Return a plan as Markdown: its own words, or what it has, and its steps."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan

@@ -37,6 +37,8 @@ MAX_FIELDS = "ringi_max_fields"
 """How many fields the server lets a form have."""
 MODEL_FORMS = "ringi_model_forms"
 """The tag of a model that may put a form into its answer."""
+QUIET_CALLS = "ringi_quiet_calls"
+"""The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """How often a step's results wait for its last words: LangGraph hands them on within a few."""
@@ -253,6 +255,8 @@ class Translation:
             known.words = known.words or Words()
         text = clean(message.text)
         self.emitter.text(known.id, known.words.add(text) if known.words else text)
+        if QUIET_CALLS in metadata.get("tags", ()):
+            return None
         chunk = message if isinstance(message, AIMessageChunk) else None
         if chunk is None:
             self._tool_calls(message)
