@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import time
 import uuid
@@ -104,7 +105,7 @@ def filled(definitions: Definitions, share: float) -> ContextMemory:
 async def turns() -> list[Row]:
     """Load, change and dump a memory with a full history, beside a whole turn of LangGraph with its SQLite saver."""
     definitions = Definitions(tuple(Info(f"fact-{number}", schema={"type": "string"}) for number in range(FACTS)))
-    stored = talked(definitions).model_dump(mode="json")
+    stored = memories.written(talked(definitions))
     ours, bare, carried = list[float](), list[float](), list[float]()
     with folder() as path:
         async with AsyncSqliteSaver.from_conn_string(str(path / "turns.db")) as saver:
@@ -114,7 +115,7 @@ async def turns() -> list[Row]:
                 carried.append(await talk(graph, {"memory": stored}))
                 ours.append(percentile([one_memory(definitions, stored, turn) for turn in range(TURNS)], 50))
     what = f"memory of {FACTS} facts and {HISTORY} changes"
-    size = len(memories.loaded(stored).model_dump_json())
+    size = len(json.dumps(stored, ensure_ascii=False).encode())
     return [
         Row(f"{what}: load, change, dump, beside a turn of LangGraph and its saver", "ms", ours, bare, at_most=0.05),
         Row(f"{what}: a turn of LangGraph that carries it, beside one without", "ms", carried, bare),
@@ -144,7 +145,7 @@ def ops(turn: int) -> list[Op]:
 def one_memory(definitions: Definitions, stored: dict[str, Any], turn: int) -> float:
     began = time.perf_counter()
     memory, refused = memories.applied(memories.loaded(stored), ops(10_000 + turn), definitions, SAID, NOW)
-    memory.model_dump(mode="json")
+    memories.written(memory)
     took = (time.perf_counter() - began) * 1e3
     if refused or memory.changes != stored["changes"] + 2:
         raise RuntimeError(f"not changed: {refused}")

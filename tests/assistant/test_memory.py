@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
-from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source, applied, failed, loaded, observed
+from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source, applied, failed, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.errors import UnreadableError
 
@@ -236,7 +237,9 @@ def test_five_hundred_turns_grow_the_memory_with_the_facts_not_with_the_turns() 
 
 def test_a_stored_memory_is_read_as_it_was_written() -> None:
     memory = busy()
-    assert loaded(memory.model_dump(mode="json")) == memory
+    assert loaded(written(memory)) == memory
+    assert loaded(json.loads(json.dumps(written(memory)))).history == memory.history
+    assert written(memory) == memory.model_dump(mode="json")
     assert loaded({}) == EMPTY
 
 

@@ -19,7 +19,7 @@ from ringi.assistant import front
 from ringi.assistant.confirming import approve, confirmed
 from ringi.assistant.handlers import Fetched
 from ringi.assistant.jobs import CallJob, called
-from ringi.assistant.memory import ContextMemory, Source, loaded, observed
+from ringi.assistant.memory import ContextMemory, Source, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, Begin, Call, is_reference
@@ -100,7 +100,7 @@ class Steps:
         language = language_of(words[0], before) if words and not events else before
         kept = [event for event in events if event not in refused] or ([{"type": "nothing"}] if events else [])
         memory = await self._recalled(loaded(state.get("memory") or {}), host)
-        return {"language": language, "events": kept, "memory": dumped([memory])[0]}
+        return {"language": language, "events": kept, "memory": written(memory)}
 
     def first(self, state: Talk) -> str:
         """Return what is done with an input."""
@@ -153,7 +153,7 @@ class Steps:
             "stop": [*before.get("stop", []), *outcome.stop],
         }
         messages: list[Any] = [*old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
-        return {"memory": dumped([outcome.memory])[0], "events": [], "todo": todo, "messages": messages}
+        return {"memory": written(outcome.memory), "events": [], "todo": todo, "messages": messages}
 
     def _untried(self, turn: Turn, outcome: Outcome, state: Talk) -> list[str]:
         return [key for key in turn.wanted(outcome.memory) if key not in state["tried"]]

@@ -34,6 +34,7 @@ __all__ = [
     "observed",
     "reset",
     "run_status",
+    "written",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -269,10 +270,18 @@ def loaded(data: Json) -> ContextMemory:
         raise UnreadableError.of_memory(version, f"up to {newest} is known")
     for migrate in MIGRATIONS[version - 1 :]:
         data = migrate(data)
+    # The log is most of a memory, and nothing that is decided rests on it: `history` validates it when it is read.
+    log = tuple(data.get("history", ()))
     try:
-        return ContextMemory.model_validate({**data, "schema_version": newest})
+        memory = ContextMemory.model_validate({**data, "schema_version": newest, "history": ()})
     except ValidationError as error:
         raise UnreadableError.of_memory(version, f"{error.error_count()} parts are damaged") from error
+    return memory.model_copy(update={"log": log})
+
+
+def written(memory: ContextMemory) -> Json:
+    """Return a memory as it is stored; `loaded` reads it."""
+    return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
 
 
 def shortened(value: Any, most: int = SHOWN) -> Any:
@@ -352,14 +361,10 @@ def _told_of(plan: Plan | None) -> Json | None:
 
 
 def _bounded(log: tuple[Json, ...]) -> tuple[Json, ...]:
-    spare = len(log) - HISTORY
-    if spare <= 0:
+    if len(log) <= HISTORY:
         return log
     newest = {change["key"]: change["number"] for change in log}
-    kept = []
-    for change in log:
-        if spare > 0 and newest[change["key"]] != change["number"]:
-            spare -= 1
-        else:
-            kept.append(change)
-    return tuple(kept)
+    for place, change in enumerate(log):
+        if newest[change["key"]] != change["number"]:
+            return log[:place] + log[place + 1 :]
+    return log
