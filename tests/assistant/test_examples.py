@@ -230,6 +230,7 @@ async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[s
         ("12500 × 12 を計算して", "**150,000**"),
         ("search for warehouse", "Warehouse scanners"),
         ("倉庫を検索して", "倉庫スキャナー導入"),
+        ("スキャナー", "倉庫スキャナー導入"),
         ("Hello", "Ask me a question"),
         ("何ができますか?", "計算ができます"),
     ],

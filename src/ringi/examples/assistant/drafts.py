@@ -56,8 +56,10 @@ WORDS: dict[str, Text] = {
     },
     "head": {"en": "| Step | Weeks | Who |", "ja": "| 工程 | 週 | 担当 |", "zh": "| 步骤 | 周 | 负责人 |"},
 }
-LONGER = re.compile(r"tight|too (short|fast|ambitious|optimistic)|more time|厳し|きつ|短すぎ|余裕|延ば|紧|宽", re.I)
-SHORTER = re.compile(r"too (long|slow|late)|faster|sooner|earlier|長すぎ|遅すぎ|早く|早め|短く|快|提前", re.I)
+LONGER = re.compile(
+    r"tight|too (short|fast|ambitious|optimistic)|more time|longer|extend|厳し|きつ|短すぎ|余裕|延ば|紧|宽", re.I
+)
+SHORTER = re.compile(r"too (long|slow|late)|shorte|faster|sooner|earlier|長すぎ|遅すぎ|早く|早め|短く|快|提前", re.I)
 OTHERS = re.compile(r"resource|people|staff|owner|assign|リソース|人員|担当|配分|割り当て|资源|人员", re.I)
 
 

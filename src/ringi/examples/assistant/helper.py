@@ -86,7 +86,7 @@ SPEAKER = Speaker(
         ),
         Rule(
             r"\b(?:search|look)(?: for)?[: ]+(.+)|\bfind[: ]+(.+)|^(.+?)(?:を|について)?(?:検索|探し|調べ)"
-            r"|(?:搜索|查找)[：:\s]*(.+)",
+            r"|(?:搜索|查找)[：:\s]*(.+)|^\s*([a-z-]{3,16}|[^\W\d_a-z\u3040-\u309f]{2,12})\s*$",
             {"en": "I search for “{value}”.", "ja": "「{value}」を検索します。", "zh": "搜索“{value}”。"},
             op="correct",
             key="user_query",

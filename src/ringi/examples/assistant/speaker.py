@@ -35,13 +35,13 @@ class Rule:
 
 FEEDBACK = (
     r"\btoo (?:tight|short|slow|late|long|expensive|ambitious|fast|optimistic|much|many)\b|\bmore time\b"
-    r"|\b(?:shorten|faster|sooner|cheaper|reconsider|rework)\b|\breview the\b"
+    r"|\b(?:longer|shorter|extend|shorten|faster|sooner|cheaper|reconsider|rework)\b|\breview the\b|\badd (?:an?|more)\b"
     r"|\bthe (?:plan|strategy) (?:should|must|needs)\b"
     r"|厳し|きつ[いす]|短すぎ|長すぎ|遅すぎ|余裕|見直|減らし|増やし|早め|延ばし|加えて|太紧|太长"
 )
 GO_AHEAD = (
     r"\bgo ahead\b|\bapprove|\b(?:apply|execute|carry out|start|run|do) (?:it|this|the (?:plan|strategy))\b"
-    r"|\blooks good\b|進めて|実行して|承認|開始して|お願いします|执行"
+    r"|\blooks good\b|進めて|実行して|承認|開始して|^(?:はい|では|それで)?[、,]?\s*お願いします|执行"
 )
 GREETING = (
     r"^(?:hello|hi|thanks?|thank you|good (?:morning|afternoon|evening))\b"
