@@ -35,7 +35,8 @@ class Rule:
 
 FEEDBACK = (
     r"\btoo (?:tight|short|slow|late|long|expensive|ambitious|fast|optimistic|much|many)\b|\bmore time\b"
-    r"|\b(?:longer|shorter|extend|shorten|faster|sooner|cheaper|reconsider|rework)\b|\breview the\b|\badd (?:an?|more)\b"
+    r"|\b(?:longer|shorter|extend|shorten|faster|sooner|cheaper|reconsider|rework)\b"
+    r"|\breview the\b|\badd (?:an?|more)\b"
     r"|\bthe (?:plan|strategy) (?:should|must|needs)\b"
     r"|厳し|きつ[いす]|短すぎ|長すぎ|遅すぎ|余裕|見直|減らし|増やし|早め|延ばし|加えて|太紧|太长"
 )
