@@ -39,6 +39,7 @@ class Office:
     effects: list[str] = field(default_factory=list)
     is_broken: bool = False
     may_plan: asyncio.Event = field(default_factory=asyncio.Event)
+    may_execute: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def fetch(self, params: dict[str, Any]) -> Any:
         self.fetched += 1
@@ -56,7 +57,16 @@ class Office:
     async def execute(self, job: StepJob) -> None:
         if self.is_broken:
             raise ValueError("the printer is out of paper")
+        await self.may_execute.wait()
         self.effects.append(job.key)
+
+    def holds(self, part: str) -> None:
+        """Let this workflow not come to its end before `goes_on`."""
+        {"plan": self.may_plan, "execute": self.may_execute}.get(part, asyncio.Event()).clear()
+
+    def goes_on(self) -> None:
+        self.may_plan.set()
+        self.may_execute.set()
 
     async def count(self, job: CallJob) -> str:
         return f"There are {len(job.inputs['projects'])} projects."

@@ -12,7 +12,7 @@ from ringi.threads.operations import retry
 @pytest.fixture
 def office() -> Office:
     office = Office()
-    office.may_plan.set()
+    office.goes_on()
     return office
 
 
@@ -292,3 +292,50 @@ async def test_what_a_person_told_once_is_known_in_their_next_conversation(offic
         talk.chat = "another"
         memory = await talk.say("hello")
         assert (memory.items["style"].value, memory.items["style"].source.kind) == ("brief", "remembered")
+
+
+@pytest.mark.parametrize("part", ["plan", "approve", "execute"])
+async def test_who_stops_a_side_thread_leaves_no_dead_end(office: Office, file: str, part: str) -> None:
+    async with talking(office, file) as talk:
+        await talk.say("goal: grow")
+        office.holds(part)
+        await talk.send("action", action="make")
+        plan = await talk.plan("planning" if part == "plan" else "planned")
+        if part == "execute":
+            await talk.answer("approve")
+            plan = await talk.plan("executing")
+        assert plan.thread_id
+        await talk.runner.cancel(TENANT, plan.thread_id, by="ops", reason="too slow")
+        office.goes_on()
+        await talk.say("hello")
+        await talk.send("action" if part == "plan" else "unchanged", action="make")
+        await talk.plan("planned" if part != "execute" else "failed")
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        # A step that was under way when its run was stopped comes twice, under one key.
+        assert len(set(office.effects)) == 2
+
+
+async def test_a_question_that_somebody_stopped_is_asked_again(office: Office, file: str) -> None:
+    async with talking(office, file) as talk:
+        memory = await talk.send("ask", info="goals")
+        await talk.request()
+        await talk.runner.cancel(TENANT, memory.asks["goals"], by="ops")
+        await talk.say("hello")
+        await talk.send("ask", info="goals")
+        await talk.answer("approve", data={"value": "grow"})
+        assert (await talk.item("goals")).value == "grow"
+
+
+async def test_an_approval_that_somebody_withdrew_is_asked_again(office: Office, file: str) -> None:
+    async with talking(office, file) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.inbox.cancel((await talk.request()).id, "ops", "not now")
+        plan = await talk.plan("planned")
+        await talk.say("hello")
+        await talk.send("unchanged", action="make")
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        assert plan.version == 1

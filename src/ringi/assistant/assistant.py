@@ -101,7 +101,7 @@ class Assistant:
 def prepared(input: dict[str, Any]) -> dict[str, Any]:
     """Return a run's input as what the conversation's graph takes."""
     events = [input["event"]] if "event" in input else []
-    return {"messages": input.get("messages", []), "events": events, "tried": [], "todo": {}}
+    return {"messages": input.get("messages", []), "events": events, "is_said": not events, "tried": [], "todo": {}}
 
 
 def shown(state: State) -> dict[str, Any]:

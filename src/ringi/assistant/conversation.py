@@ -22,10 +22,12 @@ from ringi.assistant.jobs import CallJob, called
 from ringi.assistant.memory import ContextMemory, Source, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
-from ringi.assistant.situation import SIDE, Begin, Call, is_reference
+from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
 from ringi.assistant.speech import in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
 from ringi.errors import NotFoundError, OutageError, UnavailableError
+from ringi.record import Key
+from ringi.thread import Thread
 from ringi.threads.host import Host
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class Talk(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     memory: dict[str, Any]
     language: str
+    is_said: bool
+    """Whether the input is what a person says."""
     events: list[dict[str, Any]]
     """What is to be taken next."""
     tried: list[str]
@@ -97,14 +101,14 @@ class Steps:
             log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
         words = [message.text for message in state["messages"][-1:] if isinstance(message, HumanMessage)]
         before = state.get("language") or "en"
-        language = language_of(words[0], before) if words and not events else before
-        kept = [event for event in events if event not in refused] or ([{"type": "nothing"}] if events else [])
+        language = language_of(words[0], before) if words and state["is_said"] else before
         memory = await self._recalled(loaded(state.get("memory") or {}), host)
+        kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
         return {"language": language, "events": kept, "memory": written(memory)}
 
     def first(self, state: Talk) -> str:
         """Return what is done with an input."""
-        if state["events"]:
+        if not state["is_said"]:
             return "take"
         is_confirmed = self._assistant.confirms_in_words and self._confirmed(state)
         return "confirm" if is_confirmed else "hear"
@@ -127,7 +131,7 @@ class Steps:
         heard = front.understood(answer, state["messages"][-1].id)
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
-        return {"messages": words, "events": [heard]}
+        return {"messages": words, "events": [*state["events"], heard]}
 
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""
@@ -245,6 +249,19 @@ def is_answer(event: dict[str, Any]) -> bool:
 def dumped(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
     """Return values as a checkpoint keeps them."""
     return [value.model_dump(mode="json") for value in values]
+
+
+async def lost(memory: ContextMemory, host: Host) -> list[dict[str, Any]]:
+    """Return the events of side threads that ended without a word: nothing would ever come of what waits for them."""
+    waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in WAITED_FOR and plan.thread_id]
+    keys = [Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{SIDE}{id}" != host.by]
+    found = await host.runner.backend.store.get_many(Thread, keys) if keys else []
+    return [{"type": "lost", "thread": each.id, "why": why_ended(each)} for each in found if not each.is_live]
+
+
+def why_ended(thread: Thread) -> str:
+    """Return why a side thread is at its end."""
+    return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 
 def is_side(host: Host) -> bool:

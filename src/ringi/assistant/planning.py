@@ -11,7 +11,7 @@ from ringi.assistant import plans
 from ringi.assistant.definitions import Action
 from ringi.assistant.memory import ContextMemory, Source
 from ringi.assistant.plans import Feedback, Plan, PlanError
-from ringi.assistant.situation import Begin, Outcome, Situation, dumped
+from ringi.assistant.situation import WAITED_FOR, Begin, Outcome, Situation, dumped
 from ringi.assistant.speech import said, told
 from ringi.errors import InvalidError
 
@@ -65,11 +65,12 @@ class PlanTurn(Situation):
         """Ask for the approval of a plan that is out of date as it is, or once more of one that failed."""
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         plan = memory.plans.get(str(action.workflow)) if action else None
-        if plan is None or not plan.is_applicable or plan.status == "planned":
+        if plan is None or not plan.is_applicable:
             return Outcome(memory, (said("no_plan"),))
-        if plan.status == "failed":
-            return self._asking(memory, plan)
-        return self._asking(memory, plans.pinned_again(plan, self.inputs_of(memory, plan), None, self.now))
+        stop = (plan.thread_id,) if plan.status == "planned" and plan.thread_id else ()
+        if plan.status != "failed":
+            plan = plans.pinned_again(plan, self.inputs_of(memory, plan), None, self.now)
+        return Outcome(memory, stop=stop).then(lambda memory: self._asking(memory, plan))
 
     def planned(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take the draft that the planning brings, and ask for its approval."""
@@ -109,7 +110,7 @@ class PlanTurn(Situation):
         except (PlanError, InvalidError) as error:
             return self._not_applied(memory, plan, error)
         thread = self.side_id(memory, "execute")
-        now, apply = now.model_copy(update={"thread_id": thread}), self.apply_of(now)
+        now, apply = now.model_copy(update={"thread_id": thread}), self._apply(plan)
         job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
         job |= {"inputs": self.values(memory, self.definitions.action(now.action_id)), "steps": dumped(now.steps)}
         after = self.ran(memory.with_plan(now), apply, "executing")
@@ -141,7 +142,7 @@ class PlanTurn(Situation):
         plan = self._theirs(memory, event, "executing", "failed")
         if plan is None:
             return Outcome(memory)
-        apply, done = self.apply_of(plan), plans.completed(plans.resumed(plan, self.now), plan.version, self.now)
+        apply, done = self._apply(plan), plans.completed(plans.resumed(plan, self.now), plan.version, self.now)
         after = self.ran(memory.with_plan(done), apply, "completed")
         after = memories.reset(after, self.definitions, plan.workflow, self.now)
         return Outcome(after, (said("completed", action=apply.label, version=plan.version, steps=len(plan.steps)),))
@@ -151,9 +152,21 @@ class PlanTurn(Situation):
         plan = self._theirs(memory, event, "executing")
         if plan is None:
             return Outcome(memory)
-        apply, why = self.apply_of(plan), str(event.get("error"))
+        apply, why = self._apply(plan), str(event.get("error"))
         after = memory.with_plan(plans.failed(plan, plan.version, why, self.now))
         return Outcome(self.ran(after, apply, "failed", why), (said("failed", action=apply.label, why=why),))
+
+    def lost(self, memory: ContextMemory, thread: str, why: str) -> Outcome:
+        """Take it that a side thread has ended without a word, stopped by somebody or by an error."""
+        plan = next((plan for plan in memory.plans.values() if plan.thread_id == thread), None)
+        if plan is None or plan.status not in WAITED_FOR:
+            return Outcome(memory)
+        action = self._apply(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
+        if plan.status == "planned":
+            now = plan.model_copy(update={"thread_id": None})
+            return Outcome(memory.with_plan(now), (said("unasked", action=action.label, version=plan.version),))
+        after = memory.with_plan(plans.failed(plan, plan.version, why, self.now))
+        return Outcome(self.ran(after, action, "failed", why), (said("failed", action=action.label, why=why),))
 
     def check(self, memory: ContextMemory, workflow: str) -> Outcome:
         """Look whether a plan still stands on what it was made from."""
@@ -182,9 +195,12 @@ class PlanTurn(Situation):
         for key in action.produces:
             source = Source(kind="derived", actor=action.workflow, ref=now.id)
             after = memories.observed(after, key, product, source, self.now, self.definitions)
-        job = {"plan": now.id, "version": now.version, "action": self.apply_of(now).id}
-        job |= {"content": now.plan, "steps": dumped(now.steps)}
         words = said("planned", action=action.label, version=now.version, plan=told(now.plan, now.steps))
+        apply = self.apply_of(now)
+        if apply is None:
+            return Outcome(after, (words,))
+        job = {"plan": now.id, "version": now.version, "action": apply.id}
+        job |= {"content": now.plan, "steps": dumped(now.steps)}
         return Outcome(after, (words,), (Begin(kind="approve", thread=thread, job=job),))
 
     def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> Outcome:
@@ -203,6 +219,11 @@ class PlanTurn(Situation):
     def _newest(self, memory: ContextMemory) -> Plan | None:
         live = [plan for plan in memory.plans.values() if plan.status != "completed" and plan.updated_at]
         return max(live, key=lambda plan: plan.updated_at or self.now, default=None)
+
+    def _apply(self, plan: Plan) -> Action:
+        apply = self.apply_of(plan)
+        assert apply, "only what something carries out is approved"
+        return apply
 
     def _plan_id(self, memory: ContextMemory, action: Action) -> str:
         # Of no earlier plan of this conversation, and of no other's: the keys of the steps are made from it.

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ringi.assistant import memory as memories
-from ringi.assistant.availability import Availability, derive
+from ringi.assistant.availability import Availability, available
 from ringi.assistant.definitions import Action, Definitions, Text
+from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Refusal, Source
 from ringi.assistant.plans import Plan, Step
 from ringi.assistant.speech import LANGUAGES, Sentence, said
@@ -18,6 +19,8 @@ from ringi.record import Frozen
 
 SIDE = "thread:"
 """What the names begin with under which side threads send events: nobody can sign in with a colon."""
+WAITED_FOR = ("planning", "planned", "executing")
+"""The plans that a side thread works on, or asks about."""
 Kind = Literal["plan", "ask", "approve", "execute"]
 
 
@@ -85,7 +88,7 @@ class Situation:
 
     def available(self, memory: ContextMemory, action: Action) -> Availability:
         """Return whether an action is possible now, and why not."""
-        return next(each for each in derive(self.definitions, memory, self.now) if each.action_id == action.id)
+        return available(self.definitions, memory, self.now, action)
 
     def why_not(self, action: Action, available: Availability) -> Sentence:
         """Return what is said of an action that is not possible."""
@@ -102,16 +105,13 @@ class Situation:
         info = self.definitions.infos_by_key.get(key)
         return (info.title if info else "") or key
 
-    def apply_of(self, plan: Plan) -> Action:
-        """Return the action that carries out a plan."""
-        action = self.definitions.action(plan.action_id)
-        return next(each for each in self.definitions.actions if each.kind == "apply" and self._is_of(each, action))
+    def apply_of(self, plan: Plan) -> Action | None:
+        """Return the action that carries out a plan; some plans are only to be read."""
+        return self.definitions.apply_of(self.definitions.action(plan.action_id))
 
     def inputs(self, memory: ContextMemory, action: Action) -> dict[str, str]:
         """Return the hashes of what a plan stands on: what making it needs, and what carrying it out needs."""
-        pair = self.definitions.pair(str(action.workflow))
-        keys = [need.info for each in pair for need in each.needs if need.info not in action.produces]
-        return self.hashes(memory, keys)
+        return Knowledge(self.definitions, memory, self.now).inputs(action)
 
     def inputs_of(self, memory: ContextMemory, plan: Plan) -> dict[str, str]:
         """Return the hashes of now of what a plan stands on."""
@@ -132,10 +132,6 @@ class Situation:
     def without_product(self, memory: ContextMemory, action: Action) -> ContextMemory:
         """Return the memory without the plan that an action made known: nobody may build on it any more."""
         return memories.forgotten(memory, action.produces, Source(kind="derived", actor=action.workflow), self.now)
-
-    def _is_of(self, apply: Action, plan: Action) -> bool:
-        made = self.definitions.plan_of(apply)
-        return made is not None and made.id == plan.id
 
 
 def is_reference(param: object) -> bool:

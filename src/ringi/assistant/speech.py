@@ -33,6 +33,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "「{action}」（第{version}版）を作成しています。そのまま会話を続けられます。",
         "zh": "正在进行“{action}”（第{version}版）。您可以继续与我交谈。",
     },
+    "unasked": {
+        "en": "Nobody is asked any more to approve “{action}”, version {version}. Ask again, or plan again.",
+        "ja": "「{action}」第{version}版の承認依頼は取り下げられました。もう一度依頼するか、計画し直してください。",
+        "zh": "“{action}”第{version}版的批准请求已撤回。请再次请求，或重新计划。",
+    },
     "planned": {
         "en": "**{action}**, version {version}:\n\n{plan}",
         "ja": "**{action}** 第{version}版:\n\n{plan}",

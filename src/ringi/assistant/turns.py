@@ -38,6 +38,7 @@ class Turn(PlanTurn):
             "fetched": self._fetched,
             "called": self._called,
             "answered": self._answered,
+            "lost": self._lost,
             "planned": self.planned,
             "plan_failed": self.plan_failed,
             "approved": self.approved,
@@ -159,7 +160,7 @@ class Turn(PlanTurn):
         after = memories.cancelled(memory, self.definitions, Source(kind="user", actor=self.by), self.now)
         words = [said("cancelled")]
         if running:
-            words.append(said("kept_executing", what=[self.apply_of(plan).label for plan in running]))
+            words.append(said("kept_executing", what=[self._apply(plan).label for plan in running]))
         return Outcome(after, tuple(words), stop=(*stop, *memory.asks.values()))
 
     # What handlers, workflows and questions bring
@@ -196,6 +197,13 @@ class Turn(PlanTurn):
         if refused:
             return Outcome(after, (self.refused(refused[0]),))
         return Outcome(after, (said("noted", what=self.title(key)),))
+
+    def _lost(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
+        thread = str(event["thread"])
+        key = next((key for key, asking in memory.asks.items() if asking == thread), None)
+        if key:
+            return Outcome(memory.asked(key), (said("unanswered", what=self.title(key)),))
+        return self.lost(memory, thread, str(event["why"]))
 
     # What follows by itself
 
