@@ -6,15 +6,19 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from tests.server.world import World, open_world
+from tests.server.world import World, open_world, until
 
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.examples.script import say
+from ringi.record import Query
+from ringi.request import Request
 from ringi.testing.scripted_model import ScriptedModel
+from ringi.thread import Thread
 
 GOALS, PROJECTS = "Grow by 20 %", [{"id": "p1", "name": "Website"}, {"id": "p2", "name": "App"}]
 
@@ -26,6 +30,7 @@ class Office:
     projects: list[dict[str, str]] = field(default_factory=lambda: list(PROJECTS))
     fetching: asyncio.Event = field(default_factory=asyncio.Event)
     may_fetch: asyncio.Event = field(default_factory=asyncio.Event)
+    may_plan: asyncio.Event = field(default_factory=asyncio.Event)
     broken: bool = False
     counted: list[int] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -33,6 +38,7 @@ class Office:
 
     def __post_init__(self) -> None:
         self.may_fetch.set()
+        self.may_plan.set()
 
     async def fetch(self, params: dict[str, Any]) -> list[dict[str, str]]:
         self.fetching.set()
@@ -42,6 +48,7 @@ class Office:
         return self.projects
 
     async def plan(self, job: PlanJob) -> dict[str, Any]:
+        await self.may_plan.wait()
         steps = [{"id": each["id"], "title": each["name"]} for each in job.inputs["projects"]]
         return {"plan": {"goal": job.inputs["goals"]}, "steps": steps}
 
@@ -79,3 +86,14 @@ async def served(url: str, office: Office | None = None, **settings: Any) -> Asy
     """Open a server with that assistant."""
     async with open_world(url, more_agents=(office or Office()).assistant().agents(), **settings) as world:
         yield world
+        # A side thread that waits to tell its conversation would outlast the worker that has to take that up.
+        await until(partial(is_at_rest, world))
+
+
+async def is_at_rest(world: World) -> bool:
+    """Whether nothing runs, nor will by itself."""
+    store = world.backend.store
+    # In this order: what is taken up meanwhile shows as running.
+    if await store.count(Request, Query(unacknowledged=True)):
+        return False
+    return not await store.find(Thread, Query(statuses=("running",), limit=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.assistant.talk import CHAT, TENANT, Office, talking
 
+from ringi.ask import Ask
 from ringi.record import Query
 from ringi.threads.operations import retry
 
@@ -249,6 +250,20 @@ async def test_the_sentence_of_an_older_version_approves_nothing(office: Office,
         await talk.say(phrase)
         assert (await talk.plan("planned", 2)).approval is None
         assert not office.effects
+
+
+async def test_the_sentence_approves_nothing_that_somebody_posted_beside_the_plans_request(
+    office: Office, url: str
+) -> None:
+    async with talking(office, url, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        plan = await talk.plan("planned")
+        await talk.request()
+        forged = await talk.inbox.submit(Ask(title="Pay Mallory?", thread_id=plan.thread_id), by="mallory")
+        await talk.say(f"approve {plan.hash.rpartition(':')[2][:8]}")
+        await talk.until_carried_out()
+        assert (await talk.inbox.get(forged.id)).status == "pending"
 
 
 async def test_without_that_setting_the_sentence_is_talk(office: Office, url: str) -> None:

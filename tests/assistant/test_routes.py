@@ -74,18 +74,23 @@ async def tell_goals(world: World, at: str = AT, goals: str = GOALS) -> None:
     """Ask for the goals, and answer as a person does."""
     ann = world.client()
     await pressed(ann, "ask:goals", at)
+    asked = await asked_in(world, at.rpartition("/")[2])
+    answer = {"decision": "approve", "digest": asked["digest"], "data": {"value": goals}}
+    assert (await ann.post(f"/v1/requests/{asked['id']}/respond", json=answer)).status_code == 200
+    await once(ann, lambda memory: item(memory, "goals")["value"] == goals, at)
+
+
+async def asked_in(world: World, conversation: str) -> Json:
+    """Return the form that a conversation asks people to fill in."""
     asked: list[Json] = []
 
     async def is_asked() -> bool:
-        page = (await ann.get("/v1/requests?status=pending&kind=form")).json()["items"]
-        conversation = at.rpartition("/")[2]
+        page = (await world.client().get("/v1/requests?status=pending&kind=form")).json()["items"]
         asked[:] = [each for each in page if each["context"].get("conversation") == conversation]
         return bool(asked)
 
     await until(is_asked)
-    answer = {"decision": "approve", "digest": asked[0]["digest"], "data": {"value": goals}}
-    assert (await ann.post(f"/v1/requests/{asked[0]['id']}/respond", json=answer)).status_code == 200
-    await once(ann, lambda memory: item(memory, "goals")["value"] == goals, at)
+    return asked[0]
 
 
 async def planned(world: World, at: str = AT) -> Json:
@@ -253,6 +258,55 @@ async def test_what_a_handler_failed_to_fetch_stands_in_the_way_until_it_is_refr
     await once(ann, lambda memory: item(memory, "projects")["isFresh"])
     await pressed(ann, "count-1")
     await once(ann, lambda memory: memory["runs"])
+
+
+async def test_a_conversation_that_begins_with_a_press_speaks_the_language_of_the_page(world: World) -> None:
+    ann = world.client()
+    ann.headers["accept-language"] = "ja"
+    await pressed(ann, "ask:goals")
+    assert (await asked_in(world, "c1"))["title"] == "目標"
+
+
+async def test_a_press_twice_plans_once(world: World, office: Office) -> None:
+    ann = world.client()
+    await tell_goals(world)
+    office.may_plan.clear()
+    replies = await asyncio.gather(press(ann, "plan-1"), press(ann, "plan-1"))
+    assert sorted(reply.status_code for reply in replies) == [202, 409]
+    (late,) = [reply.json() for reply in replies if reply.status_code == 409]
+    assert [reason["code"] for reason in late["reasons"]] == ["ALREADY_RUNNING"]
+    office.may_plan.set()
+    memory = await once(ann, lambda memory: memory["plans"] and memory["plans"][0]["request"])
+    assert [plan["version"] for plan in memory["plans"]] == [1]
+
+
+async def test_a_plan_of_other_goals_is_not_applied_until_a_person_approves_it_unchanged(
+    world: World, office: Office
+) -> None:
+    ann, before = world.client(), await planned(world)
+    await tell_goals(world, goals="Grow by 30 %")
+    (plan,) = (await once(ann, lambda memory: memory["plans"][0]["status"] == "obsolete"))["plans"]
+    assert (plan["changed"], plan["request"]) == ([{"key": "goals", "title": "Goals"}], None)
+    reply = await press(ann, "apply-1", digest=before["request"]["digest"])
+    assert (reply.status_code, {each["code"] for each in reply.json()["reasons"]}) == (409, {"PLAN_OBSOLETE"})
+    await pressed(ann, "unchanged:plan-1")
+    (plan,) = (await once(ann, lambda memory: memory["plans"][0]["request"]))["plans"]
+    assert (plan["version"], plan["status"], plan["plan"]) == (2, "planned", {"goal": GOALS})
+    reply = await press(ann, "apply-1", digest=before["request"]["digest"])
+    assert (reply.status_code, reply.json()["code"], office.done) == (409, "digest_mismatch", [])
+    assert (await press(ann, "apply-1", digest=plan["request"]["digest"])).status_code == 200
+    await until(lambda: len(office.done) == len(PROJECTS))
+    assert all(":2:" in key for key in office.done)
+
+
+async def test_a_plan_is_made_again_for_what_changed(world: World) -> None:
+    ann = world.client()
+    await planned(world)
+    await tell_goals(world, goals="Grow by 30 %")
+    await once(ann, lambda memory: memory["plans"][0]["status"] == "obsolete")
+    await pressed(ann, "again:plan-1")
+    memory = await once(ann, lambda memory: memory["plans"][0]["request"])
+    assert (memory["plans"][0]["version"], memory["planData"]["plan"]) == (2, {"goal": "Grow by 30 %"})
 
 
 async def test_a_press_waits_for_what_the_conversation_does_just_now(world: World, office: Office) -> None:

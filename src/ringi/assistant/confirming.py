@@ -10,9 +10,8 @@ import re
 from ringi.ask import Answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
+from ringi.errors import NotFoundError
 from ringi.memory import is_person
-from ringi.record import Query
-from ringi.request import Request
 from ringi.threads.host import Host
 
 WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
@@ -40,10 +39,15 @@ def confirmed(memory: ContextMemory, text: str) -> Plan | None:
 
 async def approve(host: Host, plan: Plan) -> bool:
     """Approve a plan's request as the person who speaks; False where nobody can, or nothing is asked."""
-    query = Query(tenant=host.key.tenant, thread_id=str(plan.thread_id), statuses=("pending",))
-    found = await host.runner.backend.store.find(Request, query)
-    if not found or not is_person(host.by):
+    if not is_person(host.by) or plan.thread_id is None:
         return False
-    answer = Answer(decision="approve", digest=found[0].digest)
-    await host.inbox.answer(found[0].id, answer, by=str(host.by), channel="chat")
-    return True
+    try:
+        thread = await host.runner.get(host.key.tenant, plan.thread_id)
+    except NotFoundError:
+        return False
+    # What somebody merely posted with this thread's id is not among them.
+    found = await host.runner.pending(thread)
+    for request in found[:1]:
+        answer = Answer(decision="approve", digest=request.digest)
+        await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")
+    return bool(found)

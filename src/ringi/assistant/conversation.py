@@ -23,7 +23,7 @@ from ringi.assistant.memory import ContextMemory, Source, loaded, observed, writ
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
-from ringi.assistant.speech import in_words, language_of, said
+from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
 from ringi.errors import NotFoundError, OutageError, UnavailableError
 from ringi.record import Key
@@ -100,7 +100,7 @@ class Steps:
         if refused:
             log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
         words = [message.text for message in state["messages"][-1:] if isinstance(message, HumanMessage)]
-        before = state.get("language") or "en"
+        before = state.get("language") or pressed_in(events)
         language = language_of(words[0], before) if words and state["is_said"] else before
         memory = await self._recalled(loaded(state.get("memory") or {}), host)
         kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
@@ -249,6 +249,12 @@ def is_answer(event: dict[str, Any]) -> bool:
 def dumped(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
     """Return values as a checkpoint keeps them."""
     return [value.model_dump(mode="json") for value in values]
+
+
+def pressed_in(events: Iterable[dict[str, Any]]) -> str:
+    """Return the language of the page on which a conversation begins that nobody has said a word in."""
+    told = [str(event.get("language")) for event in events]
+    return next((language for language in told if language in LANGUAGES), "en")
 
 
 async def lost(memory: ContextMemory, host: Host) -> list[dict[str, Any]]:

@@ -114,7 +114,8 @@ class Reach:
 
     async def open_approval(self, plan: Plan) -> Request | None:
         """Return what asks to approve a plan, where it is open and the caller may know of it."""
-        request = await self.approval(plan)
+        # That of a plan out of date is withdrawn a moment after the memory says so.
+        request = await self.approval(plan) if plan.status == "planned" else None
         return request if request and not request.is_final and may_read(self._who, request) else None
 
     async def _sent(self, conversation: Conversation, event_in: Callable[[Conversation], Event]) -> Thread:

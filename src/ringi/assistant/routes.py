@@ -88,7 +88,9 @@ class AssistantRoutes:
             return await self._approve(http, who, conversation, action, given)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        event_in = lambda now: self._presses(http, now).event(action_id, given.args)  # noqa: E731
+        # In a conversation in which nobody has said a word yet, nothing else tells how to speak.
+        told = {"language": language_for(http.scope)}
+        event_in = lambda now: {**self._presses(http, now).event(action_id, given.args), **told}  # noqa: E731
         run = await reach.send(id, given.agent, event_in)
         return reply(dumped({"thread_id": run.id, "run_id": run.run_id}), 202)
 
@@ -110,7 +112,7 @@ class AssistantRoutes:
             raise InvalidError.of("args", f"action {action.id!r} takes none: to change the plan, edit its request")
         plan = conversation.plan_of(action)
         request = await Reach(self._platform, who).approval(plan) if plan else None
-        if request is None or not request.is_final:
+        if request is None or not request.response:
             self._presses(http, conversation).possible(action.id)
         if request is None:
             raise NotPossibleError.without_request(action.id)
