@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import uvloop
 
 from benchmarks.agents import TOKEN_SECONDS, graph_of, talk
 from benchmarks.client import Caller
+from benchmarks.least import Least, read_by
 from benchmarks.measure import Row, folder
 from benchmarks.park import saver_at
 from benchmarks.serving import served
@@ -23,12 +25,17 @@ ROUNDS = 3
 
 async def fifty_a_second() -> list[Row]:
     """Processor time of whole runs, threads of the process and sockets included; start and end of each run too."""
-    ours, bare = list[float](), list[float]()
+    ours, bare, least = list[float](), list[float](), list[float]()
     for _ in range(ROUNDS):
         ours.append(await served_cpu())
         bare.append(await asyncio.to_thread(bare_cpu))
+        least.append(await asyncio.to_thread(least_cpu))
     what = f"{THREADS} threads × {1 / TOKEN_SECONDS:.0f} tokens a second, each stored and with a reader: CPU a token"
-    return [Row(f"{what}, against bare astream with a checkpointer", "µs", ours, bare, at_most=1.1)]
+    return [
+        Row(f"{what}, against bare astream with a checkpointer", "µs", ours, bare, at_most=1.1),
+        Row(f"{what}: the least that stores and sends, against bare astream", "µs", least, bare),
+        Row(f"{what}, against the least that stores and sends", "µs", ours, least),
+    ]
 
 
 async def served_cpu() -> float:
@@ -53,18 +60,36 @@ def bare_cpu() -> float:
         return uvloop.run(bare_streams(path))
 
 
+def least_cpu() -> float:
+    """Run it with the least that stores what is said and sends it to a reader for each."""
+    with folder() as path:
+        return uvloop.run(least_streams(path))
+
+
 async def bare_streams(path: Path) -> float:
+    return await streams_cpu(path, lambda _, __: None)
+
+
+async def least_streams(path: Path) -> float:
+    async with read_by(THREADS) as writers:
+        least = Least(path / "least.db", writers)
+        cpu = await streams_cpu(path, least.take)
+        least.close()
+        return cpu
+
+
+async def streams_cpu(path: Path, take: Callable[[int, str], None]) -> float:
     async with saver_at(path / "bare.db") as saver:
         graph = graph_of(talk).copy({"checkpointer": saver})
         before = time.process_time()
-        await asyncio.gather(*(stream(graph, n) for n in range(THREADS)))
+        await asyncio.gather(*(stream(graph, n, take) for n in range(THREADS)))
         return each(time.process_time() - before)
 
 
-async def stream(graph: Any, n: int) -> None:
+async def stream(graph: Any, n: int, take: Callable[[int, str], None]) -> None:
     config: Any = {"configurable": {"thread_id": f"talk-{n}"}}
-    async for _ in graph.astream({"count": TOKENS}, config, stream_mode="messages"):
-        pass
+    async for message, _ in graph.astream({"count": TOKENS}, config, stream_mode="messages"):
+        take(n, message.content)
 
 
 def each(cpu: float) -> float:
