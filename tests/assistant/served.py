@@ -28,6 +28,7 @@ class Office:
     """What the assistant's code sees and does."""
 
     projects: list[dict[str, str]] = field(default_factory=lambda: list(PROJECTS))
+    ttl: float = 3600
     fetching: asyncio.Event = field(default_factory=asyncio.Event)
     may_fetch: asyncio.Event = field(default_factory=asyncio.Event)
     may_plan: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +63,7 @@ class Office:
     def assistant(self) -> Assistant:
         infos = (
             Info("goals", {"en": "Goals", "ja": "目標"}, schema={"type": "string"}),
-            Info("projects", {"en": "Projects", "ja": "プロジェクト"}, handler="fetch_projects", ttl=3600),
+            Info("projects", {"en": "Projects", "ja": "プロジェクト"}, handler="fetch_projects", ttl=self.ttl),
             Info("draft", {"en": "Draft", "ja": "案"}),
         )
         plan = Action(

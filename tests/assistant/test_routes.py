@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import jsonschema_rs
 import pytest
-from tests.assistant.served import GOALS, PROJECTS, Office, served
+from tests.assistant.served import GOALS, PROJECTS, Office, is_at_rest, served
 from tests.server.world import World, until
 
 from ringi.assistant import reaching
@@ -349,6 +350,30 @@ async def test_a_delete_returns_the_memory_without_what_people_gave_and_withdraw
     await until(lambda: is_status(world, plan["request"]["id"], "cancelled"))
     assert office.done == []
     assert (await ann.delete("/v1/assistants/nowhere/memory")).status_code == 404
+
+
+async def test_a_delete_that_no_worker_comes_to_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(ttl=0.001)
+    async with served(url, office) as world:
+        ann = world.client()
+        await pressed(ann, "refresh:projects")
+        await until(partial(is_at_rest, world))
+        monkeypatch.setattr(reaching, "PATIENCE", 0.3)
+        # Each turn fetches again what is out of date.
+        office.may_fetch.clear()
+        reply = await ann.delete(f"{AT}/memory")
+        assert (reply.status_code, reply.json()["code"]) == (409, "uncleared")
+        office.may_fetch.set()
+
+
+async def test_nothing_is_left_to_show_of_a_conversation_that_was_erased(world: World) -> None:
+    await tell_goals(world)
+    await until(partial(is_at_rest, world))
+    reply = await world.client("admin", "root").post("/v1/erasures", json={"person": "ann"})
+    assert "c1" in reply.json()["threads"]
+    shown = await world.client().get(f"{AT}/memory")
+    assert (shown.status_code, GOALS in shown.text) == (200, False)
+    assert (await world.client().get(f"{AT}/memory/history")).json()["items"] == []
 
 
 async def is_status(world: World, request_id: str, status: str) -> bool:
