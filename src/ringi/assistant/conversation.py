@@ -29,6 +29,7 @@ from ringi.errors import NotFoundError, OutageError, UnavailableError
 from ringi.record import Key
 from ringi.thread import Thread
 from ringi.threads.host import Host
+from ringi.threads.operations import abandon
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -42,8 +43,8 @@ FROM_SIDES = frozenset(
 )
 FROM_OUTSIDE = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
 """What people may send; the rest is of the conversation itself, or of its side threads."""
-NEEDING = frozenset(("said", "action", "again"))
-"""What may set an action going."""
+NEEDING = frozenset(("said", "action", "again", "unchanged", "approved"))
+"""What may set an action going, which then stands on what is looked up anew if it is no longer fresh."""
 
 
 class Talk(TypedDict, total=False):
@@ -182,8 +183,10 @@ class Steps:
         host = host_in(config)
         for thread in state["todo"]["stop"]:
             await stopped(host, thread)
-        for each in state["todo"]["begin"]:
-            await self._begin(host, Begin.model_validate(each), state["language"])
+        for begin in map(Begin.model_validate, state["todo"]["begin"]):
+            # What the same turn began and stopped would be left behind, asking for nobody.
+            if begin.thread not in state["todo"]["stop"]:
+                await self._begin(host, begin, state["language"])
         return {"todo": {}}
 
     async def _begin(self, host: Host, begin: Begin, language: str) -> None:
@@ -201,7 +204,10 @@ class Steps:
         asked = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
         params = known | {name: memory.items[each].value for name, each in asked.items() if each in memory.items}
         told = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
-        return await tried(told, self._assistant.handlers.run(str(info.handler), params, scope_of(host)))
+        # Whoever asks to see it anew, or needs it fresh, is not helped by what was kept for longer than that.
+        newest = 0 if is_asked_for else info.ttl
+        running = self._assistant.handlers.run(str(info.handler), params, scope_of(host), max_age=newest)
+        return await tried(told, running)
 
     async def _call(self, memory: ContextMemory, call: Call, host: Host, language: str) -> dict[str, Any]:
         action = self._definitions.action(call.action)
@@ -238,7 +244,9 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
     except Exception as error:
         log.warning("%s: %s", ", ".join(map(str, told.values())), error)
         return {**told, "error": str(error) or type(error).__name__}
-    return {**told, "value": value.value if isinstance(value, Fetched) else value}
+    if isinstance(value, Fetched):
+        return {**told, "value": value.value, "observed_at": value.observed_at.isoformat()}
+    return {**told, "value": value}
 
 
 def is_answer(event: dict[str, Any]) -> bool:
@@ -276,9 +284,11 @@ def is_side(host: Host) -> bool:
 
 
 async def stopped(host: Host, thread: str) -> None:
-    """Stop a side thread, and withdraw what it asks."""
+    """Stop a side thread for good, and withdraw what it asks."""
+    by = f"{SIDE}{host.key.id}"
     try:
-        await host.runner.cancel(host.key.tenant, thread, by=f"{SIDE}{host.key.id}")
+        await host.runner.cancel(host.key.tenant, thread, by=by)
+        await abandon(host.runner.backend, host.inbox, thread, by=by)
     except NotFoundError:
         log.info("thread %s never began", thread)
 

@@ -119,6 +119,8 @@ class ContextMemory(Frozen):
 
     def with_plan(self, plan: Plan) -> ContextMemory:
         """Return the memory with this plan as that of its workflow."""
+        if plan == self.plans.get(plan.workflow):
+            return self
         before, after = _told_of(self.plans.get(plan.workflow)), _told_of(plan)
         changed = self._next(plans={**self.plans, plan.workflow: plan})
         if before == after or plan.updated_at is None:

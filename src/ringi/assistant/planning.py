@@ -15,9 +15,6 @@ from ringi.assistant.situation import WAITED_FOR, Begin, Outcome, Situation, dum
 from ringi.assistant.speech import said, told
 from ringi.errors import InvalidError
 
-WAITING = ("planning", "planned")
-"""The plans that a side thread works on, or asks about."""
-
 
 @dataclass(frozen=True)
 class PlanTurn(Situation):
@@ -32,7 +29,8 @@ class PlanTurn(Situation):
             before = None
         thread, inputs = self.side_id(memory, "plan"), self.inputs(memory, action)
         plan = plans.planning(before, self._plan_id(memory, action), action, inputs, thread, self.now)
-        stop = (before.thread_id,) if before and before.thread_id and before.status in WAITING else ()
+        # Also an execution that failed: an operator's retry would carry out what this version replaces.
+        stop = (before.thread_id,) if before and before.thread_id else ()
         job = {
             "plan": plan.id,
             "version": plan.version,
@@ -59,15 +57,19 @@ class PlanTurn(Situation):
         if plan.status == "planning":
             # The version that is being made does not know it: the next one follows once it is there.
             return outcome
-        return outcome.then(lambda memory: self.plan(memory, self.definitions.action(plan.action_id)))
+        action = self.definitions.action(plan.action_id)
+        available = self.available(outcome.memory, action)
+        if not available.enabled:
+            return outcome.then(lambda memory: Outcome(memory, (self.why_not(action, available),)))
+        return outcome.then(lambda memory: self.plan(memory, action))
 
     def unchanged(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
-        """Ask for the approval of a plan that is out of date as it is, or once more of one that failed."""
+        """Ask for the approval of a plan that is out of date as it is, or again where nobody is asked any more."""
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         plan = memory.plans.get(str(action.workflow)) if action else None
         if plan is None or not plan.is_applicable:
             return Outcome(memory, (said("no_plan"),))
-        stop = (plan.thread_id,) if plan.status == "planned" and plan.thread_id else ()
+        stop = (plan.thread_id,) if plan.thread_id else ()
         if plan.status != "failed":
             plan = plans.pinned_again(plan, self.inputs_of(memory, plan), None, self.now)
         return Outcome(memory, stop=stop).then(lambda memory: self._asking(memory, plan))
@@ -81,7 +83,7 @@ class PlanTurn(Situation):
         after, action = memory.with_plan(now), self.definitions.action(plan.action_id)
         if now.status == "failed":
             return self._told_failed(after, now)
-        if any(each.addressed_in is None for each in now.feedback):
+        if any(each.addressed_in is None for each in now.feedback) and self.available(after, action).enabled:
             return self.plan(after, action)
         if now.status == "obsolete":
             return self.told_obsolete(after, now)
@@ -97,7 +99,7 @@ class PlanTurn(Situation):
 
     def approved(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Carry out exactly what a person approved, if it still stands on what it stood on then."""
-        plan = self._theirs(memory, event, "planned", "obsolete", "failed")
+        plan = self._theirs(memory, event, "planned", "failed")
         if plan is None:
             return Outcome(memory)
         by, request, inputs = str(event["by"]), str(event["request"]), self.inputs_of(memory, plan)
@@ -109,8 +111,11 @@ class PlanTurn(Situation):
                 now = plans.approved(own, own.version, own.hash, by, request, inputs, self.now)
         except (PlanError, InvalidError) as error:
             return self._not_applied(memory, plan, error)
+        apply = self._apply(plan)
+        if not (available := self.available(memory, apply)).enabled:
+            return Outcome(self._unasked(memory, plan), (self.why_not(apply, available),))
         thread = self.side_id(memory, "execute")
-        now, apply = now.model_copy(update={"thread_id": thread}), self._apply(plan)
+        now = now.model_copy(update={"thread_id": thread})
         job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
         job |= {"inputs": self.values(memory, self.definitions.action(now.action_id)), "steps": dumped(now.steps)}
         after = self.ran(memory.with_plan(now), apply, "executing")
@@ -119,7 +124,7 @@ class PlanTurn(Situation):
 
     def rejected(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take it that a person says no; what they say with it waits for the next version."""
-        plan = self._theirs(memory, event, "planned")
+        plan = self._theirs(memory, event, "planned", "failed")
         if plan is None:
             return Outcome(memory)
         by, text = str(event.get("by")), str(event.get("text") or "")
@@ -129,13 +134,18 @@ class PlanTurn(Situation):
         after = self.without_product(memory.with_plan(now), self.definitions.action(plan.action_id))
         return Outcome(after, (said("rejected", by=by, version=plan.version, text=text),))
 
+    def lapsed(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
+        """Take it that the question was withdrawn: that is no answer, and it can be asked again."""
+        plan = self._theirs(memory, event, "planned", "failed")
+        return self._told_unasked(memory, plan) if plan else Outcome(memory)
+
     def step(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take it that a step is done."""
         plan = self._theirs(memory, event, "executing", "failed")
         if plan is None:
             return Outcome(memory)
-        now = plans.step_done(plans.resumed(plan, self.now), plan.version, str(event["step"]), self.now)
-        return Outcome(memory.with_plan(now))
+        now = plans.step_done(plan, plan.version, str(event["step"]), self.now)
+        return Outcome(memory if now is plan else memory.with_plan(plans.resumed(now, self.now)))
 
     def executed(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take it that all steps are done: what only this workflow needed is cleared."""
@@ -145,7 +155,8 @@ class PlanTurn(Situation):
         apply, done = self._apply(plan), plans.completed(plans.resumed(plan, self.now), plan.version, self.now)
         after = self.ran(memory.with_plan(done), apply, "completed")
         after = memories.reset(after, self.definitions, plan.workflow, self.now)
-        return Outcome(after, (said("completed", action=apply.label, version=plan.version, steps=len(plan.steps)),))
+        words = said("completed", action=apply.label, version=plan.version, steps=len(plan.steps))
+        return Outcome(after, (words,), stop=tuple(memory.asks[key] for key in memory.asks.keys() - after.asks.keys()))
 
     def execution_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take it that a step failed: an operator's retry goes on with it."""
@@ -163,8 +174,7 @@ class PlanTurn(Situation):
             return Outcome(memory)
         action = self._apply(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
         if plan.status == "planned":
-            now = plan.model_copy(update={"thread_id": None})
-            return Outcome(memory.with_plan(now), (said("unasked", action=action.label, version=plan.version),))
+            return self._told_unasked(memory, plan)
         after = memory.with_plan(plans.failed(plan, plan.version, why, self.now))
         return Outcome(self.ran(after, action, "failed", why), (said("failed", action=action.label, why=why),))
 
@@ -178,7 +188,7 @@ class PlanTurn(Situation):
 
     def told_obsolete(self, memory: ContextMemory, plan: Plan) -> Outcome:
         """Say that a plan is out of date, and withdraw its question: nobody may approve it."""
-        after = self.without_product(memory, self.definitions.action(plan.action_id))
+        after = self.without_product(self._unasked(memory, plan), self.definitions.action(plan.action_id))
         words = (said("obsolete", what=[self.title(key) for key in plan.changed]),)
         return Outcome(after, words, stop=(plan.thread_id,) if plan.thread_id else ())
 
@@ -207,7 +217,14 @@ class PlanTurn(Situation):
         now = plans.checked(plan, self.inputs_of(memory, plan), self.now)
         if now.status == "obsolete":
             return self.told_obsolete(memory.with_plan(now), now)
-        return Outcome(memory, (said("not_applied", version=plan.version, why=str(error)),))
+        return Outcome(self._unasked(memory, now), (said("not_applied", version=plan.version, why=str(error)),))
+
+    def _told_unasked(self, memory: ContextMemory, plan: Plan) -> Outcome:
+        action = self.definitions.action(plan.action_id)
+        return Outcome(self._unasked(memory, plan), (said("unasked", action=action.label, version=plan.version),))
+
+    def _unasked(self, memory: ContextMemory, plan: Plan) -> ContextMemory:
+        return memory.with_plan(plan.model_copy(update={"thread_id": None}))
 
     def _theirs(self, memory: ContextMemory, event: Mapping[str, Any], *statuses: str) -> Plan | None:
         """Return the plan that a side thread works on, unless it is no longer this one's."""

@@ -69,7 +69,8 @@ class Presses:
 
     def _unchanged(self, id: str) -> Event:
         plan = self._memory.plans.get(self._plan(id).workflow or "")
-        if plan is None or plan.status not in ("obsolete", "failed"):
+        is_asked = plan is not None and plan.status == "planned" and plan.thread_id is not None
+        if plan is None or not plan.is_applicable or is_asked:
             raise NotPossibleError.of_current(id)
         return {"action": id}
 

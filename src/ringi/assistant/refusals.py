@@ -27,12 +27,13 @@ class NotPossibleError(RefusalError):
     @classmethod
     def without_request(cls, action_id: str) -> NotPossibleError:
         """Return the error of an approval that nobody is asked for."""
-        return cls(f"action {action_id!r}", "no request asks to approve its plan: read the memory again")
+        remedy = "read the memory again, or ask with `unchanged:<plan action>`"
+        return cls(f"action {action_id!r}", f"no request asks to approve its plan: {remedy}")
 
     @classmethod
     def of_current(cls, action_id: str) -> NotPossibleError:
         """Return the error of approving unchanged what is not out of date."""
-        return cls(f"'unchanged:{action_id}'", "there is no plan of it that is out of date")
+        return cls(f"'unchanged:{action_id}'", "there is no plan of it that nobody is asked to approve")
 
 
 class UnclearedError(RefusalError):

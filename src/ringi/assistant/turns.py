@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,7 @@ class Turn(PlanTurn):
             "plan_failed": self.plan_failed,
             "approved": self.approved,
             "rejected": self.rejected,
+            "lapsed": self.lapsed,
             "step": self.step,
             "executed": self.executed,
             "execution_failed": self.execution_failed,
@@ -172,7 +174,10 @@ class Turn(PlanTurn):
             after = memories.failed(memory, info.key, str(error), source, self.now)
             word = said("fetch_failed", what=self.title(info.key), why=error)
             return Outcome(after, (word,) if event.get("is_asked_for") else ())
-        return Outcome(self._observed(memory, info.key, event.get("value"), source, inputs))
+        # What was kept a while is as old as it is: seen now, it would count as fresh for longer.
+        at = datetime.fromisoformat(event["observed_at"]) if event.get("observed_at") else self.now
+        after = memories.observed(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
+        return Outcome(after)
 
     def _called(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         action, error = self.definitions.action(str(event["action"])), event.get("error")
