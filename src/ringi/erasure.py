@@ -27,6 +27,7 @@ from ringi.record import (
     SOMEBODY,
     START,
     SYSTEM,
+    THREAD,
     Erased,
     Event,
     Frozen,
@@ -224,7 +225,21 @@ class Eraser:
             return old(requests, threads, of_requests, sweep)
         spoken = {_key(event) for event in wanted if event.actor == sweep.person}
         more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
-        return theirs(requests, unique([*threads, *more]), set(keys_of(wanted, Thread.record)))
+        more += await readable(self._store, Thread, [key for thread in more if (key := thread.parent)])
+        found = unique([*threads, *more])
+        beside = await self._beside(events, sweep.person, {thread.key for thread in found})
+        return theirs(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
+
+    async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
+        """Return the threads that runs of this person's threads began here: they were told what those knew."""
+        begun = keys_of([event for event in events if event.actor.startswith(THREAD)], Thread.record)
+        threads = [thread for thread in await readable(self._store, Thread, begun) if thread.parent]
+        keys = list(dict.fromkeys(key for thread in threads if (key := thread.parent)))
+        parents = [
+            each for each in await readable(self._store, Thread, keys) if each.key in found or is_of(each, person)
+        ]
+        of_person = {parent.key for parent in parents}
+        return [thread for thread in threads if thread.parent in of_person]
 
     async def _redelivered(self, events: Sequence[Event], person: str) -> list[Key]:
         """Return which of the requests that begin here a person had delivered again: no event tells of it."""
@@ -255,7 +270,11 @@ class Eraser:
         if not request.continuation:
             return
         try:
-            await self.thread(Key(request.tenant, request.continuation.key), erased)
+            key = Key(request.tenant, request.continuation.key)
+            if parent := (await self._store.get(Thread, *key)).parent:
+                # It was told the answer. First: once its thread is erased nobody knows any more who began that.
+                await self.thread(parent, erased)
+            await self.thread(key, erased)
         except NotFoundError:
             return
 
@@ -346,6 +365,11 @@ def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Conta
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
     return Due([request for request in requests if request.id not in left], over, left)
+
+
+def is_of(thread: Thread, person: str | None) -> bool:
+    """Whether a person began a thread, or an erasure that was somebody's has come to it before."""
+    return thread.started_by == person or (thread.erased is not None and thread.erased.rule == "person")
 
 
 def thread_key(request: Request) -> Key | None:

@@ -28,6 +28,8 @@ SYSTEM = "system"
 
 AGENT = "agent:"
 """What the names of agents begin with; a person's name has no colon."""
+THREAD = "thread:"
+"""What the names begin with under which the run of a thread begins others."""
 
 POLICY = "policy:"
 """What the names of rules begin with that decide without a person."""

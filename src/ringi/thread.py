@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
 from ringi.errors import FenceError, ThreadBusyError
-from ringi.record import DEFAULT_TENANT, SYSTEM, Event, Frozen, Key, Record
+from ringi.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Frozen, Key, Record
 
 Savers = Callable[["Thread"], Any]
 """From a thread as its worker took it to a LangGraph checkpointer that writes for no other holder."""
@@ -82,6 +82,12 @@ class Thread(Record):
     def run_id(self) -> str | None:
         """The id of the newest run."""
         return self.run.id if self.run else None
+
+    @property
+    def parent(self) -> Key | None:
+        """The thread whose run began it."""
+        by = self.started_by or ""
+        return Key(self.tenant, by.removeprefix(THREAD)) if by.startswith(THREAD) else None
 
     @property
     def is_live(self) -> bool:

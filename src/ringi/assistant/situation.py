@@ -15,9 +15,9 @@ from ringi.assistant.memory import ContextMemory, Refusal, Source
 from ringi.assistant.plans import Plan, Step
 from ringi.assistant.speech import LANGUAGES, Sentence, said
 from ringi.assistant.wording import reasons_in, refusal_in
-from ringi.record import Frozen
+from ringi.record import THREAD, Frozen
 
-SIDE = "thread:"
+SIDE = THREAD
 """What the names begin with under which side threads send events: nobody can sign in with a colon."""
 WAITED_FOR = ("planning", "planned", "executing")
 """The plans that a side thread works on, or asks about."""
