@@ -12,7 +12,7 @@ import jsonschema_rs
 from ringi.errors import FieldError, InvalidError
 from ringi.misfit import MAX_ERRORS, MisfitError, check_finite, check_text, check_whole, path_of, readable, shown
 
-__all__ = ["check_instance", "check_json", "check_schema"]
+__all__ = ["InstanceCheck", "check_instance", "check_json", "check_schema"]
 
 MAX_SCHEMA_BYTES = 64 * 1024
 MAX_SCHEMA_DEPTH = 24
@@ -79,13 +79,24 @@ def check_instance(schema: object, data: object, *, field: str) -> None:
 
     The schema is limited as by `check_schema`. Where data and schema are both large it tells only that they do not fit.
     """
-    validator, weight = _compile(schema, "schema")
-    size = check_json(data, field=field)
-    if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
-        raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less")
-    if validator.is_valid(data):
-        return
-    raise InvalidError(list(_explain(validator, data, weight, size, field)))
+    InstanceCheck(schema)(data, field=field)
+
+
+class InstanceCheck:
+    """`check_instance` with one schema, which is read once."""
+
+    def __init__(self, schema: object) -> None:
+        self._validator, self._weight = _compile(schema, "schema")
+
+    def __call__(self, data: object, *, field: str) -> None:
+        """Raise InvalidError unless the data fits."""
+        validator, weight = self._validator, self._weight
+        size = check_json(data, field=field)
+        if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
+            raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less")
+        if validator.is_valid(data):
+            return
+        raise InvalidError(list(_explain(validator, data, weight, size, field)))
 
 
 def check_json(

@@ -11,6 +11,7 @@ from ringi.assistant import faults
 from ringi.canonical import digest, jsonable
 from ringi.errors import DefinitionError
 from ringi.form import Form
+from ringi.json_schema import InstanceCheck
 
 __all__ = ["Action", "Choices", "Definitions", "Info", "InfoHandler", "Needs", "Text", "WorkflowNeeds", "in_language"]
 
@@ -73,6 +74,11 @@ class Info:
         if self.derive is not None:
             return "derived"
         return "ask" if self.value is None else "static"
+
+    @cached_property
+    def check(self) -> InstanceCheck:
+        """What tells whether a value fits the schema."""
+        return InstanceCheck(dict(self.schema))
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -122,11 +122,11 @@ class ContextMemory(Frozen):
         if plan == self.plans.get(plan.workflow):
             return self
         before, after = _told_of(self.plans.get(plan.workflow)), _told_of(plan)
-        changed = self._next(plans={**self.plans, plan.workflow: plan})
+        plans = {**self.plans, plan.workflow: plan}
         if before == after or plan.updated_at is None:
-            return changed
+            return self._next(plans=plans)
         source = Source(kind="derived", actor=plan.author, ref=plan.id)
-        return changed._noted(plan.updated_at, "plan", plan.workflow, source, before, after)
+        return self._noted(plan.updated_at, "plan", plan.workflow, source, before, after, plans=plans)
 
     def asking(self, key: str, thread: str) -> ContextMemory:
         """Return the memory that says that a thread asks for an info."""
@@ -141,11 +141,13 @@ class ContextMemory(Frozen):
     def _next(self, **changes: Any) -> ContextMemory:
         return self.model_copy(update={**changes, "version": self.version + 1})
 
-    def _noted(self, at: datetime, op: str, key: str, source: Source, before: Any, after: Any) -> ContextMemory:
+    def _noted(
+        self, at: datetime, op: str, key: str, source: Source, before: Any = None, after: Any = None, **changes: Any
+    ) -> ContextMemory:
         short = {"before": shortened(before), "after": shortened(after)}
         change = Change(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
         log = _bounded((*self.log, change.model_dump(mode="json", exclude_defaults=True)))
-        return self.model_copy(update={"log": log, "changes": change.number})
+        return self._next(**changes, log=log, changes=change.number)
 
 
 def applied(
@@ -163,7 +165,7 @@ def applied(
         if refusal := refusal_of(op, definitions, seen.get(op.key)):
             refusals.append(refusal)
         else:
-            said = source.model_copy(update={"quote": op.quote or source.quote})
+            said = source.model_copy(update={"quote": op.quote}) if op.quote else source
             memory = _changed_by(memory, op, definitions.info(op.key), said, now)
     return memory, refusals
 
@@ -209,8 +211,7 @@ def failed(
         item = (before or Item(hash=NOTHING, observed_at=now, **said)).model_copy(update=said)
     if before and (before.status, before.error, before.inputs) == (item.status, error, item.inputs):
         return memory
-    changed = memory._next(items={**memory.items, key: item})
-    return changed._noted(now, "fail", key, source, None, error)
+    return memory._noted(now, "fail", key, source, None, error, items={**memory.items, key: item})
 
 
 def forgotten(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime) -> ContextMemory:
@@ -231,9 +232,8 @@ def run_status(
     run = Run(status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error)
     if before and before.model_copy(update={"at": now}) == run:
         return memory
-    changed = memory._next(runs={**memory.runs, workflow: run})
-    source = Source(kind="derived", ref=run.thread_id)
-    return changed._noted(now, "run", workflow, source, before and before.status, status)
+    source, runs = Source(kind="derived", ref=run.thread_id), {**memory.runs, workflow: run}
+    return memory._noted(now, "run", workflow, source, before and before.status, status, runs=runs)
 
 
 def reset(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
@@ -262,7 +262,7 @@ def cancelled(memory: ContextMemory, definitions: Definitions, source: Source, n
     kept = {each.workflow for name in plans for each in definitions.pair(name)}
     left = _without(memory, _given_here(definitions, plans), source, now, "cancel")
     runs = {name: run for name, run in left.runs.items() if name in kept}
-    return left._next(plans=plans, runs=runs, asks={})._noted(now, "cancel", "", source, None, None)
+    return left._noted(now, "cancel", "", source, plans=plans, runs=runs, asks={})
 
 
 def loaded(data: Json) -> ContextMemory:
@@ -327,20 +327,20 @@ def _kept(
         fresh_until=now + timedelta(seconds=info.ttl) if info.ttl is not None and status == "collected" else None,
         inputs=inputs,
     )
-    changed = memory._next(items={**memory.items, info.key: item})
+    items = {**memory.items, info.key: item}
     if before and is_same:
-        return changed
-    return changed._noted(now, op, info.key, source, before and before.value, value)
+        return memory._next(items=items)
+    return memory._noted(now, op, info.key, source, before and before.value, value, items=items)
 
 
 def _without(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime, op: str) -> ContextMemory:
     gone = {key: memory.items[key] for key in keys if key in memory.items}
     if not gone:
         return memory
-    left = memory._next(items={key: item for key, item in memory.items.items() if key not in gone})
+    items = {key: item for key, item in memory.items.items() if key not in gone}
     for key, item in gone.items():
-        left = left._noted(now, op, key, source, item.value, None)
-    return left
+        memory = memory._noted(now, op, key, source, item.value, items=items)
+    return memory
 
 
 def _is_only_of(definitions: Definitions, key: str, own: set[str]) -> bool:

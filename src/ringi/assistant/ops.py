@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ringi.assistant.definitions import Definitions, Info
 from ringi.errors import InvalidError
-from ringi.json_schema import check_instance, check_json
 from ringi.record import Frozen
 
 if TYPE_CHECKING:
@@ -58,10 +57,7 @@ def check_value(info: Info, value: Any) -> None:
     """Raise InvalidError unless this may be the value of an info: JSON of a bearable size that fits its schema."""
     if value is None:
         raise InvalidError.of(info.key, "is nothing: give a value, or clear it")
-    if info.schema:
-        check_instance(dict(info.schema), value, field=info.key)
-    else:
-        check_json(value, field=info.key)
+    info.check(value, field=info.key)
 
 
 def _maker(definitions: Definitions, info: Info) -> str | None:
