@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 
 from benchmarks.measure import Row, folder, percentile
 from ringi.assistant import memory as memories
+from ringi.assistant import plans
 from ringi.assistant.availability import derive
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
 from ringi.assistant.knowledge import Knowledge
@@ -43,7 +44,7 @@ async def core() -> list[Row]:
 def availability() -> list[Row]:
     definitions = large()
     rows = []
-    for what, share in (("nothing is known", 0.0), ("half is known", 0.5), ("all is known", 1.0)):
+    for what, share in (("nothing is known", 0.0), ("half is known", 0.5), ("all is known and planned", 1.0)):
         memory = filled(definitions, share)
         rounds = [percentile([timed(definitions, memory) for _ in range(CALLS)], 99) for _ in range(ROUNDS)]
         name = f"availability of {ACTIONS} actions × {INFOS} infos, {what}: p99 of the processor's time"
@@ -99,6 +100,15 @@ def filled(definitions: Definitions, share: float) -> ContextMemory:
             known = Knowledge(definitions, memory, NOW)
             inputs = {source: hash for source in each.sources if (hash := known.hash(source))}
             memory = memories.observed(memory, each.key, f"value {number}", SAID, NOW, definitions, inputs)
+    return memory if share < 1 else planned(definitions, memory)
+
+
+def planned(definitions: Definitions, memory: ContextMemory) -> ContextMemory:
+    known = Knowledge(definitions, memory, NOW)
+    for action in definitions.actions:
+        if action.kind == "plan":
+            plan = plans.planning(None, action.id, action, known.inputs(action), None, NOW)
+            memory = memory.with_plan(plans.planned(plan, 1, {"plan": "do it"}, plan.inputs, NOW))
     return memory
 
 

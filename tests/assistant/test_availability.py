@@ -167,6 +167,12 @@ def test_an_execution_that_failed_can_be_approved_again() -> None:
     assert found(memory.with_plan(plans.failed(going, 1, "no disk", NOON)), "apply").enabled
 
 
+def test_a_plan_that_is_not_known_is_not_there() -> None:
+    known = plan_of(READY)
+    forgotten = memories.forgotten(known, ["draft"], DERIVED, NOON)
+    assert reasons(forgotten, "apply") == [("NO_PLAN", "plan", "run_action", "plan")]
+
+
 def test_another_workflow_is_waited_for_until_it_has_come_so_far() -> None:
     assert reasons(READY, "report") == [("WORKFLOW", "applying", "run_action", "apply")]
     assert reasons(plan_of(READY), "report") == [("AWAITING_APPROVAL", "apply", "approve", "apply")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from ringi.assistant.definitions import Action, Definitions, Needs
@@ -22,6 +23,7 @@ Code: TypeAlias = Literal[
     "AWAITING_APPROVAL",
     "ALREADY_RUNNING",
 ]
+Help: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve"]
 CODES: dict[State, Code] = {
     "missing": "MISSING_INFO",
     "not_needed": "MISSING_INFO",
@@ -35,7 +37,7 @@ RUNNING = ("planning", "executing", "running")
 class Fix(NamedTuple):
     """What helps: an info to ask for or to fetch, an action to run or to approve, or a workflow to wait for."""
 
-    kind: Literal["ask", "run_handler", "run_action", "wait", "approve"]
+    kind: Help
     ref: str
 
 
@@ -68,30 +70,40 @@ def available(definitions: Definitions, memory: ContextMemory, now: datetime, ac
     return _Look(definitions, memory, now).availability(action)
 
 
+@lru_cache(maxsize=4096)
+def _reason(code: Code, key: str, kind: Help, ref: str) -> Reason:
+    return Reason(code, key, Fix(kind, ref))
+
+
 class _Look:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
         self.known = Knowledge(definitions, memory, now)
-        self._lacks: dict[tuple[str, State], tuple[Reason, ...]] = {}
+        self._known_lacks: dict[str, tuple[Reason, ...]] = {}
 
     def availability(self, action: Action) -> Availability:
-        needs = self.definitions.required[action.id]
-        states = [(need.info, self._state(need)) for need in needs]
-        lacking = [each for each in states if each[1] != "fresh"]
-        reasons = [reason for key, state in lacking for reason in self._lacking(key, state)]
-        if order := list(self._order(action)):
-            reasons = list(dict.fromkeys((*order, *reasons)))
-        return Availability(action.id, not reasons, reasons, len(needs) - len(lacking), len(needs))
+        needs, order = self.definitions.required[action.id], self._order(action)
+        lacking: list[Reason] = []
+        have = len(needs)
+        for need in needs:
+            if lacks := self._lacks(need):
+                have -= 1
+                lacking += lacks
+        reasons = list(dict.fromkeys((*order, *lacking))) if order else lacking
+        return Availability(action.id, not reasons, reasons, have, len(needs))
 
-    def _order(self, action: Action) -> Iterator[Reason]:
-        """Yield what an action waits for but infos: itself, its plan, other actions and workflows."""
-        yield from self._running(action)
-        if action.kind == "apply" and (plan_action := self.definitions.plan_of(action)):
-            yield from self._unplanned(plan_action)
+    def _order(self, action: Action) -> list[Reason]:
+        """Return what an action waits for but infos: itself, its plan, other actions and workflows."""
+        reasons = [*self._running(action)]
+        own = self.definitions.plan_of(action) if action.kind == "apply" else None
+        if own is not None:
+            reasons += self._unplanned(own)
         for id in action.depends_on:
-            yield from self._dependency(self.definitions.actions_by_id[id])
+            if own is None or id != own.id:
+                reasons += self._dependency(self.definitions.actions_by_id[id])
         for wanted in action.requires_workflow:
-            yield from self._workflow(action, wanted.workflow, wanted.status)
+            reasons += self._workflow(action, wanted.workflow, wanted.status)
+        return reasons
 
     def _running(self, action: Action) -> Iterator[Reason]:
         status = self._status(action)
@@ -160,25 +172,29 @@ class _Look:
         # Its question is withdrawn: that the values are back does not bring it back before the plan is checked anew.
         return changed or (plan.changed if plan.status == "obsolete" else ())
 
-    def _lacking(self, key: str, state: State) -> tuple[Reason, ...]:
-        found = self._lacks.get((key, state))
+    def _lacks(self, need: Needs) -> tuple[Reason, ...]:
+        """Return why an info cannot be relied on; of one that can, nothing."""
+        found = self._known_lacks.get(need.info)
         if found is None:
-            planner = self.definitions.planned.get(key)
-            own = (Reason(CODES[state], key, self._fix(key)),) if planner is None else tuple(self._unplanned(planner))
-            found = self._lacks[key, state] = own
-        return found
+            found = self._known_lacks[need.info] = self._lacking(need.info, self.known.state(need.info))
+        if found or need.max_age is None or need.info in self.definitions.static_hashes:
+            return found
+        age = self.now - self.memory.items[need.info].observed_at
+        return self._lacking(need.info, "stale") if age.total_seconds() > need.max_age else ()
 
-    def _fix(self, key: str) -> Fix:
+    def _lacking(self, key: str, state: State) -> tuple[Reason, ...]:
+        if state == "fresh":
+            return ()
+        planner = self.definitions.planned.get(key)
+        if planner is None:
+            return (_reason(CODES[state], key, *self._fix(key)),)
+        # A plan that could be applied is not yet one that is known: what it produces comes with its question.
+        return tuple(self._unplanned(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
+
+    def _fix(self, key: str) -> tuple[Help, str]:
         first = self.known.source(key)
         info = self.definitions.infos_by_key[first]
         if info.how == "handler":
-            return Fix("run_handler", first)
+            return "run_handler", first
         maker = self.definitions.producers.get(first)
-        return Fix("run_action", maker.id) if maker and not (info.form or info.choices) else Fix("ask", first)
-
-    def _state(self, need: Needs) -> State:
-        state = self.known.state(need.info)
-        if need.max_age is None or state != "fresh" or need.info in self.definitions.static_hashes:
-            return state
-        age = self.now - self.memory.items[need.info].observed_at
-        return "stale" if age.total_seconds() > need.max_age else "fresh"
+        return ("run_action", maker.id) if maker and not (info.form or info.choices) else ("ask", first)

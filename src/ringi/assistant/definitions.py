@@ -277,6 +277,12 @@ class Definitions:
         return {each.key: digest(jsonable(each.value)) for each in self.infos if each.how == "static"}
 
     @cached_property
+    def made_of(self) -> dict[str, tuple[str, ...]]:
+        """What each info is made from, but for what never changes."""
+        static = self.static_hashes
+        return {each.key: tuple(source for source in each.sources if source not in static) for each in self.infos}
+
+    @cached_property
     def _plan_of(self) -> dict[str, Action | None]:
         found = {each.id: next(iter(self.plans_of(each)), None) for each in self.actions}
         return found | {each.id: each for each in self.actions if each.kind == "plan"}

@@ -40,14 +40,12 @@ class Knowledge:
 
     def source(self, key: str) -> str:
         """Return the info to obtain so that this one can be: itself, or what it lacks, or what it is derived from."""
-        info = self.definitions.infos_by_key[key]
-        if not info.sources:
-            return key
-        made_of = [source for source in info.sources if source not in self.definitions.static_hashes]
-        lacking = [source for source in made_of if self.state(source) != "fresh"]
-        if lacking:
-            return self.source(lacking[0])
-        return self.source(made_of[0]) if info.how == "derived" and made_of else key
+        made_of = self.definitions.made_of[key]
+        for source in made_of:
+            if self.state(source) != "fresh":
+                return self.source(source)
+        is_derived = bool(made_of) and self.definitions.infos_by_key[key].how == "derived"
+        return self.source(made_of[0]) if is_derived else key
 
     def _judged(self, info: Info) -> State:
         item = self.memory.items.get(info.key)
