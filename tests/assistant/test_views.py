@@ -24,7 +24,7 @@ def planned() -> ContextMemory:
     draft = {"plan": {"risk": "low"}, "steps": [{"id": "s1", "title": "Write", "action": "write", "args": {"n": 1}}]}
     plan = plans.planned(plan, 1, draft, inputs, after(1))
     plan = plans.criticised(plan, Feedback(id="f1", text="too tight", by="anna", at=after(2)))
-    return READY.with_plan(plan)
+    return memories.observed(READY, "draft", {"risk": "low"}, API, after(1), OFFICE).with_plan(plan)
 
 
 def test_an_empty_memory_shows_what_is_wanted_and_that_nothing_is_there() -> None:
