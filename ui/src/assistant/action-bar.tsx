@@ -56,11 +56,14 @@ function ReasonLine({ reason, met, ...doing }: Doing & { reason: Reason; met?: s
   );
 }
 
+/** What only a person can do stands first: the rest comes by itself, or by a press. */
+const isForPeople = ({ fix }: Reason) => fix?.kind === "ask" || fix?.kind === "approve";
+
 /** Why an action cannot be done: the first reason with its way on, and the others behind a fold. */
 function Reasons({ action, ...doing }: Doing & { action: AssistantAction }) {
   const words = useAssistantWords();
   const { have, need } = action;
-  const [first, ...others] = action.reasons;
+  const [first, ...others] = action.reasons.toSorted((one, other) => Number(isForPeople(other)) - Number(isForPeople(one)));
   if (!first) return null;
   return (
     <>

@@ -181,18 +181,31 @@ test("to edit an obsolete plan asks for approval once more, with the editor open
 test("steps show how far they have come, and a plan that is over stays where it was read", async () => {
   const { server } = opened((one) => {
     one.plans = [aPlan({ status: "executing" })];
+    one.actions = [anAction({ id: "apply", type: "apply", workflowName: "executeWorkflow" })];
   });
   const states = () => screen.getAllByTestId("plan-step").map(({ dataset }) => dataset.state);
   await screen.findByTestId("plan-card");
   expect(states()).toEqual(["now", "waits"]);
   const [plan] = server.plans;
   if (!plan) throw new Error("no plan");
-  server.plans = [{ ...plan, steps: plan.steps.map((step) => ({ ...step, isDone: true })) }];
+  server.plans = [{ ...plan, steps: plan.steps.map((step) => ({ ...step, isDone: step.id === "s1" })) }];
   server.move();
-  await waitFor(() => expect(states()).toEqual(["done", "done"]));
+  await waitFor(() => expect(states()).toEqual(["done", "now"]));
   server.plans = [];
+  server.runs = [{ workflow: "executeWorkflow", status: "completed", at: "2026-01-02T10:05:00Z", error: null }];
   server.move();
   await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("completed"));
+  expect(states()).toEqual(["done", "done"]);
+});
+
+test("of a plan that is gone without having been carried out nothing is said but that it is over", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({})];
+  });
+  await screen.findByTestId("plan-card");
+  server.plans = [];
+  server.move();
+  await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("closed"));
 });
 
 test("a plan keeps its place while the talk goes on, and its next version comes to the end", async () => {

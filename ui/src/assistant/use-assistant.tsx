@@ -32,6 +32,7 @@ const keyOf = ({ id, version, status }: Plan) => `plan:${id}:${version}:${status
 const elementOf = (plan: Plan) => `plan-${plan.id}`;
 /** The card of a plan asks to approve it. */
 const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof context.plan === "string";
+const nothing: AssistantAction[] = [];
 const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
 
 /** Where a plan is approved: its open request, else its card. */
@@ -64,7 +65,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   const { data: open } = useAskedBeside(id, enabled && thread !== undefined);
   useRefresh(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
 
-  const plans = useKeptPlans(memory);
+  const plans = useKeptPlans(memory, actions ?? nothing);
   const asked = useMemo(() => (open ?? []).filter((request) => !isOfPlan(request)).map((request) => request.id), [open]);
   const places = usePlaces(
     [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",

@@ -24,13 +24,8 @@ function resultOf(part: ToolUIPart | DynamicToolUIPart): string | null {
   return part.state === "output-error" ? part.errorText : null;
 }
 
-const nameOf = (part: ToolUIPart | DynamicToolUIPart) => (part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length));
-
-/** How the model of an assistant tells what it understood: its memory shows that, with the words it was taken from. */
-const declares = "declare";
-
 function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"tool"> {
-  const name = nameOf(part);
+  const name = part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
   const until = part.state === "output-denied" ? 0 : null;
   return {
     key, at: null, kind: "tool", id: part.toolCallId, name, args: written(part.input), result: resultOf(part),
@@ -41,7 +36,7 @@ function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"to
 function itemOf(part: Part, key: number, role: string): ChatItem | undefined {
   const asked = requestOf(part);
   if (asked !== undefined) return { key, at: null, kind: "pause", requests: [asked] };
-  if (isTool(part)) return nameOf(part) === declares ? undefined : toolItem(part, key);
+  if (isTool(part)) return toolItem(part, key);
   if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
   if (part.type !== "text" || part.text === "") return undefined;
   return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };

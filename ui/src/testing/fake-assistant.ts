@@ -1,5 +1,5 @@
 import type { Json, Request } from "../api/types";
-import type { AssistantAction, Change, Memory, MemoryItem, Plan } from "../assistant/types";
+import type { AssistantAction, Change, Memory, MemoryItem, Plan, Run } from "../assistant/types";
 import { FakeChat } from "./fake-chat";
 import { aRequest } from "./fake-server";
 
@@ -43,6 +43,7 @@ export class FakeAssistant extends FakeChat {
   items: MemoryItem[] = [];
   plans: Plan[] = [];
   changes: Change[] = [];
+  runs: Run[] = [{ workflow: "planWorkflow", status: "completed", at, error: null }];
   /** What happens when something is pressed. */
   onPress: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
 
@@ -79,7 +80,7 @@ export class FakeAssistant extends FakeChat {
   private get memory(): Memory {
     return {
       items: this.items, plans: this.plans,
-      runs: [{ workflow: "planWorkflow", status: "completed", at, error: null }],
+      runs: this.runs,
     };
   }
 }
