@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from tests.assistant.office import nothing
 
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
 
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""How slow the machine is says nothing of a rule."""
 VALUES = st.integers(0, 2)
 TIMES = st.sampled_from([None, None, 5, 20])
 PLAN, APPLY = "plan", "apply"

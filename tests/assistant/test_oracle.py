@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.assistant.drawn import APPLY, PLAN, VALUES, services, summed
+from tests.assistant.drawn import APPLY, PLAN, SLOW, VALUES, services, summed
 from tests.assistant.office import ANNA, API, NOON
 
 from ringi.assistant import memory as memories
@@ -160,7 +160,7 @@ class Dialogue:
 
 
 @given(dialogues())
-@settings(max_examples=300, deadline=None)
+@settings(SLOW, max_examples=200)
 def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
     drawn: tuple[Definitions, list[Event]],
 ) -> None:
@@ -180,7 +180,7 @@ def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
 
 
 @given(dialogues())
-@settings(max_examples=100, deadline=None)
+@settings(SLOW, max_examples=100)
 def test_doing_what_helps_makes_every_action_possible(drawn: tuple[Definitions, list[Event]]) -> None:
     definitions, events = drawn
     dialogue = Dialogue(Oracle(definitions))
