@@ -1,11 +1,13 @@
-"""What the core of an assistant costs a turn: computing what is possible, and reading and writing its memory."""
+"""What the core of an assistant costs a turn: computing what is possible, its memory, and what is looked up."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import operator
 import time
 import uuid
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypedDict
 
@@ -17,6 +19,7 @@ from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import derive
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
+from ringi.assistant.handlers import Handlers, Scope
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source
 
@@ -27,7 +30,9 @@ ROUNDS = 5
 CALLS = 200
 TURNS = 40
 FACTS = 30
+CROWD = 1000
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+SCOPE = Scope("default", "anna")
 SAID = Source(kind="model", actor="anna", ref="message", quote="we want to sell a fifth more in the first quarter")
 
 
@@ -38,7 +43,7 @@ class Talk(TypedDict, total=False):
 
 async def core() -> list[Row]:
     """Availability in a large assistant, and the memory's share of a turn."""
-    return [*availability(), *await turns()]
+    return [*availability(), *await turns(), *await crowds()]
 
 
 def availability() -> list[Row]:
@@ -57,6 +62,29 @@ def timed(definitions: Definitions, memory: ContextMemory) -> float:
     began = time.thread_time()
     derive(definitions, memory, NOW)
     return (time.thread_time() - began) * 1e3
+
+
+class Slow:
+    """A service that takes a millisecond, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def __call__(self, _: dict[str, Any]) -> list[int]:
+        self.calls += 1
+        await asyncio.sleep(0.001)
+        return [1, 2, 3]
+
+
+def bare_waits(source: Slow) -> list[Awaitable[Any]]:
+    task = asyncio.ensure_future(source({}))
+    return [asyncio.shield(task) for _ in range(CROWD)]
+
+
+async def timed_crowd(waits: list[Awaitable[Any]]) -> float:
+    began = time.perf_counter()
+    await asyncio.gather(*waits)
+    return (time.perf_counter() - began) * 1e3
 
 
 def large() -> Definitions:
@@ -130,6 +158,23 @@ async def turns() -> list[Row]:
         Row(f"{what}: load, change, dump, beside a turn of LangGraph and its saver", "ms", ours, bare, at_most=0.05),
         Row(f"{what}: a turn of LangGraph that carries it, beside one without", "ms", carried, bare),
         Row(f"{what}: stored", "bytes", [size]),
+    ]
+
+
+async def crowds() -> list[Row]:
+    """Let a thousand ask one handler at once, and as many wait for one bare task that takes as long."""
+    calls, ours, bare = list[float](), list[float](), list[float]()
+    for _ in range(ROUNDS):
+        source = Slow()
+        bare.append(await timed_crowd(bare_waits(source)))
+        before = source.calls
+        handlers = Handlers(Definitions(handlers=(InfoHandler("fetch", source),)), lambda: NOW)
+        ours.append(await timed_crowd([handlers.run("fetch", {"of": "all"}, SCOPE) for _ in range(CROWD)]))
+        calls.append(source.calls - before)
+    what = f"{CROWD:,} requests for one handler at once"
+    return [
+        Row(f"{what}: calls", "calls", calls, at_most=1),
+        Row(f"{what}: until all have the result, beside as many that wait for a bare task", "ms", ours, bare),
     ]
 
 

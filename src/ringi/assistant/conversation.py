@@ -25,6 +25,7 @@ from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
+from ringi.clock import utc_now
 from ringi.errors import NotFoundError, OutageError, UnavailableError
 from ringi.record import Key
 from ringi.thread import Thread
@@ -245,7 +246,8 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
         log.warning("%s: %s", ", ".join(map(str, told.values())), error)
         return {**told, "error": str(error) or type(error).__name__}
     if isinstance(value, Fetched):
-        return {**told, "value": value.value, "observed_at": value.observed_at.isoformat()}
+        # Its age: the conversation goes by the time of the store, of which this machine's may differ.
+        return {**told, "value": value.value, "age": (utc_now() - value.observed_at).total_seconds()}
     return {**told, "value": value}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -175,7 +175,7 @@ class Turn(PlanTurn):
             word = said("fetch_failed", what=self.title(info.key), why=error)
             return Outcome(after, (word,) if event.get("is_asked_for") else ())
         # What was kept a while is as old as it is: seen now, it would count as fresh for longer.
-        at = datetime.fromisoformat(event["observed_at"]) if event.get("observed_at") else self.now
+        at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
         after = memories.observed(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
         return Outcome(after)
 

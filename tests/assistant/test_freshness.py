@@ -1,0 +1,130 @@
+"""What counts as known now: looked up anew where it must be, and never newer than it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.assistant.talk import Office, Talk
+from tests.threads.world import at_work
+
+from ringi.assistant.assistant import Assistant
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.turns import Turn
+from ringi.clock import utc_now
+from ringi.testing.clock import NOON
+from ringi.threads.operations import retry
+
+FRESH = 120.0
+"""For how many seconds the info that is looked up counts as fresh."""
+
+
+class Ahead:
+    """The time of the store, which a test moves on."""
+
+    def __init__(self) -> None:
+        self.lead = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.lead
+
+
+class Forgetting(Office):
+    """An office where what is looked up counts as fresh for a while only, and may be kept for longer."""
+
+    kept: float | None = None
+
+    def assistant(self, **more: Any) -> Assistant:
+        made = super().assistant(**more)
+        handlers = tuple(replace(each, cache_duration=self.kept) for each in made.definitions.handlers)
+        infos = tuple(replace(each, ttl=FRESH) if each.handler else each for each in made.definitions.infos)
+        return replace(made, definitions=replace(made.definitions, handlers=handlers, infos=infos))
+
+
+@pytest.fixture
+def office() -> Forgetting:
+    office = Forgetting()
+    office.goes_on()
+    return office
+
+
+@asynccontextmanager
+async def talking(office: Office, url: str, clock: Ahead) -> AsyncIterator[Talk]:
+    async with at_work(url, office.assistant().agents(), clock=clock) as world:
+        yield Talk(world)
+
+
+async def test_whoever_asks_to_see_it_anew_is_not_shown_what_was_kept(office: Forgetting, file: str) -> None:
+    office.kept = FRESH * 2
+    async with talking(office, file, Ahead()) as talk:
+        first = await talk.say("goal: grow")
+        again = await talk.send("refresh", info="projects")
+
+    assert office.fetched == 2
+    assert again.items["projects"].observed_at > first.items["projects"].observed_at
+    assert again.items["projects"].hash == first.items["projects"].hash
+
+
+async def test_before_an_approval_counts_what_is_no_longer_fresh_is_looked_up_anew(office: Office, file: str) -> None:
+    clock = Ahead()
+    async with talking(office, file, clock) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        office.projects = [{"id": "p2", "name": "Shop"}]
+        clock.lead = timedelta(seconds=FRESH + 1)
+        talk_asked = await talk.answer("approve")
+        plan = await talk.plan("obsolete")
+
+    assert talk_asked.status == "completed"
+    assert plan.changed == ("projects",)
+    assert office.effects == []
+
+
+async def test_a_plan_on_values_that_are_the_same_again_is_carried_out(office: Office, file: str) -> None:
+    clock = Ahead()
+    async with talking(office, file, clock) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        clock.lead = timedelta(seconds=FRESH + 1)
+        await talk.answer("approve")
+        await talk.until_carried_out()
+
+    assert len(office.effects) == 2
+
+
+async def test_an_execution_that_failed_is_not_retried_once_another_plan_takes_its_place(
+    office: Office, file: str
+) -> None:
+    office.is_broken = True
+    async with talking(office, file, Ahead()) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.answer("approve")
+        failed = await talk.plan("failed")
+        await talk.thread(str(failed.thread_id), "error")
+        office.is_broken = False
+
+        await talk.send("again", action="make")
+        await talk.plan("planned", 2)
+        retried = await retry(talk.runner.backend, talk.inbox, str(failed.thread_id), by="ops")
+        await talk.answer("approve")
+        await talk.until_carried_out()
+
+    assert retried.status == "idle"
+    assert [effect.partition(":")[2] for effect in office.effects] == ["2:s1", "2:s2"]
+
+
+def test_what_was_kept_a_while_is_as_old_as_it_is() -> None:
+    turn = Turn(Forgetting().assistant().definitions, "chat", NOON, "ann")
+    fetched = {"type": "fetched", "info": "projects", "value": [], "age": 100.0}
+    item = turn.take(ContextMemory(), fetched).memory.items["projects"]
+
+    assert item.observed_at == NOON - timedelta(seconds=100)
+    assert item.fresh_until == NOON + timedelta(seconds=FRESH - 100)
