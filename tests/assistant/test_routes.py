@@ -15,6 +15,7 @@ from tests.assistant.served import GOALS, PROJECTS, Office, is_at_rest, served
 from tests.server.world import World, until
 
 from ringi.assistant import reaching
+from ringi.assistant.seed import MemoryDocument
 from ringi.record import Key, topic_of
 from ringi.thread import Thread
 
@@ -430,6 +431,20 @@ async def test_all_that_is_shown_fits_its_description(world: World) -> None:
         shown = (await ann.get(path)).json()
         assert_fits(document, shape, shown)
     assert_fits(document, "NotPossible", (await press(ann, "plan-1", at="/v1/assistants/c2")).json())
+
+
+async def test_a_reader_of_the_first_design_finds_its_own_shapes(world: World) -> None:
+    await planned(world)
+    memory = await memory_of(world.client())
+    names = ("requiredInfoList", "currentInfoList", "planData", "availableActions")
+    document = MemoryDocument.model_validate({name: memory[name] for name in names})
+    assert {each.type: each.status for each in document.required_info_list} == {
+        "goals": "collected", "projects": "collected",
+    }  # fmt: skip
+    assert {each.type: each.value for each in document.current_info_list} == {"goals": GOALS, "projects": PROJECTS}
+    assert (document.plan_data.status, document.plan_data.plan) == ("planned", {"goal": GOALS})
+    assert {each.id: each.enabled for each in document.available_actions}["apply-1"]
+    assert memory["hitlState"] == {"status": "waiting", "waitingFor": "apply-1"}
 
 
 def assert_fits(document: Json, shape: str, shown: Json) -> None:
