@@ -180,16 +180,14 @@ def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
 
 
 def memory_savers(store: Store) -> Savers:
-    """Return the savers of one process: they all write to one `InMemorySaver`."""
+    """Return the savers of one process: they all write to one `MemorySaver`."""
     inner: list[Any] = []
 
     def savers(held: Thread) -> Any:
-        from langgraph.checkpoint.memory import InMemorySaver
-
-        from ringi.backends.memory.checkpoints import FencedMemorySaver
+        from ringi.backends.memory.checkpoints import FencedMemorySaver, MemorySaver
 
         if not inner:
-            inner.append(InMemorySaver())
+            inner.append(MemorySaver())
         return FencedMemorySaver(inner[0], store, held)
 
     return savers

@@ -28,6 +28,11 @@ async def test_a_worker_killed_on_the_way_from_the_answer(shop: Shop, point: str
     await accidents.test_a_worker_killed_on_the_way_from_the_answer(shop, point)
 
 
+@pytest.mark.parametrize("point", accidents.FORGETTING)
+async def test_a_worker_killed_while_it_removes_the_old_checkpoints(shop: Shop, point: str) -> None:
+    await accidents.test_a_worker_killed_while_it_removes_the_old_checkpoints(shop, point)
+
+
 test_a_worker_killed_in_the_middle_of_a_message = accidents.test_a_worker_killed_in_the_middle_of_a_message
 test_workers_killed_one_after_another = accidents.test_workers_killed_one_after_another_are_given_up_after_five
 test_standing_still = accidents.test_a_worker_that_stood_still_past_its_lease_changes_nothing_any_more

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypedDict
@@ -135,9 +136,9 @@ def patient(effects: Path) -> Agent:
 def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str, Agent]:
     """Return what the workers of these tests run."""
     quick: Any = ScriptedModel(script=say)
-    return by_name(
-        [paying(effects, before_paying), two_questions.agent(), refund.agent(quick), dying(), patient(effects)]
-    )
+    pays = paying(effects, before_paying)
+    forgets = replace(pays, name="forgetful", history=False)
+    return by_name([pays, forgets, two_questions.agent(), refund.agent(quick), dying(), patient(effects)])
 
 
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:

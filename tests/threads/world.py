@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ag_ui.core import Event as AguiEvent
 from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import TypeAdapter
 
 from ringi import examples
@@ -22,7 +23,7 @@ from ringi.record import Key, Query
 from ringi.request import Request
 from ringi.stream import StreamItem
 from ringi.testing.scripted_model import Script, ScriptedModel
-from ringi.thread import Thread
+from ringi.thread import Thread, checkpoint_thread
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
@@ -113,6 +114,12 @@ class World:
     async def texts(self, id: str = "t1") -> list[str]:
         """Return the messages in the order of their beginnings, after a check of the whole stream."""
         return list(checked(await self.items(id)).values())
+
+    async def checkpoints(self, id: str = "t1", tenant: str = "default") -> list[CheckpointTuple]:
+        """Return what is stored of the thread's graph and of the graphs within it."""
+        thread = await self.thread(id, tenant)
+        place = {"configurable": {"thread_id": checkpoint_thread(thread.key)}}
+        return [found async for found in self.backend.savers(thread).alist(place)]
 
     async def verified(self) -> None:
         _, findings = await verify(self.backend.store)

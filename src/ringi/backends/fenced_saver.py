@@ -21,6 +21,8 @@ from ringi.errors import FenceError, OutageError, UnavailableError
 from ringi.thread import Thread
 
 Saver = BaseCheckpointSaver[Any]
+DELTA = "counters_since_delta_snapshot"
+"""What the metadata of a checkpoint has when a `DeltaChannel` of it can only be read together with those before it."""
 
 
 async def nothing(task_id: str | None) -> None:
@@ -93,6 +95,17 @@ class FencedSaver(Saver):
     async def adelete_thread(self, thread_id: str) -> None:
         with outages():
             await self._write("delete_thread", thread_id)
+
+    async def keep_newest(self, thread_id: str) -> None:
+        """Remove all checkpoints but the newest of the graph, and of each sub-graph with a memory of its own.
+
+        Only for a thread with no step left to do. One that needs the older ones for a `DeltaChannel` stays as it is.
+        """
+        with outages():
+            await self._keep_newest(thread_id)
+
+    async def _keep_newest(self, thread_id: str) -> None:
+        await self._write("keep_newest", thread_id)
 
 
 @contextmanager

@@ -230,10 +230,23 @@ class Turn:
         if titles:
             # Not before: a run that waits for people needs no operator.
             await self._hold.mark(missed(titles))
+        if not self._graph.agent.history:
+            await self._forget()
         await self._emitter.finish(values)
         failpoint("run.before_finish")
         await self._hold.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
         return False
+
+    async def _forget(self) -> None:
+        failpoint("run.before_forget")
+        try:
+            await self._graph.forget()
+        except FenceError:
+            raise
+        except Exception:
+            # What the run was for is done: tried again, or failed, it would be for the sake of disk space.
+            id = self._lease.key.id
+            log.warning("thread %s keeps its old checkpoints until its next run ends", id, exc_info=True)
 
 
 async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease) -> None:

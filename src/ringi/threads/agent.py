@@ -62,6 +62,8 @@ class Agent:
     """Whether only runs of other agents begin it: people and programs are not offered it."""
     memories: bool = False
     """Whether `runtime.store` has what the person who started a run has told before, in place of no store."""
+    history: bool = True
+    """Whether the checkpoints before the newest are kept once a run has ended; those of a `DeltaChannel` always are."""
 
     @property
     def whom(self) -> dict[str, Any]:

@@ -142,6 +142,10 @@ class GraphRun:
                 translation.take(mode, part)
         translation.end()
 
+    async def forget(self) -> None:
+        """Remove the checkpoints that an ended run leaves behind and nothing goes on from."""
+        await self._saver.keep_newest(self._config["configurable"]["thread_id"])
+
     def _decide(self, asks: bool) -> None:
         # Without it a call that somebody rejected would run if the switch is off by the time its run goes on.
         for part in ("configurable", "metadata"):

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import FencedSaver, called
+from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.store import Store
 from ringi.thread import Thread
+
+
+class MemorySaver(InMemorySaver):
+    """LangGraph's own saver, which can forget."""
+
+    def keep_newest(self, thread_id: str) -> None:
+        """Remove what nothing goes on from: LangGraph's own saver has no `prune`."""
+        spaces = self.storage.get(thread_id, {})
+        if any(DELTA in self.serde.loads_typed(saved[1]) for space in spaces.values() for saved in space.values()):
+            return
+        newest = {place: max(space) for place, space in spaces.items() if space and ":" not in place}
+        versions = {place: self._versions(spaces[place][id][0]) for place, id in newest.items()}
+        kept: dict[str, Any] = {place: {id: (*spaces[place][id][:2], None)} for place, id in newest.items()}
+        self.storage[thread_id] = defaultdict(dict, kept)
+        for key in [key for key in self.writes if key[0] == thread_id and newest.get(key[1]) != key[2]]:
+            del self.writes[key]
+        for blob in [b for b in self.blobs if b[0] == thread_id and b[2:] not in versions.get(b[1], ())]:
+            del self.blobs[blob]
+
+    def _versions(self, checkpoint: tuple[str, bytes]) -> set[tuple[str, Any]]:
+        return set(self.serde.loads_typed(checkpoint)["channel_versions"].items())
 
 
 class FencedMemorySaver(FencedSaver):
     """Nothing else runs between the check and the write: one process, no await between them."""
 
-    def __init__(self, inner: InMemorySaver, store: Store, held: Thread) -> None:
+    def __init__(self, inner: MemorySaver, store: Store, held: Thread) -> None:
         super().__init__(held)
         self._inner, self._store = inner, store
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
-from typing import Any, Self
+from typing import Any, LiteralString, Self
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -21,8 +21,10 @@ from ringi.failpoint import failpoint
 from ringi.thread import Thread
 
 Connection = AsyncConnection[Any]
+FOUND = "SELECT body FROM threads WHERE tenant = %s AND id = %s"
 # A share lock: whoever takes the thread over waits until this write is committed or undone.
-HELD = "SELECT body FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
+HELD = f"{FOUND} FOR SHARE"
+ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 LOOK_SECONDS = 2.0
 LIMIT_SECONDS = 30.0
 """How long a checkpoint may take, together with the way to a connection: some are large."""
@@ -121,10 +123,22 @@ class FencedPostgresSaver(FencedSaver):
         async with self._checkpoints.transaction() as connection:
             result = await called(connection, method, *args)
             # Last: held during a long write, its lock would keep this very run from renewing its lease.
-            row = await (await connection.execute(HELD, self._held.key)).fetchone()
-            self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
+            await self._check(connection, HELD)
             failpoint("saver.between_fence_and_commit")
             return result
+
+    async def _keep_newest(self, thread_id: str) -> None:
+        async with self._checkpoints.transaction() as connection:
+            # Without a lock: what a run needs no more while its worker holds the thread, no later worker needs either.
+            await connection.execute(ONE_SNAPSHOT)
+            await self._check(connection, FOUND)
+            with suppress(NotImplementedError):
+                await called(connection, "prune", [thread_id])
+            failpoint("forget.before_commit")
+
+    async def _check(self, connection: Connection, sql: LiteralString) -> None:
+        row = await (await connection.execute(sql, self._held.key)).fetchone()
+        self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

@@ -11,10 +11,26 @@ from typing import Any
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ringi.backends import stored
-from ringi.backends.fenced_saver import FencedSaver, called
+from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.backends.sqlite.database import Database
 from ringi.failpoint import failpoint
 from ringi.thread import Thread
+
+HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"
+# The namespace of one call of a sub-graph has the call's task after a colon; nothing goes on from it after the call.
+REMOVE_OLD = """
+    DELETE FROM checkpoints WHERE thread_id = ? AND (instr(checkpoint_ns, ':') OR EXISTS (
+        SELECT 1 FROM checkpoints newer WHERE newer.thread_id = checkpoints.thread_id
+        AND newer.checkpoint_ns = checkpoints.checkpoint_ns AND newer.checkpoint_id > checkpoints.checkpoint_id
+    ))
+"""
+REMOVE_WRITES = """
+    DELETE FROM writes WHERE thread_id = ? AND NOT EXISTS (
+        SELECT 1 FROM checkpoints kept WHERE kept.thread_id = writes.thread_id
+        AND kept.checkpoint_ns = writes.checkpoint_ns AND kept.checkpoint_id = writes.checkpoint_id
+    )
+"""
+ORPHAN = "UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ? AND parent_checkpoint_id IS NOT NULL"
 
 
 class BatchedSaver(SqliteSaver):
@@ -29,6 +45,14 @@ class BatchedSaver(SqliteSaver):
         """Yield a cursor and leave the commit to the group."""
         with closing(self.conn.cursor()) as cursor:
             yield cursor
+
+    def keep_newest(self, thread_id: str) -> None:
+        """Remove what nothing goes on from: LangGraph's own saver has no `prune`."""
+        if self.conn.execute(HAS_DELTA, (thread_id, f'"{DELTA}"'.encode())).fetchone():
+            return
+        for sql in (REMOVE_OLD, REMOVE_WRITES, ORPHAN):
+            self.conn.execute(sql, (thread_id,))
+        failpoint("forget.before_commit")
 
 
 class FencedSqliteSaver(FencedSaver):
