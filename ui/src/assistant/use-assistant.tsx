@@ -35,10 +35,16 @@ const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof c
 const nothing: AssistantAction[] = [];
 const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
 
+/** The bar at the foot would cover what is only just in view. */
+function goTo(place: HTMLElement | null | undefined): void {
+  place?.focus({ preventScroll: true });
+  place?.scrollIntoView({ block: "center" });
+}
+
 /** Where a plan is approved: its open request, else its card. */
 export function showPlan(plan: Plan): void {
   const card = document.getElementById(elementOf(plan));
-  (openIn(card) ?? card)?.focus();
+  goTo(openIn(card) ?? card);
 }
 
 /** Whoever asked for a question is taken to it when it comes. */
@@ -49,7 +55,7 @@ function useExpected(asked: string[]) {
     const fresh = asked.find((id) => !known.current?.has(id));
     if (fresh === undefined) return;
     known.current = null;
-    openIn(document.querySelector(`[data-beside="ask:${CSS.escape(fresh)}"]`))?.focus();
+    goTo(openIn(document.querySelector(`[data-beside="ask:${CSS.escape(fresh)}"]`)));
   }, [asked]);
   return () => {
     known.current = new Set(asked);
