@@ -13,6 +13,7 @@ from tests.assistant.talk import Office, Talk
 from tests.threads.world import at_work
 
 from ringi.assistant.assistant import Assistant
+from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.turns import Turn
 from ringi.clock import utc_now
@@ -119,6 +120,24 @@ async def test_an_execution_that_failed_is_not_retried_once_another_plan_takes_i
 
     assert retried.status == "idle"
     assert [effect.partition(":")[2] for effect in office.effects] == ["2:s1", "2:s2"]
+
+
+def test_what_an_action_needs_newer_than_it_is_kept_is_looked_up_anew() -> None:
+    definitions = Definitions(
+        infos=(Info("projects", handler="fetch"), Info("rates", handler="fetch", ttl=FRESH)),
+        actions=(Action("sum", "immediate", "Sum", requires=(Needs("projects", max_age=60), Needs("rates"))),),
+        handlers=(InfoHandler("fetch", Forgetting().fetch),),
+    )
+    memory = ContextMemory()
+    for key in ("projects", "rates"):
+        memory = (
+            Turn(definitions, "chat", NOON, "ann").take(memory, {"type": "fetched", "info": key, "value": 1}).memory
+        )
+
+    def wanted(seconds: float) -> tuple[str, ...]:
+        return Turn(definitions, "chat", NOON + timedelta(seconds=seconds), "ann").wanted(memory)
+
+    assert (wanted(59), wanted(60), wanted(FRESH)) == ((), ("projects",), ("projects", "rates"))
 
 
 def test_what_was_kept_a_while_is_as_old_as_it_is() -> None:

@@ -206,8 +206,8 @@ class Steps:
         params = known | {name: memory.items[each].value for name, each in asked.items() if each in memory.items}
         told = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
         # Whoever asks to see it anew, or needs it fresh, is not helped by what was kept for longer than that.
-        newest = 0 if is_asked_for else info.ttl
-        running = self._assistant.handlers.run(str(info.handler), params, scope_of(host), max_age=newest)
+        oldest = 0 if is_asked_for else self._definitions.oldest.get(key)
+        running = self._assistant.handlers.run(str(info.handler), params, scope_of(host), max_age=oldest)
         return await tried(told, running)
 
     async def _call(self, memory: ContextMemory, call: Call, host: Host, language: str) -> dict[str, Any]:

@@ -252,6 +252,17 @@ class Definitions:
         return {key: each for each in self.actions if each.kind == "plan" for key in each.produces}
 
     @cached_property
+    def oldest(self) -> dict[str, float]:
+        """The age in seconds up to which each info serves all that need it; of no other info does the age matter."""
+        ages = [(info.key, info.ttl) for info in self.infos]
+        ages += [(need.info, need.max_age) for action in self.actions for need in action.needs]
+        found: dict[str, float] = {}
+        for key, age in ages:
+            if age is not None:
+                found[key] = min(age, found.get(key, age))
+        return found
+
+    @cached_property
     def producers(self) -> dict[str, Action]:
         """The first action that produces an info, by that info."""
         return {key: each for each in reversed(self.actions) for key in each.produces}

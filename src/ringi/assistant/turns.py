@@ -242,7 +242,9 @@ class Turn(PlanTurn):
         if item is None or item.inputs != hashes:
             return True
         # What failed is tried again when somebody asks for it, or when it would be called with something else.
-        return item.status == "collected" and item.fresh_until is not None and item.fresh_until <= self.now
+        oldest = self.definitions.oldest.get(info.key)
+        is_old = oldest is not None and self.now - item.observed_at >= timedelta(seconds=oldest)
+        return item.status == "collected" and is_old
 
 
 __all__ = ["Begin", "Call", "Outcome", "Turn"]
