@@ -129,6 +129,14 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
             ["action 'a'", "workflow 'x'", "'planning'"],
         ),
         ((Action("a", "apply", "A", workflow="w"),), ["action 'a'", "no plan", "depend on exactly one"]),
+        (
+            (PLAN, APPLY, Action("other", "apply", "Other", workflow="w", depends_on=("plan",))),
+            ["action 'plan'", "applied by 2 actions", "'apply', 'other'", "keep one"],
+        ),
+        (
+            (Action("a", "immediate", "A", workflow="w", transactional=True),),
+            ["action 'a'", "transactional", "nobody could approve", "make it an 'apply'"],
+        ),
     ],
 )
 def test_a_wrong_action_is_named_with_all_that_it_is_about(actions: tuple[Action, ...], words: list[str]) -> None:

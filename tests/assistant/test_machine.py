@@ -89,7 +89,6 @@ DEFINITIONS = Definitions(
             requires=("projects",),
             produces=("report",),
         ),
-        Action("wipe", "immediate", "Wipe", workflow="wipe", handler="fetch_projects", transactional=True),
         Action("cancel", "cancel", "Cancel"),
     ),
     handlers=(InfoHandler("fetch_projects", never), InfoHandler("fetch_team", never)),

@@ -9,6 +9,8 @@ import pytest
 from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
+from ringi.assistant.briefing import prompt_view
+from ringi.assistant.definitions import Action, Definitions, Info
 from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source, applied, failed, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.errors import UnreadableError
@@ -51,6 +53,27 @@ def test_nobody_can_say_what_is_fetched_derived_static_or_planned(verb: Any, key
     code, why = refusal(told(fetched(EMPTY, [1]), goal="x"), Op(op=verb, key=key, value=1))
     assert code == "NOT_ASKED"
     assert maker in why
+
+
+CHECKED = Definitions(
+    (Info("cleared"), Info("project")),
+    (
+        Action("check", "immediate", "Check", workflow="checking", produces=("cleared", "project")),
+        Action("choose", "selector", "Choose", info="project"),
+    ),
+)
+
+
+@pytest.mark.parametrize("verb", ["set", "correct", "clear", "not_needed"])
+def test_nobody_can_say_what_an_action_establishes_unless_another_lets_them_choose_it(verb: Any) -> None:
+    memory = observed(EMPTY, "cleared", False, API, NOON, CHECKED)
+    ops = [Op(op=verb, key=key, value=True) for key in ("cleared", "project")]
+    after_it, refused = applied(memory, ops, CHECKED, ANNA, NOON)
+    assert [(each.op.key, each.code) for each in refused] == [("cleared", "NOT_ASKED")]
+    assert "action 'check'" in refused[0].why
+    assert after_it.items["cleared"].value is False
+    told = json.loads(prompt_view(CHECKED, memory, NOON))["infos"]
+    assert [each["key"] for each in told if each.get("can_be_told")] == ["project"]
 
 
 @pytest.mark.parametrize("value", [5, "", None, ["x"]])

@@ -196,5 +196,5 @@ class _Look:
         info = self.definitions.infos_by_key[first]
         if info.how == "handler":
             return "run_handler", first
-        maker = self.definitions.producers.get(first)
-        return ("run_action", maker.id) if maker and not (info.form or info.choices) else ("ask", first)
+        maker = self.definitions.makers.get(first)
+        return ("run_action", maker.id) if maker else ("ask", first)

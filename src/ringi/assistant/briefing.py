@@ -50,7 +50,7 @@ def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
 def _told(info: Info, known: Knowledge, language: str) -> dict[str, Any]:
     item = known.memory.items.get(info.key)
     told: dict[str, Any] = {"key": info.key, "title": info.name_in(language), "state": known.state(info.key)}
-    if info.how == "ask" and info.key not in known.definitions.planned:
+    if info.how == "ask" and info.key not in known.definitions.makers:
         told |= {"can_be_told": True, **({"schema": jsonable(dict(info.schema))} if info.schema else {})}
         told |= {"description": text} if (text := in_language(info.description, language)) else {}
     if info.how == "static" or (item and item.status == "collected"):

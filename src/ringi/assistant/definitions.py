@@ -268,6 +268,12 @@ class Definitions:
         return {key: each for each in reversed(self.actions) for key in each.produces}
 
     @cached_property
+    def makers(self) -> dict[str, Action]:
+        """The actions that alone establish an info, by that info: nobody tells it or is asked for it."""
+        chosen = {each.info for each in self.actions if each.kind == "selector"}
+        return {key: maker for key, maker in self.producers.items() if key not in chosen}
+
+    @cached_property
     def in_order(self) -> tuple[Info, ...]:
         """The infos, each after those that its value is made from."""
         return tuple(self.infos_by_key[key] for key in faults.sorted_by_source(self.infos))

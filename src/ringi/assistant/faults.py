@@ -122,6 +122,16 @@ def _kinds(definitions: Definitions, action: Action) -> Iterator[str]:
     if action.kind == "apply" and len(plans) != 1:
         which = _listed(plans) if plans else "no plan"
         yield f"applies {which}: let it depend on exactly one action of kind 'plan'"
+    if action.kind == "immediate" and action.transactional:
+        yield "is transactional and at once, so nobody could approve it: make it an 'apply' that depends on a plan"
+    if action.kind == "plan":
+        yield from _appliers(definitions, action)
+
+
+def _appliers(definitions: Definitions, plan: Action) -> Iterator[str]:
+    appliers = [each.id for each in definitions.actions if plan in definitions.plans_of(each)]
+    if len(appliers) > 1:
+        yield f"is applied by {len(appliers)} actions, {_listed(appliers)}: keep one, or plan for each of them"
 
 
 def _requirements(definitions: Definitions, action: Action) -> Iterator[str]:

@@ -63,5 +63,7 @@ def check_value(info: Info, value: Any) -> None:
 def _maker(definitions: Definitions, info: Info) -> str | None:
     if info.key in definitions.planned:
         return f"the plan of {definitions.planned[info.key].id!r}"
+    if info.key in definitions.makers:
+        return f"action {definitions.makers[info.key].id!r}"
     makers = {"handler": f"handler {info.handler!r}", "derived": "other infos", "static": "the definitions"}
     return makers.get(info.how)

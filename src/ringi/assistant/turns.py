@@ -141,7 +141,7 @@ class Turn(PlanTurn):
 
     def _ask(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
-        if info is None or info.how != "ask" or info.key in self.definitions.producers:
+        if info is None or info.how != "ask" or info.key in self.definitions.makers:
             return Outcome(memory, (said("unknown", what=event.get("info")),))
         words = (said("asking", what=self.title(info.key)),)
         if info.key in memory.asks:
