@@ -1,3 +1,4 @@
+import type { NotPossible } from "./schema";
 import type { FieldProblem, ProblemDocument, Winner } from "./types";
 
 export type { FieldProblem, Winner };
@@ -7,12 +8,15 @@ export class ProblemError extends Error {
   readonly code: string | undefined;
   readonly errors: FieldProblem[];
   readonly winner: Winner | undefined;
+  /** Why an action is not possible, in the words of the language that was asked for. */
+  readonly reasons: string[];
 
-  constructor(readonly status: number, problem: Partial<ProblemDocument>) {
+  constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons">>) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`);
     this.code = problem.code;
     this.errors = problem.errors ?? [];
     this.winner = problem.winner ?? undefined;
+    this.reasons = (problem.reasons ?? []).map(({ text }) => text);
   }
 }
 

@@ -17,6 +17,10 @@ const verbs: Record<Fix["kind"], ((ref: string) => string) | undefined> = {
   ask: (ref) => `ask:${ref}`, run_handler: (ref) => `refresh:${ref}`, run_action: (ref) => ref, approve: undefined, wait: undefined,
 };
 
+const isForPeople = ({ fix }: Reason) => fix?.kind === "ask" || fix?.kind === "approve";
+/** What only a person can do stands first: the rest comes by itself, or by a press. */
+const peopleFirst = (one: Reason, other: Reason) => Number(isForPeople(other)) - Number(isForPeople(one));
+
 interface Doing {
   assistant: Assistant;
   /** Do an action by its id: at once, or where it needs more. */
@@ -29,7 +33,16 @@ function planOf({ memory, approvals }: Assistant, action: AssistantAction | unde
   return request ? memory?.plans.find(({ id }) => id === request.context.plan) : undefined;
 }
 
-function FixButton({ reason: { fix, text }, assistant, act }: Doing & { reason: Reason }) {
+/** What there really is to press: an action that is not possible itself is reached by its own way on. */
+function wayOn(fix: Fix, actions: AssistantAction[], seen: string[] = []): Fix | undefined {
+  const action = fix.kind === "run_action" ? actions.find(({ id }) => id === fix.ref) : undefined;
+  if (!action || action.enabled) return fix;
+  const [first] = action.reasons.toSorted(peopleFirst);
+  return first && !seen.includes(fix.ref) ? wayOn(first.fix, actions, [...seen, fix.ref]) : undefined;
+}
+
+function FixButton({ reason: { fix: named, text }, assistant, act }: Doing & { reason: Reason }) {
+  const fix = named && wayOn(named, assistant.actions);
   if (!fix?.ref) return null;
   const { ref } = fix;
   if (fix.kind === "wait") return <span className="quiet action-waits" data-testid="fix" data-kind="wait"><span className="working-dot" aria-hidden="true" /> {visible(fix.label)}</span>;
@@ -56,14 +69,11 @@ function ReasonLine({ reason, met, ...doing }: Doing & { reason: Reason; met?: s
   );
 }
 
-/** What only a person can do stands first: the rest comes by itself, or by a press. */
-const isForPeople = ({ fix }: Reason) => fix?.kind === "ask" || fix?.kind === "approve";
-
 /** Why an action cannot be done: the first reason with its way on, and the others behind a fold. */
 function Reasons({ action, ...doing }: Doing & { action: AssistantAction }) {
   const words = useAssistantWords();
   const { have, need } = action;
-  const [first, ...others] = action.reasons.toSorted((one, other) => Number(isForPeople(other)) - Number(isForPeople(one)));
+  const [first, ...others] = action.reasons.toSorted(peopleFirst);
   if (!first) return null;
   return (
     <>
@@ -81,7 +91,10 @@ function Reasons({ action, ...doing }: Doing & { action: AssistantAction }) {
 /** One action, in its place whether it can be done or not. */
 function Action({ action, primary, ...doing }: Doing & { action: AssistantAction; primary: boolean }) {
   const { assistant, act } = doing;
-  const { id, type, enabled, label, description } = action;
+  const words = useAssistantWords();
+  const { id, type, label, description } = action;
+  const isNothingToClear = type === "cancel" && !assistant.isBegun;
+  const enabled = action.enabled && !isNothingToClear;
   return (
     <li className="action" data-testid="action" data-id={id} data-enabled={enabled}>
       <Button
@@ -90,7 +103,9 @@ function Action({ action, primary, ...doing }: Doing & { action: AssistantAction
         >
         {visible(label)}
       </Button>
-      <div id={`why-${id}`} className="action-why">{!enabled && <Reasons action={action} {...doing} />}</div>
+      <div id={`why-${id}`} className="action-why">
+        {isNothingToClear ? <span data-testid="reason">{words.nothingBegun}</span> : !enabled && <Reasons action={action} {...doing} />}
+      </div>
     </li>
   );
 }
@@ -112,7 +127,7 @@ export function ActionBar({ assistant, id }: { assistant: Assistant; id: string 
   const primary = assistant.actions.findLast(({ enabled, type }) => enabled && (type === "plan" || type === "apply"))?.id;
   return (
     <section className="actions" aria-label={words.actions} data-testid="actions">
-      <Problem error={assistant.refusal} title={words.actionRefused} />
+      <Problem error={assistant.refusal} title={words.actionRefused} closable={{ onClose: assistant.dismiss, "aria-label": words.closeMemory }} />
       {clearing && <ConfirmClear id={id} onBack={() => setClearing(false)} />}
       <ul tabIndex={-1}>
         {assistant.actions.map((action) => <Action key={action.id} action={action} primary={action.id === primary} assistant={assistant} act={act} />)}

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient, type Query } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
 import { refreshSoon } from "../api/requests";
 import type { Agent, Page, Request } from "../api/types";
@@ -88,13 +88,32 @@ export function useRefresh(id: string, stamp: string, enabled: boolean): void {
 /** Do something by its name: an action, or another way on such as `ask:<info>`. */
 export function usePress(id: string, agent: string, onPressed: () => void) {
   const client = useQueryClient();
-  return useMutation({
+  // What is under way is not drawn at once: two clicks may come before the first one is seen.
+  const going = useRef(false);
+  const { mutate, ...pressing } = useMutation({
     mutationFn: (verb: string) => call<unknown>("POST", `${path(id)}/actions/${encodeURIComponent(verb)}`, { agent }),
     onSuccess: onPressed,
     onSettled: () => {
+      going.current = false;
       for (const queryKey of [keyOf(id), ["thread", id]]) void client.invalidateQueries({ queryKey });
     },
   });
+  const press = useCallback((verb: string) => {
+    if (going.current) return;
+    going.current = true;
+    mutate(verb);
+  }, [mutate]);
+  return { ...pressing, press };
+}
+
+/** A refusal tells of a moment: it goes when the conversation moves on. */
+export function useForget(stamp: string, isRefused: boolean, forget: () => void): void {
+  const seen = useRef(stamp);
+  useEffect(() => {
+    if (seen.current === stamp) return;
+    seen.current = stamp;
+    if (isRefused) forget();
+  }, [stamp, isRefused, forget]);
 }
 
 /** Clear what was gathered in a conversation. */

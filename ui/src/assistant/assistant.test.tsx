@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import { keep } from "../api/requests";
@@ -71,11 +71,79 @@ test("a refusal says why, and the bar shows the actions as they are now", async 
   const { server } = opened();
   server.onPress = () => {
     server.actions = [anAction({ enabled: false, reasons: [missing("goal", "waiting for: goal")] })];
-    return [409, { title: "not possible", detail: "action 'plan' is not possible now: waiting for: goal" }];
+    return [409, { title: "not possible", detail: "action 'plan' is not possible now", reasons: [missing("goal", "「目標」を待っています")] }];
   };
   await userEvent.click(within(await action("plan")).getByTestId("do-action"));
-  expect((await screen.findByTestId("error")).textContent).toContain("waiting for: goal");
+  const error = await screen.findByTestId("error");
+  expect(error.textContent).toContain("「目標」を待っています");
+  expect(error.textContent).not.toContain("not possible now");
   await waitFor(async () => expect((await action("plan")).dataset.enabled).toBe("false"));
+});
+
+test("a refusal goes when the conversation moves on, and when it is closed", async () => {
+  const { server } = opened((one) => {
+    one.onPress = () => [409, { title: "not possible", detail: "not now" }];
+  });
+  const press = async () => userEvent.click(within(await action("plan")).getByTestId("do-action"));
+  await press();
+  await screen.findByTestId("error");
+  server.move();
+  await waitFor(() => expect(screen.queryByTestId("error")).toBeNull(), { timeout: 4_000 });
+  await press();
+  await userEvent.click(within(await screen.findByTestId("error")).getByRole("button", { name: "Close" }));
+  await waitFor(() => expect(screen.queryByTestId("error")).toBeNull());
+});
+
+test("two clicks at once press once", async () => {
+  const { server } = opened();
+  const button = within(await action("plan")).getByTestId("do-action");
+  act(() => {
+    button.click();
+    button.click();
+  });
+  await waitFor(() => expect(server.pressed).toEqual(["plan"]));
+});
+
+test("where the way on is not possible itself, its own way on is offered", async () => {
+  const { server } = opened((one) => {
+    const plan = anAction({ enabled: false, reasons: [missing("goal", "waiting for: goal")] });
+    const reason: Reason = { code: "NO_PLAN", key: "plan", text: "there is no plan yet", fix: { kind: "run_action", ref: "plan", label: "Make a plan" } };
+    one.actions = [plan, anAction({ id: "apply", type: "apply", label: "Carry it out", enabled: false, reasons: [reason] })];
+  });
+  const apply = await action("apply");
+  expect(within(apply).queryByRole("button", { name: /Make a plan/ })).toBeNull();
+  await userEvent.click(within(apply).getByRole("button", { name: "Answer: there is no plan yet" }));
+  await waitFor(() => expect(server.pressed).toEqual(["ask:goal"]));
+});
+
+test("nothing can be cleared in a conversation that nobody has begun", async () => {
+  window.history.replaceState(null, "", "/chat");
+  const server = new FakeAssistant();
+  server.actions = [anAction({}), anAction({ id: "cancel", type: "cancel", label: "Start over" })];
+  show(<ChatPage id={undefined} />);
+  const clear = await action("cancel");
+  expect(within(clear).getByTestId("do-action").hasAttribute("disabled")).toBe(true);
+  expect(within(clear).getByTestId("reason").textContent).toContain("Nothing has been begun");
+});
+
+test("a plan shows what each step calls before what the agent says of it, and the call is open where it says more", async () => {
+  const steps = [{ id: "s1", title: "Design", action: "add_milestone", args: { owner: "user-006", due: "2026-12-04", parts: ["a"] }, isDone: false }];
+  const plan = aPlan({ steps, plan: { text: "All is **safe**", weeks: 2 } });
+  const request = anApproval(plan);
+  const { client } = opened((one) => {
+    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.requests.set(request.id, request);
+  });
+  const content = await screen.findByTestId("plan-content");
+  expect(within(content).getByTestId("step-action").textContent).toBe("add_milestone");
+  expect(within(content).getByTestId("step-args").textContent).toMatch(/owner.*user-006.*due.*2026-12-04.*parts.*"a"/s);
+  const said = within(content).getByTestId("plan-words");
+  expect(said.textContent).toContain("not checked");
+  expect(within(content).getByTestId("plan-step").compareDocumentPosition(said) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+  const facts = await screen.findByTestId("facts");
+  expect(facts.closest("details")).not.toBeNull();
+  keep(client, { ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } });
+  await waitFor(() => expect(screen.getByTestId("facts").closest("details")).toBeNull());
 });
 
 test("a question that is asked beside the talk stands in the column, and stays as a record", async () => {

@@ -1,6 +1,8 @@
 import type { Json } from "../api/types";
 import { isObject } from "../request/schema-field";
+import { useWords } from "../request/words";
 import { Prose } from "../thread/prose";
+import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import type { PlanContent, Step } from "./types";
 import { Value } from "./value";
@@ -9,7 +11,8 @@ import { useAssistantWords } from "./words";
 /** In which places a plan keeps the words that people read first. */
 const prose = ["markdown", "text", "summary", "goal"];
 
-function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
+/** The words that a plan says in prose, and what else is written in it. */
+export function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
   if (typeof plan === "string") return [plan, undefined];
   if (!isObject(plan)) return ["", plan ?? undefined];
   const name = prose.find((one) => typeof plan[one] === "string");
@@ -18,8 +21,32 @@ function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
   return [String(words), Object.keys(rest).length > 0 ? rest : undefined];
 }
 
-/** Step by step, and how far it has come. */
-function Steps({ steps, runs }: { steps: Step[]; runs: boolean }) {
+/** What a step will call, whole: people consent to this, and not to its title. */
+function StepCall({ step: { action, args } }: { step: Step }) {
+  const given = Object.entries(args);
+  return (
+    <>
+      {action && <> <code className="quiet" data-testid="step-action">{visible(action)}</code></>}
+      {given.length > 0 && (
+        <dl className="value-pairs step-args" data-testid="step-args">
+          {given.map(([name, value]) => (
+            <div key={name}><dt>{visible(name)}</dt><dd>{typeof value === "string" ? <span className="agent-text">{visible(value)}</span> : <JsonValue value={value} />}</dd></div>
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}
+
+interface ContentProps {
+  content: PlanContent;
+  runs: boolean;
+  /** It was being carried out and came no further. */
+  isStopped?: boolean;
+}
+
+/** Step by step, what each calls, and how far it has come. */
+function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
   const words = useAssistantWords();
   const done = steps.filter(({ isDone }) => isDone).length;
   const now = runs ? steps.find(({ isDone }) => !isDone)?.id : undefined;
@@ -28,7 +55,7 @@ function Steps({ steps, runs }: { steps: Step[]; runs: boolean }) {
     <section aria-label={words.planSteps}>
       <div className="plan-part">
         <strong>{words.planSteps}</strong>
-        {(runs || done > 0) && <span className="quiet" data-testid="steps-done" aria-live="polite">{words.stepsDone(done, steps.length)}</span>}
+        {(runs || isStopped || done > 0) && <span className="quiet" data-testid="steps-done" aria-live="polite">{words.stepsDone(done, steps.length)}</span>}
       </div>
       <ol className="plan-steps">
         {steps.map((step) => (
@@ -36,6 +63,7 @@ function Steps({ steps, runs }: { steps: Step[]; runs: boolean }) {
             {visible(step.title || step.id)}
             {step.isDone && <span className="step-mark"> ✓<span className="for-readers"> {words.stepDone}</span></span>}
             {step.id === now && <><span className="working-dot" aria-hidden="true" /><span className="for-readers"> {words.stepNow}</span></>}
+            <StepCall step={step} />
           </li>
         ))}
       </ol>
@@ -43,15 +71,20 @@ function Steps({ steps, runs }: { steps: Step[]; runs: boolean }) {
   );
 }
 
-/** What a version of a plan says, and its steps. */
-export function Content({ content, runs }: { content: PlanContent; runs: boolean }) {
+/** What a version of a plan does, step by step, what else is written in it, and last what the agent says of it. */
+export function Content({ content, ...progress }: ContentProps) {
+  const { agentSays } = useWords();
   const [words, rest] = wordsIn(content.plan);
-  const { steps } = content;
   return (
     <div className="plan-content" data-testid="plan-content">
-      {words && <Prose text={words} />}
+      {content.steps.length > 0 && <Steps content={content} {...progress} />}
       {rest !== undefined && <Value value={rest} />}
-      {steps.length > 0 && <Steps steps={steps} runs={runs} />}
+      {words && (
+        <aside className="agent-words" data-testid="plan-words" aria-label={agentSays}>
+          <div className="quiet">{agentSays}</div>
+          <Prose text={words} />
+        </aside>
+      )}
     </div>
   );
 }

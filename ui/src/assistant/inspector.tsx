@@ -6,21 +6,27 @@ import { visible } from "../widgets/visible";
 import { Changes } from "./changes";
 import { ConfirmClear } from "./confirm-clear";
 import { Items } from "./items";
-import type { MemoryItem, Run } from "./types";
+import type { AssistantAction, MemoryItem, Run } from "./types";
 import type { Assistant } from "./use-assistant";
 import { named, useAssistantWords } from "./words";
 
 type Tab = "items" | "runs" | "history";
 const tabs: Tab[] = ["items", "runs", "history"];
 
-function Runs({ runs }: { runs: Run[] }) {
+interface RunsProps {
+  runs: Run[];
+  actions: AssistantAction[];
+}
+
+function Runs({ runs, actions }: RunsProps) {
   const words = useAssistantWords();
+  const nameOf = (workflow: string) => actions.find(({ workflowName }) => workflowName === workflow)?.label ?? workflow;
   if (runs.length === 0) return <p className="quiet">{words.noRuns}</p>;
   return (
     <ul className="inspector-rows">
       {runs.map(({ workflow, status, at, error }) => (
         <li key={workflow} data-testid="memory-run" data-status={status}>
-          <div><strong>{visible(workflow)}</strong> <span className="quiet">{named(words.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
+          <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{named(words.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
           {error && <p className="error-text">{visible(error)}</p>}
         </li>
       ))}
@@ -58,10 +64,10 @@ export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
       <div className="inspector-body" data-testid="memory-inspector">
         <Segmented block aria-label={words.contextMemory} options={tabs.map((value) => ({ value, label: words.memoryTabs[value] }))} value={tab} onChange={setTab} />
         {tab === "items" && <Items assistant={assistant} onWhy={why} />}
-        {tab === "runs" && <Runs runs={assistant.memory?.runs ?? []} />}
+        {tab === "runs" && <Runs runs={assistant.memory?.runs ?? []} actions={assistant.actions} />}
         {tab === "history" && <Changes id={id} of={of} onAll={() => setOf(undefined)} />}
         {clearing ? <ConfirmClear id={id} onBack={() => setClearing(false)} />
-          : <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{words.clearContext}</Button>}
+          : assistant.isBegun && <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{words.clearContext}</Button>}
       </div>
     </Drawer>
   );

@@ -1,8 +1,8 @@
-import { useCallback, useEffect, useMemo, useRef, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
-import { useActions, useAskedBeside, useContextMemory, usePress, useRefresh } from "./api";
+import { useActions, useAskedBeside, useContextMemory, useForget, usePress, useRefresh } from "./api";
 import { useKeptPlans } from "./kept-plans";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
@@ -24,6 +24,9 @@ export interface Assistant {
   /** What is on its way to the server. */
   pressed: string | undefined;
   refusal: Error | null;
+  dismiss: () => void;
+  /** The server has the conversation. */
+  isBegun: boolean;
   press: (verb: string) => void;
 }
 
@@ -77,11 +80,11 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
   );
   const expect = useExpected(asked);
-  const { mutate, isPending, variables, error } = usePress(id, agent.name, () => {
+  const { press, isPending, variables, error, reset } = usePress(id, agent.name, () => {
     talk.begin();
     onBegin();
   });
-  const press = useCallback((verb: string) => mutate(verb), [mutate]);
+  useForget(`${thread?.run_id} ${messages.at(-1)?.id}`, error !== null, reset);
   if (!actions) return undefined;
   const titleOf = (plan: Plan) => actions.find((action) => action.id === plan.actionId)?.label;
   const asides = [...places].flatMap(([key, after]): Aside[] => {
@@ -95,7 +98,8 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     return [{ key, after, content: <Question id={request} onDecided={onDecided} /> }];
   });
   return {
-    actions, memory, asides, approvals: (open ?? []).filter(isOfPlan), refusal: error, pressed: isPending ? variables : undefined,
+    actions, memory, asides, approvals: (open ?? []).filter(isOfPlan), refusal: error, dismiss: reset,
+    isBegun: phase === "loading" || thread !== undefined, pressed: isPending ? variables : undefined,
     press: (verb) => {
       expect();
       press(verb);

@@ -35,10 +35,10 @@ function Pairs({ value, depth }: { value: JsonObject; depth: number }) {
   );
 }
 
-/** An object of a list on one line: its values say what they are. */
+/** An object of a list on one line. */
 function Line({ value }: { value: Json }) {
   if (!isObject(value)) return <Plain value={value} />;
-  return <AgentText text={Object.values(value).map((one) => (isPlain(one) ? String(one) : JSON.stringify(one))).join(" · ")} />;
+  return <AgentText text={Object.entries(value).map(([name, one]) => `${name}: ${isPlain(one) ? String(one) : JSON.stringify(one)}`).join(" · ")} />;
 }
 
 function Part({ value, depth }: { value: Json; depth: number }) {

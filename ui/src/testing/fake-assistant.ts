@@ -73,8 +73,9 @@ export class FakeAssistant extends FakeChat {
     }
     if (what === "memory") return [200, this.memory];
     if (what === "actions") return [200, { items: this.actions, next: null }];
-    this.move();
-    return this.onPress(decodeURIComponent(what.slice("actions/".length))) ?? [202, { thread_id: "t1", run_id: "r1" }];
+    const answer = this.onPress(decodeURIComponent(what.slice("actions/".length))) ?? [202, { thread_id: "t1", run_id: "r1" }];
+    if (answer[0] < 400) this.move();
+    return answer;
   }
 
   private get memory(): Memory {

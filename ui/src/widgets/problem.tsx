@@ -12,6 +12,7 @@ export function explain(error: unknown, strings: Strings): string {
   if (!(error instanceof ProblemError)) return visible(error instanceof Error ? error.message : String(error));
   const { problems, unreachable } = strings;
   if (error.status === 0) return unreachable;
+  if (error.reasons.length > 0) return [...new Set(error.reasons)].map(visible).join(" · ");
   const known = plain[error.status] ?? (error.status >= 500 ? "failed" : undefined);
   return known ? problems[known] : problems.refused(visible(error.message));
 }
@@ -20,11 +21,12 @@ interface ProblemProps {
   error: unknown;
   title?: string;
   retry?: () => void;
+  closable?: { onClose: () => void; "aria-label": string };
   children?: ReactNode;
 }
 
 /** What went wrong and what to do; nothing when nothing went wrong. */
-export function Problem({ error, title, retry, children }: ProblemProps) {
+export function Problem({ error, title, retry, closable, children }: ProblemProps) {
   const strings = useStrings();
   if (!error) return null;
   return (
@@ -34,6 +36,7 @@ export function Problem({ error, title, retry, children }: ProblemProps) {
       data-testid="error"
       title={title ?? explain(error, strings)}
       description={title ? explain(error, strings) : children}
+      closable={closable ?? false}
       action={retry && <Button size="small" onClick={retry}>{strings.retry}</Button>}
     />
   );

@@ -3,6 +3,7 @@ export const assistant = {
   needsMet: (have: number, need: number) => `${have} of ${need}`,
   moreReasons: (count: number) => `and ${count} more`,
   actionRefused: "This was not done",
+  nothingBegun: "Nothing has been begun here yet.",
   clearTitle: "Clear what was gathered here?",
   clearMeans: "What people told this conversation, its plans and its open questions go. What is being carried out goes on, and what is remembered of you stays.",
   clearNow: "Clear it",

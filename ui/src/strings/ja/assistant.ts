@@ -5,6 +5,7 @@ export const assistant: Assistant = {
   needsMet: (have: number, need: number) => `${have}/${need}`,
   moreReasons: (count: number) => `ほか ${count} 件`,
   actionRefused: "実行されませんでした",
+  nothingBegun: "ここではまだ何も始まっていません。",
   clearTitle: "ここで集めた情報を消去しますか？",
   clearMeans: "この会話で伝えられた情報、計画、未回答の質問が消えます。実行中のものは継続し、あなたについて記憶された情報は残ります。",
   clearNow: "消去する",

@@ -5,6 +5,7 @@ export const assistant: Assistant = {
   needsMet: (have: number, need: number) => `${have}/${need}`,
   moreReasons: (count: number) => `还有 ${count} 项`,
   actionRefused: "没有执行",
+  nothingBegun: "这里还没有开始任何内容。",
   clearTitle: "要清除在此收集的信息吗？",
   clearMeans: "此对话中告知的信息、计划和未回答的问题都会清除。正在执行的内容会继续，关于您的记忆会保留。",
   clearNow: "清除",
