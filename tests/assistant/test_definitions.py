@@ -99,6 +99,7 @@ def test_infos_come_in_the_order_in_which_they_are_made() -> None:
         ((Info("a", derive=len, inputs=("a",), value=1),), ["info 'a'", "derive and value"]),
         ((Info("a", value=1, form=Form([Text("x")])),), ["info 'a'", "never asked", "value"]),
         ((Info("a", ttl=0),), ["info 'a'", "ttl 0"]),
+        ((Info("b"), Info("a", derive=len, inputs=("b",), ttl=5)), ["info 'a'", "as fresh as its inputs", "max_age"]),
         ((Info("a", scope="world"),), ["info 'a'", "'world'", "'thread', 'user'"]),  # type: ignore[arg-type]
         ((Info("a", choices=Choices("x")),), ["info 'a'", "handler 'x'"]),
         ((Info("a", choices=Choices("fetch", params={"user": 1}, max_items=0)),), ["info 'a'", "at most 0"]),

@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.assistant.office import after, nothing
 from tests.assistant.talk import Office, Talk
 from tests.threads.world import at_work
 
 from ringi.assistant.assistant import Assistant
+from ringi.assistant.availability import derive
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
-from ringi.assistant.memory import ContextMemory
+from ringi.assistant.memory import ContextMemory, loaded, written
 from ringi.assistant.turns import Turn
 from ringi.clock import utc_now
 from ringi.testing.clock import NOON
@@ -147,3 +149,55 @@ def test_what_was_kept_a_while_is_as_old_as_it_is() -> None:
 
     assert item.observed_at == NOON - timedelta(seconds=100)
     assert item.fresh_until == NOON + timedelta(seconds=FRESH - 100)
+
+
+SUMS = Definitions(
+    (
+        Info("rate", value=2),
+        Info("old", handler="fetch"),
+        Info("new", handler="fetch"),
+        Info("sum", derive=lambda rate, old, new: rate * (old + new), inputs=("rate", "old", "new")),
+    ),
+    (Action("tell", "immediate", "Tell", workflow="telling", requires=(Needs("sum", max_age=60),)),),
+    (InfoHandler("fetch", nothing),),
+)
+
+
+def fetched_at(seconds: float, key: str, value: Any, memory: ContextMemory, definitions: Definitions) -> ContextMemory:
+    turn = Turn(definitions, "chat", after(seconds), "ann")
+    return turn.take(memory, {"type": "fetched", "info": key, "value": value}).memory
+
+
+def test_what_is_derived_is_as_old_as_the_oldest_that_it_is_made_from() -> None:
+    memory = fetched_at(40, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
+    assert memory.items["sum"].value == 4
+    assert derive(SUMS, memory, after(60))[0].enabled
+
+    for now, oldest in ((61, "old"), (101, "new")):
+        (reason,) = derive(SUMS, memory, after(now))[0].reasons
+        assert (reason.code, tuple(reason.fix)) == ("STALE_INFO", ("run_handler", oldest))
+        memory = fetched_at(now, oldest, 1, memory, SUMS)
+        assert derive(SUMS, memory, after(now))[0].enabled
+
+
+def test_a_static_value_that_a_deployment_changed_is_known_and_what_was_made_from_it_is_made_anew() -> None:
+    memory = fetched_at(0, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
+    deployed = replace(SUMS, infos=(Info("rate", value=5), *SUMS.infos[1:]))
+    settled = Turn(deployed, "chat", NOON, "ann").settled(memory).memory
+
+    assert (settled.items["rate"].value, settled.items["sum"].value) == (5, 10)
+    assert derive(deployed, settled, NOON)[0].enabled
+    assert Turn(deployed, "chat", NOON, "ann").settled(settled).memory == settled
+
+
+@pytest.mark.parametrize(
+    "made", [object(), "\ud800", float("nan"), (1 // n for n in (1, 0))], ids=["object", "text", "number", "raises"]
+)
+def test_a_derivation_that_makes_no_json_is_an_error_of_its_info_and_the_turn_goes_on(made: Any) -> None:
+    broken = replace(SUMS, infos=(*SUMS.infos[:3], replace(SUMS.info("sum"), derive=lambda *_: made)))
+    memory = fetched_at(0, "new", 1, fetched_at(0, "old", 1, ContextMemory(), broken), broken)
+
+    assert memory.items["new"].status == "collected"
+    assert memory.items["sum"].status == "error"
+    assert loaded(written(memory)) == memory
+    assert derive(broken, memory, NOON)[0].reasons[0].code == "ERROR_INFO"

@@ -66,13 +66,19 @@ class Oracle:
             return True
         if key not in self.known:
             return False
-        _, at, made_from = self.known[key]
-        age = (self.now - at).total_seconds()
+        made_from = self.known[key][2]
+        age = (self.now - self.seen_at(key)).total_seconds()
         if (info.ttl is not None and age >= info.ttl) or (max_age is not None and age > max_age):
             return False
         return all(
             self.is_there(source) and made_from.get(source) == self.value(source) for source in self.sources(key)
         )
+
+    def seen_at(self, key: str) -> datetime:
+        info = self.definitions.info(key)
+        if info.how == "derived":
+            return min(self.seen_at(source) for source in info.inputs)
+        return self.now if info.how == "static" else self.known[key][1]
 
     def basis(self) -> dict[str, int]:
         both = [*self.definitions.action(PLAN).needs, *self.definitions.action(APPLY).needs]

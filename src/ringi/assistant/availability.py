@@ -179,7 +179,7 @@ class _Look:
             found = self._known_lacks[need.info] = self._lacking(need.info, self.known.state(need.info))
         if found or need.max_age is None or need.info in self.definitions.static_hashes:
             return found
-        age = self.now - self.memory.items[need.info].observed_at
+        age = self.now - self.known.seen_at(need.info)
         return self._lacking(need.info, "stale") if age.total_seconds() > need.max_age else ()
 
     def _lacking(self, key: str, state: State) -> tuple[Reason, ...]:

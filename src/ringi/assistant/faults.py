@@ -67,6 +67,8 @@ def _ways(info: Info) -> Iterator[str]:
 def _values(info: Info) -> Iterator[str]:
     if info.ttl is not None and info.ttl <= 0:
         yield f"has ttl {info.ttl}: give seconds above 0, or None"
+    if info.ttl is not None and info.derive is not None:
+        yield "is derived, so it is as fresh as its inputs: give them the ttl, or its users a max_age"
     if info.scope not in SCOPES:
         yield f"has scope {info.scope!r}: use one of {_listed(SCOPES)}"
     if info.choices and info.choices.max_items < 1:

@@ -17,6 +17,7 @@ class Knowledge:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
         self._states: dict[str, State] = dict.fromkeys(definitions.static_hashes, "fresh")
+        self._seen: dict[str, datetime] = dict.fromkeys(definitions.static_hashes, now)
 
     def state(self, key: str) -> State:
         """Return how an info stands; what it was made from counts too, and the same value again is no other one."""
@@ -39,13 +40,23 @@ class Knowledge:
         return {key: hash for key, hash in hashes if hash is not None}
 
     def source(self, key: str) -> str:
-        """Return the info to obtain so that this one can be: itself, or what it lacks, or what it is derived from."""
+        """Return the info to obtain so that this one can be: itself, or what it lacks, or the oldest that it is derived from."""
         made_of = self.definitions.made_of[key]
         for source in made_of:
             if self.state(source) != "fresh":
                 return self.source(source)
         is_derived = bool(made_of) and self.definitions.infos_by_key[key].how == "derived"
-        return self.source(made_of[0]) if is_derived else key
+        return self.source(min(made_of, key=self.seen_at)) if is_derived else key
+
+    def seen_at(self, key: str) -> datetime:
+        """Return when what is known of an info was observed; of what is derived, the oldest that it is made from."""
+        at = self._seen.get(key)
+        if at is None:
+            is_derived = self.definitions.infos_by_key[key].how == "derived"
+            sources = self.definitions.made_of[key] if is_derived else ()
+            own = self.now if is_derived else self.memory.items[key].observed_at
+            at = self._seen[key] = min(map(self.seen_at, sources), default=own)
+        return at
 
     def _judged(self, info: Info) -> State:
         item = self.memory.items.get(info.key)

@@ -183,12 +183,16 @@ def observed(
 
     The same value again is no change of it: only how long it is fresh, and what it was made from.
     """
-    info, plain = definitions.info(key), jsonable(value)
+    info = definitions.info(key)
     try:
+        plain = jsonable(value)
         check_value(info, plain)
         return _kept(memory, info, plain, source, now, "observe", dict(inputs or {}))
     except InvalidError as error:
         return failed(memory, key, str(error), source, now, inputs)
+    except Exception as error:
+        # What is no JSON may fail in any way while it is read: each turn would, and the conversation end here.
+        return failed(memory, key, f"is no JSON: {type(error).__name__}: {error}", source, now, inputs)
 
 
 def failed(

@@ -220,7 +220,8 @@ class Turn(PlanTurn):
     def _followed(self, memory: ContextMemory, info: Info) -> ContextMemory:
         known = memory.items.get(info.key)
         if info.how == "static":
-            return memory if known else self._observed(memory, info.key, info.value, Source(kind="static"), {})
+            is_kept = known is not None and known.hash == self.definitions.static_hashes[info.key]
+            return memory if is_kept else self._observed(memory, info.key, info.value, Source(kind="static"), {})
         if info.derive is None:
             return memory
         inputs, source = self.hashes(memory, info.inputs), Source(kind="derived", actor=info.key)
