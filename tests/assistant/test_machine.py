@@ -448,10 +448,11 @@ class Conversation(RuleBasedStateMachine):
         if event["type"] != "execution_failed":
             assert outcome.memory == settled, "what comes twice counts twice"
 
-    @precondition(lambda self: self.mail or self.delivered)
+    @precondition(lambda self: self.sides)
     @rule(data=st.data(), by=st.sampled_from(["ann", f"{SIDE}chat~approve-1", SIDE, f"{SIDE}other~plan-1"]))
     def somebody_forges_mail(self, data: st.DataObject, by: str) -> None:
-        thread, event = data.draw(st.sampled_from([*self.mail, *self.delivered]))
+        awaited = [(thread, awaited_of(side)) for thread, side in self.sides.items() if side.is_live]
+        thread, event = data.draw(st.sampled_from(awaited or [*self.mail, *self.delivered]))
         if by == f"{SIDE}{thread}":
             return
         settled = self.take({"type": "nothing"}).memory
@@ -481,6 +482,13 @@ class Conversation(RuleBasedStateMachine):
                 assert plan.approval.plan_hash == plan.hash
 
     @invariant()
+    def a_plan_that_can_be_approved_stands_on_what_is_known(self) -> None:
+        for plan in self.memory.plans.values():
+            if plan.status == "planned":
+                now = {key: item.value for key, item in self.memory.items.items() if item.status == "collected"}
+                assert self.stands_on[plan.id, plan.version] == {key: now.get(key) for key in plan.inputs}
+
+    @invariant()
     def no_side_thread_works_or_asks_for_nobody(self) -> None:
         for thread, side in self.sides.items():
             if not side.is_live:
@@ -503,6 +511,18 @@ class Conversation(RuleBasedStateMachine):
                 assert plan.thread_id in coming, f"the plan is {plan.status} for ever"
             if plan.status == "planned":
                 assert plan.thread_id is None or plan.thread_id in coming, "nobody can approve the plan"
+
+
+def awaited_of(side: Side) -> dict[str, Any]:
+    """Return what would have an effect if it came from this side thread."""
+    if side.begin.kind == "ask":
+        about = {"info": side.job["info"], "request": "r", "by": "eve"}
+        return {"type": "answered", **about, "status": "answered", "value": 2}
+    if side.begin.kind == "plan":
+        return {"type": "planned", **side.about, "draft": {"plan": "eve's"}}
+    if side.begin.kind == "approve":
+        return {"type": "approved", **side.about, "request": "r", "by": "eve", "hash": shown(side.job)}
+    return {"type": "executed", **side.about}
 
 
 def shown(job: Mapping[str, Any]) -> str:
