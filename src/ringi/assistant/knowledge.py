@@ -40,7 +40,7 @@ class Knowledge:
         return {key: hash for key, hash in hashes if hash is not None}
 
     def source(self, key: str) -> str:
-        """Return the info to obtain so that this one can be: itself, or what it lacks, or the oldest that it is derived from."""
+        """Return the info to obtain so that this one can be: itself, what it lacks, or the oldest that it is of."""
         made_of = self.definitions.made_of[key]
         for source in made_of:
             if self.state(source) != "fresh":
