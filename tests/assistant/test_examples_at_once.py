@@ -134,7 +134,13 @@ async def test_frequent_questions_are_answered(office: Office, query: str, langu
         ("-7 / 2", "-3.5"),
         ("15% of 2400", "360"),
         ("2400の15%", "360"),
-        ("1/3", "0.3333333333333333333333333333"),
+        ("1/3", "0.333333333333333"),
+        ("1/3*3", "1"),
+        ("123456789 * 987654321", "121,932,631,112,635,269"),
+        ("200 + 10%", "220"),
+        ("200 - 10%", "180"),
+        ("200の10%増し", "220"),
+        ("200から10%引き", "180"),
     ],
 )
 def test_arithmetic_is_exact(expression: str, result: str) -> None:
@@ -186,3 +192,33 @@ def test_arithmetic_is_found_in_a_sentence(words: str, expression: str | None) -
 async def test_a_calculation_is_answered_with_its_result(office: Office) -> None:
     assert await Answers(office).calculate(asked("What is 1200 * 1.1?")) == "1200 * 1.1 = **1,320**"
     assert "計算式" in await Answers(office).calculate(asked("こんにちは", "ja"))
+    assert await Answers(office).calculate(asked("200 + 10%")) == "200*(1+10/100) = **220**"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "1e5*2",
+        "100 + 200 + 10%",
+        "2 * 3万",
+        "2 * 3 million",
+        "sqrt(16) * 2",
+        "2 * 5!",
+        "3 * 4²",
+        "10:30 - 9:15",
+        "2026-11-22",
+        "2026-11-22 + 3",
+        "5% of tips on 80 + 20",
+        "200の10%税込み",
+        "200 * 1.1 % 7",
+        "1+2, 3+4",
+    ],
+)
+async def test_arithmetic_that_would_leave_something_over_is_refused_in_words(office: Office, query: str) -> None:
+    told = [await Answers(office).calculate(asked(query, language)) for language in ("en", "ja")]
+    assert "I work out none of it" in told[0]
+    assert "計算しません" in told[1]
+
+
+async def test_a_sum_without_a_result_is_told_in_the_language_of_the_question(office: Office) -> None:
+    assert "答えがありません" in await Answers(office).calculate(asked("1 / 0", "ja"))

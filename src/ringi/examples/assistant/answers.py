@@ -50,6 +50,16 @@ SAID: dict[str, dict[str, str]] = {
         "ja": "「{query}」に計算式が見つかりません。(3 + 4) * 1.1 のように書いてください。",
         "zh": "“{query}”中没有算式。请写成 (3 + 4) * 1.1 的形式。",
     },
+    "unclear": {
+        "en": "I cannot read all of “{query}” as arithmetic, so I work out none of it. Write it as in (3 + 4) * 1.1.",
+        "ja": "「{query}」には計算式として読めない部分があるため、計算しません。(3 + 4) * 1.1 のように書いてください。",
+        "zh": "“{query}”中有无法作为算式理解的部分，因此不予计算。请写成 (3 + 4) * 1.1 的形式。",
+    },
+    "no_result": {
+        "en": "“{query}” has no result that is a number of reasonable size.",
+        "ja": "「{query}」には、適切な大きさの数としての答えがありません。",
+        "zh": "“{query}”没有大小合理的数值结果。",
+    },
 }
 
 
@@ -89,10 +99,13 @@ class Answers:
     async def calculate(self, job: CallJob) -> str:
         """Return the result of the arithmetic in the query."""
         query = str(job.inputs["user_query"])
-        expression = found_in(query)
-        if expression is None:
-            return said("no_sum", job.language, query)
-        return f"{expression} = **{shown(calculated(expression))}**"
+        try:
+            expression = found_in(query)
+            if expression is None:
+                return said("no_sum", job.language, query)
+            return f"{expression} = **{shown(calculated(expression))}**"
+        except CalculationError as error:
+            return said(error.code, job.language, query)
 
 
 def said(code: str, language: str, query: str) -> str:
