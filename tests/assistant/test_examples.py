@@ -436,3 +436,80 @@ def test_everything_that_is_shown_is_worded_in_three_languages(module: Any, tmp_
     for text in (*titled, *labelled, shown.title, shown.description):
         assert isinstance(text, dict)
         assert set(text) == {"en", "ja", "zh"}
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("目標は何ですか？", None),
+        ("目標は何ですか", None),
+        ("目標はまだ決まっていません", None),
+        ("目标是什么", None),
+        ("The goal is unclear to me, what do you mean?", None),
+        ("The goal is unclear to me", None),
+        ("Our goal is what exactly?", None),
+        ("目標は売上20%向上です。よろしくお願いします", "売上20%向上"),
+        ("Our goal is 20.5% more sales. Can you help me?", "20.5% more sales"),
+        ("Our goal is not to lose customers.", "not to lose customers"),
+    ],
+)
+async def test_a_goal_is_what_its_sentence_says_and_a_question_is_none(
+    talk: Callable[[str], Talk], words: str, value: str | None
+) -> None:
+    memory = await talk("assistant").say(words)
+    assert (memory.items["business_goals"].value if "business_goals" in memory.items else None) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "is_order"),
+    [
+        ("Do not make a plan", False),
+        ("please don't make a plan yet", False),
+        ("I don’t need a plan", False),
+        ("How do I make a plan?", False),
+        ("計画を作らないでください", False),
+        ("計画を作りますか？", False),
+        ("不要制定计划", False),
+        ("Could you make a plan?", True),
+        ("Make a plan, but do not hurry", True),
+        ("計画を作ってもらえませんか？", True),
+        ("計画を作っていただけないでしょうか", True),
+    ],
+)
+async def test_who_says_no_or_asks_orders_no_plan(talk: Callable[[str], Talk], words: str, is_order: bool) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    assert bool((await one.say(words)).plans) == is_order
+
+
+@pytest.mark.parametrize("words", ["We do not focus on manufacturing", "製造業には注力しません"])
+async def test_an_industry_that_is_ruled_out_is_not_chosen(talk: Callable[[str], Talk], words: str) -> None:
+    assert "focus_industry" not in (await talk("sales").say(words)).items
+
+
+@pytest.mark.parametrize("words", ["Forget the goal", "目標を忘れて"])
+async def test_a_goal_is_forgotten_when_somebody_says_so(talk: Callable[[str], Talk], words: str) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    assert "business_goals" in (await one.say("Do not forget the goal")).items
+    assert "business_goals" not in (await one.say(words)).items
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "answer"),
+    [
+        ("assistant", "ありがとう", "どういたしまして"),
+        ("sales", "Thank you very much!", "You are welcome"),
+        ("helper", "ありがとうございます。", "どういたしまして"),
+        ("assistant", "空いている人は？", "中村 結衣"),
+        ("assistant", "却下します", "「却下」を押して"),
+        ("sales", "I reject the strategy", "press “Reject”"),
+        ("assistant", "目標は何ですか？", "「ビジネス目標」"),
+    ],
+)
+async def test_small_talk_is_answered_to_the_point(
+    talk: Callable[[str], Talk], name: str, words: str, answer: str
+) -> None:
+    one = talk(name)
+    await one.say(words)
+    assert answer in await one.heard()

@@ -8,7 +8,7 @@ from ringi.assistant.assistant import Assistant
 from ringi.assistant.definitions import Action, Definitions, Info
 from ringi.examples.assistant.answers import workflows
 from ringi.examples.assistant.office import Office
-from ringi.examples.assistant.speaker import GREETING, Rule, Speaker
+from ringi.examples.assistant.speaker import GREETING, THANKS, Rule, Speaker
 
 PROMPT = "You answer quick questions of the people of a small company."
 DEFINITIONS = Definitions(
@@ -68,6 +68,7 @@ DEFINITIONS = Definitions(
 SPEAKER = Speaker(
     PROMPT,
     rules=(
+        THANKS,
         Rule(
             GREETING,
             {

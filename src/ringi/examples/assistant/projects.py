@@ -21,7 +21,17 @@ from ringi.examples.assistant.ledger import Ledger
 from ringi.examples.assistant.lookups import Lookups, info_handlers
 from ringi.examples.assistant.office import Office, Row
 from ringi.examples.assistant.planner import Planner
-from ringi.examples.assistant.speaker import ALL_RIGHT, FEEDBACK, GO_AHEAD, GREETING, START_OVER, Rule, Speaker
+from ringi.examples.assistant.speaker import (
+    ALL_RIGHT,
+    FEEDBACK,
+    GO_AHEAD,
+    GREETING,
+    REJECT,
+    START_OVER,
+    THANKS,
+    Rule,
+    Speaker,
+)
 
 PROMPT = "You help the people of a small company to plan their projects."
 HANDLERS = ("fetch_projects", "fetch_user_info", "fetch_resources")
@@ -144,14 +154,29 @@ ACTIONS = (
         description={"en": "Clears what was gathered", "ja": "集めた情報を消去", "zh": "清除已收集的信息"},
     ),
 )
-GOAL = r"\b(?:our|my|the)(?: business| new)? (?:goals?|target|aim) (?:is|are|should be)(?: now)?:?\s+(.+)"
+NO_GOAL = (
+    r"(?:(?:still|rather|quite|very|not) )*(?:(?:un)?clear|unknown|missing|vague|wrong|open)\b|not (?!to\b)"
+    r"|what\b|which\b|何|なに|なん|どう|どれ|どこ|誰|いつ|まだ|未定|什么|怎|哪"
+)
+ASKED = r"(?<!すか)(?<!しょうか)(?<!りません)(?<!いません)(?<!てません)"
+VALUE = rf"((?!{NO_GOAL})[^。！？?\n]+?){ASKED}(?=[.!](?:\s|$)|[。！\n]|$)"
+"""A goal ends with its sentence, and a question has none."""
+GOAL = rf"\b(?:our|my|the)(?: business| new)? (?:goals?|target|aim) (?:is|are|should be)(?: now)?:?\s+{VALUE}"
 SPEAKER = Speaker(
     PROMPT,
     rules=(
         Rule(
+            r"\b(?:forget|drop|delete|remove|clear) (?:the|our|my|that)(?: business)? goals?\b"
+            r"|目標を?(?:忘れ|消|削除|取り消|取り下げ|クリア)|(?:忘记|删除|清除)目标",
+            {"en": "I forget the goal.", "ja": "目標を消去します。", "zh": "我会清除目标。"},
+            op="clear",
+            key="business_goals",
+            is_order=True,
+        ),
+        Rule(
             rf"(?:^no\b|actually|sorry|instead|rather|correction).*?{GOAL}"
-            r"|(?:いや|いえ|違い|違う|訂正|やはり|やっぱり).*?目標は[、,]?\s*(.+)"
-            r"|目標を[、,]?\s*(.+?)に(?:変更|訂正|修正|変え|直)",
+            rf"|(?:いや|いえ|違い|違う|訂正|やはり|やっぱり).*?目標は[、,]?\s*{VALUE}"
+            r"|目標を(?!何|どう)[、,]?\s*(.+?)に(?:変更|訂正|修正|変え|直)",
             {
                 "en": "I have corrected the goal: “{value}”.",
                 "ja": "目標を訂正しました: 「{value}」。",
@@ -161,7 +186,7 @@ SPEAKER = Speaker(
             key="business_goals",
         ),
         Rule(
-            rf"{GOAL}|^goals?:\s*(.+)|目標(?:は[、,]?|[:：])\s*(.+)|目标是[：:，,]?\s*(.+)",
+            rf"{GOAL}|^goals?:\s*{VALUE}|目標(?:は[、,]?|[:：])\s*{VALUE}|目标是[：:，,]?\s*{VALUE}",
             {
                 "en": "I take “{value}” as the goal. Press “Create a plan” when you are ready.",
                 "ja": "「{value}」を目標として承りました。準備ができたら「計画を作成」を押してください。",
@@ -185,16 +210,19 @@ SPEAKER = Speaker(
             r"|計画を?(?:作|立て|策定|練)|計画して|計画をお願い|制定计划",
             {"en": "I see to a plan.", "ja": "計画に取りかかります。", "zh": "我来制定计划。"},
             action="plan-001",
+            is_order=True,
         ),
-        Rule(GO_AHEAD, ALL_RIGHT, action="apply-001"),
+        REJECT,
+        Rule(GO_AHEAD, ALL_RIGHT, action="apply-001", is_order=True),
         START_OVER,
         Rule(
             r"\b(?:choose|select|pick|another)\b.*\bproject\b|プロジェクトを?(?:選|変え)|选择项目",
             {"en": "Which project is it?", "ja": "対象のプロジェクトを選んでください。", "zh": "请选择项目。"},
             action="selector-001",
+            is_order=True,
         ),
         Rule(
-            r"\bwho (?:has|is) (?:time|free)\b|\bresources?\b|\bcapacity\b|リソース|空き|手が空|资源",
+            r"\bwho (?:has|is) (?:time|free|available)\b|\bresources?\b|\bcapacity\b|リソース|空き|空い[てた]|资源",
             {"en": "This is who has time:", "ja": "担当者の空き状況です:", "zh": "人员的空闲情况："},
             action="resource-check",
         ),
@@ -203,6 +231,15 @@ SPEAKER = Speaker(
             {"en": "This is how the projects stand:", "ja": "プロジェクトの状況です:", "zh": "项目的状况："},
             action="project-status",
         ),
+        Rule(
+            r"\b(?:goals?|target|aim)\b|目標|目标",
+            {
+                "en": "The goal stands under “Business goals” among what is known. To say it, write “our goal is …”.",
+                "ja": "目標は「ビジネス目標」に表示されます。「目標は…」と書くと設定できます。",
+                "zh": "目标显示在“业务目标”中。请写“目标是……”来设定。",
+            },
+        ),
+        THANKS,
         Rule(
             GREETING,
             {

@@ -21,7 +21,7 @@ from ringi.examples.assistant.ledger import Ledger
 from ringi.examples.assistant.lookups import INDUSTRY_NAMES, Lookups, info_handlers
 from ringi.examples.assistant.office import Office
 from ringi.examples.assistant.planner import Planner
-from ringi.examples.assistant.speaker import ALL_RIGHT, FEEDBACK, GO_AHEAD, START_OVER, Rule, Speaker
+from ringi.examples.assistant.speaker import ALL_RIGHT, FEEDBACK, GO_AHEAD, REJECT, START_OVER, THANKS, Rule, Speaker
 
 PROMPT = "You help the sales people of a small company to win customers."
 HANDLERS = (
@@ -169,6 +169,7 @@ FOCUS = tuple(
         op="correct",
         key="focus_industry",
         value=industry,
+        is_order=True,
     )
     for industry, words in INDUSTRY_NAMES.items()
 )
@@ -191,18 +192,23 @@ SPEAKER = Speaker(
             r"|(?:計画|戦略)を?(?:作|立て|策定|練)|計画して|(?:計画|戦略)をお願い|制定(?:计划|策略)",
             {"en": "I see to a strategy.", "ja": "戦略に取りかかります。", "zh": "我来制定策略。"},
             action="plan-002",
+            is_order=True,
         ),
-        Rule(GO_AHEAD, ALL_RIGHT, action="apply-002"),
+        REJECT,
+        Rule(GO_AHEAD, ALL_RIGHT, action="apply-002", is_order=True),
         START_OVER,
+        THANKS,
         Rule(
             r"\b(?:choose|select|pick|prioriti[sz]e)\b.*\bleads?\b|リードを?(?:選|並べ)|優先度|选择线索",
             {"en": "Which leads come first?", "ja": "優先するリードを選んでください。", "zh": "请选择优先的线索。"},
             action="selector-002",
+            is_order=True,
         ),
         Rule(
             r"\b(?:choose|select|pick)\b.*\bindustry\b|業種を?選|选择行业",
             {"en": "Which industry is it?", "ja": "業種を選んでください。", "zh": "请选择行业。"},
             action="selector-003",
+            is_order=True,
         ),
         Rule(
             r"\b(?:report|performance|results)\b|レポート|実績|業績|报告|业绩",
