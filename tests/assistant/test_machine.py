@@ -448,11 +448,10 @@ class Conversation(RuleBasedStateMachine):
         if event["type"] != "execution_failed":
             assert outcome.memory == settled, "what comes twice counts twice"
 
-    @precondition(lambda self: self.sides)
+    @precondition(lambda self: self.forgeable())
     @rule(data=st.data(), by=st.sampled_from(["ann", f"{SIDE}chat~approve-1", SIDE, f"{SIDE}other~plan-1"]))
     def somebody_forges_mail(self, data: st.DataObject, by: str) -> None:
-        awaited = [(thread, awaited_of(side)) for thread, side in self.sides.items() if side.is_live]
-        thread, event = data.draw(st.sampled_from(awaited or [*self.mail, *self.delivered]))
+        thread, event = data.draw(st.sampled_from(self.forgeable()))
         if by == f"{SIDE}{thread}":
             return
         settled = self.take({"type": "nothing"}).memory
@@ -460,6 +459,10 @@ class Conversation(RuleBasedStateMachine):
         assert not outcome.begin
         assert not outcome.stop
         assert outcome.memory == settled, "a stranger's word counts"
+
+    def forgeable(self) -> list[tuple[str, dict[str, Any]]]:
+        awaited = [(thread, awaited_of(side)) for thread, side in self.sides.items() if side.is_live]
+        return awaited or [*self.mail, *self.delivered]
 
     # What always holds
 
