@@ -164,7 +164,10 @@ def test_an_execution_that_failed_can_be_approved_again() -> None:
     going = plans.approved(plan, 1, plan.hash, "anna", "r1", plan.inputs, NOON)
     memory = memory.with_plan(going)
     assert not found(memory, "apply").enabled
-    assert found(memory.with_plan(plans.failed(going, 1, "no disk", NOON)), "apply").enabled
+    failed = plans.failed(going, 1, "no disk", NOON)
+    assert reasons(memory.with_plan(failed), "apply") == [("NOT_ASKED", "plan", "reapprove", "plan")]
+    asked = failed.model_copy(update={"is_unasked": False})
+    assert found(memory.with_plan(asked), "apply").enabled
 
 
 def test_a_plan_that_is_not_known_is_not_there() -> None:

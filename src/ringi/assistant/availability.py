@@ -21,9 +21,10 @@ Code: TypeAlias = Literal[
     "NO_PLAN",
     "PLAN_OBSOLETE",
     "AWAITING_APPROVAL",
+    "NOT_ASKED",
     "ALREADY_RUNNING",
 ]
-Help: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve"]
+Help: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
 CODES: dict[State, Code] = {
     "missing": "MISSING_INFO",
     "not_needed": "MISSING_INFO",
@@ -97,7 +98,7 @@ class _Look:
         reasons = [*self._running(action)]
         own = self.definitions.plan_of(action) if action.kind == "apply" else None
         if own is not None:
-            reasons += self._unplanned(own)
+            reasons += [*self._unplanned(own), *self._unasked(own)]
         for id in action.depends_on:
             if own is None or id != own.id:
                 reasons += self._dependency(self.definitions.actions_by_id[id])
@@ -152,6 +153,12 @@ class _Look:
         if plan is not None and plan.status == "planned":
             return Reason("AWAITING_APPROVAL", before.id, Fix("approve", before.id))
         return Reason(code, before.id, Fix("run_action", before.id))
+
+    def _unasked(self, plan_action: Action) -> Iterator[Reason]:
+        """Yield that nobody is asked to approve the plan as it is."""
+        plan = self.memory.plans.get(plan_action.workflow or "")
+        if plan is not None and plan.is_unasked and plan.is_applicable and plan.status != "obsolete":
+            yield Reason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
 
     def _unplanned(self, plan_action: Action) -> Iterator[Reason]:
         """Yield why there is no plan that can be applied as it is."""

@@ -172,7 +172,7 @@ class PlanApproval(Shape):
 
 
 class PlanRequest(Shape):
-    """The request that asks to approve it, where the caller may see that."""
+    """The request that asks, where it is open and the caller may see it."""
 
     id: str
     digest: str
@@ -192,6 +192,8 @@ class AssistantPlan(Shape):
     hash: str
     changed: list[ChangedInfo]
     """Of an obsolete plan."""
+    pinned: list[ChangedInfo]
+    """What had changed when somebody let its content stand all the same."""
     feedback: list[PlanFeedback]
     versions: list[PlanVersion]
     diff: PlanDiff
@@ -200,6 +202,16 @@ class AssistantPlan(Shape):
     request: PlanRequest | None
     error: str | None
     updated_at: datetime | None
+
+
+class OpenAsk(Shape):
+    """An info that a person is being asked for."""
+
+    key: str
+    title: str
+    thread_id: str
+    """Which asks it."""
+    request: PlanRequest | None
 
 
 class AssistantMemory(Shape):
@@ -217,13 +229,14 @@ class AssistantMemory(Shape):
     hitl_state: HitlState
     items: list[InfoItem]
     runs: list[WorkflowRun]
+    asks: list[OpenAsk]
     plans: list[AssistantPlan]
 
 
 class ActionFix(Shape):
     """What would take a reason away."""
 
-    kind: Literal["ask", "run_handler", "run_action", "wait", "approve"]
+    kind: Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
     ref: str
     """The info, action or workflow that it is about."""
     label: str

@@ -37,7 +37,7 @@ class PlanTurn(Situation):
             "action": action.id,
             "inputs": self.values(memory, action),
             "feedback": [each.text for each in plan.feedback if each.addressed_in == plan.version],
-            "previous": {"plan": before.plan, "steps": dumped(before.steps)} if before and before.hash else None,
+            "previous": previous(before) if before and before.hash else None,
         }
         after = self.ran(self.without_product(memory.with_plan(plan), action), action, "planning")
         words = (said("planning", action=action.label, version=plan.version),)
@@ -101,7 +101,7 @@ class PlanTurn(Situation):
         """Carry out exactly what a person approved, if it still stands on what it stood on then."""
         plan = self._theirs(memory, event, "planned", "failed")
         if plan is None:
-            return Outcome(memory)
+            return self._too_late(memory, event)
         by, request, inputs = str(event["by"]), str(event["request"]), self.inputs_of(memory, plan)
         try:
             now = plans.approved(plan, int(event["version"]), str(event["hash"]), by, request, inputs, self.now)
@@ -118,6 +118,7 @@ class PlanTurn(Situation):
         now = now.model_copy(update={"thread_id": thread})
         job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
         job |= {"inputs": self.values(memory, self.definitions.action(now.action_id)), "steps": dumped(now.steps)}
+        job["done"] = list(now.done)
         after = self.ran(memory.with_plan(now), apply, "executing")
         words = (said("approved", by=by, version=now.version),)
         return Outcome(after, words, (Begin(kind="execute", thread=thread, job=job),))
@@ -199,7 +200,7 @@ class PlanTurn(Situation):
     def _asking(self, memory: ContextMemory, plan: Plan) -> Outcome:
         """Make the plan known, and ask for its approval in a thread of its own."""
         action, thread = self.definitions.action(plan.action_id), self.side_id(memory, "approve")
-        now = plan.model_copy(update={"thread_id": thread})
+        now = plan.model_copy(update={"thread_id": thread, "is_unasked": False})
         after = self.ran(memory.with_plan(now), action, "completed")
         product = {"plan": now.plan, "version": now.version, "hash": now.hash}
         for key in action.produces:
@@ -210,7 +211,7 @@ class PlanTurn(Situation):
         if apply is None:
             return Outcome(after, (words,))
         job = {"plan": now.id, "version": now.version, "action": apply.id}
-        job |= {"content": now.plan, "steps": dumped(now.steps)}
+        job |= {"content": now.plan, "steps": dumped(now.steps), "pinned": list(now.pinned)}
         return Outcome(after, (words,), (Begin(kind="approve", thread=thread, job=job),))
 
     def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> Outcome:
@@ -219,12 +220,19 @@ class PlanTurn(Situation):
             return self.told_obsolete(memory.with_plan(now), now)
         return Outcome(self._unasked(memory, now), (said("not_applied", version=plan.version, why=str(error)),))
 
+    def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
+        """Say of an approval that was given, and leads nowhere, that it does; the same one again is taken already."""
+        plan = next((plan for plan in memory.plans.values() if plan.id == event.get("plan")), None)
+        if plan is None or (plan.approval and plan.approval.request_id == event.get("request")):
+            return Outcome(memory)
+        return Outcome(memory, (said("too_late", by=event.get("by"), version=event.get("version"), now=plan.version),))
+
     def _told_unasked(self, memory: ContextMemory, plan: Plan) -> Outcome:
         action = self.definitions.action(plan.action_id)
         return Outcome(self._unasked(memory, plan), (said("unasked", action=action.label, version=plan.version),))
 
     def _unasked(self, memory: ContextMemory, plan: Plan) -> ContextMemory:
-        return memory.with_plan(plan.model_copy(update={"thread_id": None}))
+        return memory.with_plan(plan.model_copy(update={"thread_id": None, "is_unasked": True}))
 
     def _theirs(self, memory: ContextMemory, event: Mapping[str, Any], *statuses: str) -> Plan | None:
         """Return the plan that a side thread works on, unless it is no longer this one's."""
@@ -245,3 +253,8 @@ class PlanTurn(Situation):
     def _plan_id(self, memory: ContextMemory, action: Action) -> str:
         # Of no earlier plan of this conversation, and of no other's: the keys of the steps are made from it.
         return f"{self.thread}/{action.workflow}/{memory.version}"
+
+
+def previous(plan: Plan) -> dict[str, Any]:
+    """Return what the next planning is told of a version: its content, and which of its steps are done."""
+    return {"plan": plan.plan, "steps": dumped(plan.steps), "done": list(plan.done)}

@@ -59,6 +59,7 @@ class Past(Frozen):
     plan: Any = None
     steps: tuple[Step, ...] = ()
     hash: str
+    done: tuple[str, ...] = ()
 
 
 class Diff(Frozen):
@@ -99,7 +100,11 @@ class Plan(Frozen):
     feedback: tuple[Feedback, ...] = ()
     versions: tuple[Past, ...] = ()
     diff: Diff = Diff()
+    pinned: tuple[str, ...] = ()
+    """Which inputs had changed when somebody let its content stand all the same."""
     approval: Approval | None = None
+    is_unasked: bool = False
+    """Whether nobody is asked any more to approve it: the question was withdrawn, or its execution failed."""
     thread_id: str | None = None
     done: tuple[str, ...] = ()
     error: str | None = None
@@ -172,7 +177,10 @@ def planned(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inpu
     except InvalidError as error:
         return failed(plan, version, str(error), now)
     before = plan.versions[-1] if plan.versions else None
-    return checked(_changed(plan, now, status="planned", **content, diff=_diff(before, content)), inputs_now, now)
+    done = _still_done(before, content["steps"])
+    return checked(
+        _changed(plan, now, status="planned", **content, done=done, diff=_diff(before, content)), inputs_now, now
+    )
 
 
 def criticised(plan: Plan, feedback: Feedback) -> Plan:
@@ -225,7 +233,7 @@ def approved(
     if changed := differing(plan.inputs, inputs_now):
         raise PlanError.of_inputs(plan, changed)
     approval = Approval(by=by, plan_hash=plan_hash, at=now, request_id=request_id)
-    return _changed(plan, now, status="executing", approval=approval, changed=(), error=None)
+    return _changed(plan, now, status="executing", approval=approval, is_unasked=False, changed=(), error=None)
 
 
 def resumed(plan: Plan, now: datetime) -> Plan:
@@ -254,7 +262,8 @@ def failed(plan: Plan, version: int, error: str, now: datetime) -> Plan:
     """Return the plan as failed if this version is being planned or executed; what it took up is open again."""
     if plan.version != version or plan.status not in ("planning", "executing"):
         return plan
-    return _changed(plan, now, status="failed", error=error, feedback=_reopened(plan))
+    is_unasked = plan.approval is not None
+    return _changed(plan, now, status="failed", error=error, is_unasked=is_unasked, feedback=_reopened(plan))
 
 
 def cancelled(plan: Plan, now: datetime) -> Plan:
@@ -290,7 +299,9 @@ def _following(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: da
         raise PlanError.of_status(plan, "changed")
     following = _changed(plan, now, version=plan.version + 1, versions=_past(plan), inputs=dict(inputs_now), **changes)
     content = _content(following, draft)
-    return following.model_copy(update={**content, "status": "planned", "changed": (), "diff": _diff(plan, content)})
+    more = {"pinned": plan.changed or plan.pinned, "done": _still_done(plan, content["steps"])}
+    told = {"status": "planned", "changed": (), "is_unasked": False, "diff": _diff(plan, content)}
+    return following.model_copy(update={**content, **more, **told})
 
 
 def _content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,8 +330,15 @@ STEPS = TypeAdapter(tuple[Step, ...])
 def _past(plan: Plan) -> tuple[Past, ...]:
     if not plan.hash:
         return plan.versions
-    past = Past(version=plan.version, status=plan.status, plan=plan.plan, steps=plan.steps, hash=plan.hash)
+    content = {"plan": plan.plan, "steps": plan.steps, "hash": plan.hash, "done": plan.done}
+    past = Past(version=plan.version, status=plan.status, **content)
     return (*plan.versions, past)[-MAX_VERSIONS:]
+
+
+def _still_done(before: Plan | Past | None, steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the steps that an earlier version carried out and that are the same in this one: once is enough."""
+    known = {step.id: step for step in before.steps if step.id in before.done} if before else {}
+    return tuple(step.id for step in steps if known.get(step.id) == step)
 
 
 def _reopened(plan: Plan) -> tuple[Feedback, ...]:

@@ -24,7 +24,7 @@ from ringi.server.permissions import may_read, readable_thread
 from ringi.server.platform import Platform
 from ringi.server.threads import ThreadName
 from ringi.thread import Thread
-from ringi.threads.loose_ends import asked_requests
+from ringi.threads.loose_ends import asked_requests, open_requests
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -117,6 +117,15 @@ class Reach:
         # That of a plan out of date is withdrawn a moment after the memory says so.
         request = await self.approval(plan) if plan.status == "planned" else None
         return request if request and not request.is_final and may_read(self._who, request) else None
+
+    async def open_question(self, thread_id: str) -> Request | None:
+        """Return what a side thread asks, where it is open and the caller may know of it."""
+        try:
+            thread = await self._platform.backend.store.get(Thread, self._who.tenant, thread_id)
+        except NotFoundError:
+            return None
+        asked = await open_requests(self._platform.backend, thread)
+        return next((request for request in asked if may_read(self._who, request)), None)
 
     async def _sent(self, conversation: Conversation, event_in: Callable[[Conversation], Event]) -> Thread:
         thread = conversation.thread

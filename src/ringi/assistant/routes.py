@@ -13,12 +13,12 @@ from ringi.ask import Answer, parsed
 from ringi.assistant import models
 from ringi.assistant.definitions import Action
 from ringi.assistant.models import ActionPress
-from ringi.assistant.plans import Plan
 from ringi.assistant.presses import Presses
 from ringi.assistant.reaching import Conversation, Reach
 from ringi.assistant.refusals import NotPossibleError, UnclearedError
 from ringi.assistant.views import actions_view, history_view, memory_view
 from ringi.errors import InvalidError
+from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
@@ -128,12 +128,10 @@ class AssistantRoutes:
         now, language = self._platform.inbox.clock(), language_for(http.scope)
         shown = memory_view(definitions, memory, now, language)
         for plan in shown["plans"]:
-            plan["request"] = await self._asked(reach, memory.plans[plan["workflow"]])
+            plan["request"] = opened(await reach.open_approval(memory.plans[plan["workflow"]]))
+        for asked in shown["asks"]:
+            asked["request"] = opened(await reach.open_question(asked["threadId"]))
         return reply(dumped({"id": conversation.id, "agent": conversation.assistant.name, **shown}))
-
-    async def _asked(self, reach: Reach, plan: Plan) -> dict[str, Any] | None:
-        request = await reach.open_approval(plan)
-        return {"id": request.id, "digest": request.digest, "status": request.status} if request else None
 
     def _items(self, http: HttpRequest, now: Conversation) -> list[dict[str, Any]]:
         at, language = self._platform.inbox.clock(), language_for(http.scope)
@@ -144,6 +142,11 @@ class AssistantRoutes:
 
     def _reach(self, http: HttpRequest) -> Reach:
         return Reach(self._platform, self._door.caller(http.scope))
+
+
+def opened(request: Request | None) -> dict[str, Any] | None:
+    """Return what is shown of an open request: the page reads the rest where all requests are."""
+    return {"id": request.id, "digest": request.digest, "status": request.status} if request else None
 
 
 def pressing() -> dict[str, Any]:

@@ -15,10 +15,12 @@ from langgraph.graph import END, START, StateGraph
 from ringi.ask import Action as Call
 from ringi.ask import Decision
 from ringi.assistant.definitions import Info, in_language
-from ringi.assistant.handlers import Scope
+from ringi.assistant.handlers import HandlerError, Scope
 from ringi.assistant.jobs import PlanJob, StepJob, called
 from ringi.assistant.plans import Step, hash_of
 from ringi.assistant.situation import SIDE
+from ringi.assistant.speech import said
+from ringi.assistant.wording import name_of
 from ringi.errors import OutageError, ThreadBusyError, UnavailableError
 from ringi.field import MultiSelect, Select, TextArea
 from ringi.form import Form
@@ -105,7 +107,10 @@ def asking(assistant: Assistant) -> Any:
         choices = replace(info.choices, filters={**info.choices.filters, **job["filters"]})
         if job["max_items"]:
             choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
-        found = await assistant.handlers.options(choices, scope_of(host), job["language"])
+        try:
+            found = await assistant.handlers.options(choices, scope_of(host), job["language"])
+        except HandlerError as error:
+            return {"event": {"type": "answered", "info": info.key, "status": "unanswered", "why": str(error)}}
         return {"options": [option.model_dump(mode="json") for option in found]}
 
     async def put(state: Side) -> Side:
@@ -115,8 +120,9 @@ def asking(assistant: Assistant) -> Any:
             return {"event": answered(info, question(assistant, info, state))}
         return {"event": decided(job, approval(assistant, job))}
 
-    graph = StateGraph(Side).add_node("look_up", look_up).add_node("ask", put)
-    return sending(assistant, graph.add_edge(START, "look_up").add_edge("look_up", "ask"), "ask")
+    graph = StateGraph(Side).add_node("look_up", look_up).add_node("ask", put).add_edge(START, "look_up")
+    graph.add_conditional_edges("look_up", lambda state: "tell" if "event" in state else "ask", ["ask", "tell"])
+    return sending(assistant, graph, "ask")
 
 
 def executing(assistant: Assistant) -> Any:
@@ -125,9 +131,10 @@ def executing(assistant: Assistant) -> Any:
     async def step(state: Side, config: RunnableConfig) -> Side:
         job, number = begun(state, config), state.get("done", 0)
         about = {"plan": job["plan"], "version": job["version"]}
-        if number >= len(job["steps"]):
+        left = [each for each in job["steps"] if each["id"] not in job["done"]]
+        if number >= len(left):
             return {"event": {"type": "executed", **about}}
-        one, action = job["steps"][number], assistant.definitions.action(job["action"])
+        one, action = left[number], assistant.definitions.action(job["action"])
         key = f"{job['plan']}:{job['version']}:{one['id']}"
         try:
             work = StepJob(one, key, job["content"], job["inputs"], job["language"])
@@ -221,10 +228,15 @@ def approval(assistant: Assistant, job: dict[str, Any]) -> Request:
     action, language = assistant.definitions.action(job["action"]), job["language"]
     context = {"assistant": assistant.name, "conversation": job["conversation"]}
     context |= {"plan": job["plan"], "version": job["version"]}
+    changed = [name_of(key, assistant.definitions, language) for key in job["pinned"]]
+    told = [
+        in_language(action.description, language),
+        *([said("pinned", what=changed).in_language(language)] if changed else []),
+    ]
     return ask(
         f"{action.name_in(language)} · v{job['version']}",
         kind="approval",
-        description=in_language(action.description, language) or None,
+        description="\n\n".join(filter(None, told)) or None,
         action=Call(str(action.workflow), content_of(job), schema=CONTENT),
         allowed=APPROVAL,
         context=context,

@@ -33,6 +33,16 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "「{action}」（第{version}版）を作成しています。そのまま会話を続けられます。",
         "zh": "正在进行“{action}”（第{version}版）。您可以继续与我交谈。",
     },
+    "too_late": {
+        "en": "{by}'s approval of version {version} came too late: there is a version {now} by now. Nothing was done.",
+        "ja": "{by}さんによる第{version}版の承認は間に合いませんでした。現在は第{now}版です。何も実行していません。",
+        "zh": "{by} 对第{version}版的批准来得太晚：现在已是第{now}版。未执行任何操作。",
+    },
+    "pinned": {
+        "en": "**Made before this changed, and left as it was: {what}.**",
+        "ja": "**次の情報が変わる前に作成された内容のままです: {what}。**",
+        "zh": "**此内容在以下信息更改之前制定，未作调整：{what}。**",
+    },
     "unasked": {
         "en": "Nobody is asked any more to approve “{action}”, version {version}. Ask again, or plan again.",
         "ja": "「{action}」第{version}版の承認依頼は取り下げられました。もう一度依頼するか、計画し直してください。",

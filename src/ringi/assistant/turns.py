@@ -195,7 +195,11 @@ class Turn(PlanTurn):
             return Outcome(memory)
         after = memory.asked(key)
         if event.get("status") != "answered":
-            return Outcome(after, (said("unanswered", what=self.title(key)),))
+            why = event.get("why")
+            word = (
+                said("fetch_failed", what=self.title(key), why=why) if why else said("unanswered", what=self.title(key))
+            )
+            return Outcome(after, (word,))
         source = Source(kind="user", actor=event.get("by"), ref=event.get("request"))
         op = Op(op="correct", key=key, value=event.get("value"))
         after, refused = memories.applied(after, [op], self.definitions, source, self.now)

@@ -33,6 +33,7 @@ def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
         "hitlState": view.hitl_state(),
         "items": [view.item(info) for info in definitions.infos],
         "runs": view.runs(),
+        "asks": view.asks(),
         "plans": [view.plan(plan) for plan in memory.plans.values()],
     }
     return plain(document)
@@ -152,6 +153,12 @@ class _View:
             for workflow, run in self.memory.runs.items()
         ]
 
+    def asks(self) -> list[Json]:
+        return [{**self.named([key])[0], "threadId": thread} for key, thread in self.memory.asks.items()]
+
+    def named(self, keys: Iterable[str]) -> list[Json]:
+        return [{"key": key, "title": name_of(key, self.definitions, self.language)} for key in keys]
+
     def plan(self, plan: Plan) -> Json:
         approval = plan.approval and {"by": plan.approval.by, "at": plan.approval.at}
         return {
@@ -163,7 +170,8 @@ class _View:
             "plan": plan.plan,
             "steps": _steps(plan),
             "hash": plan.hash,
-            "changed": [{"key": key, "title": name_of(key, self.definitions, self.language)} for key in plan.changed],
+            "changed": self.named(plan.changed),
+            "pinned": self.named(plan.pinned),
             "feedback": [_camel(each.model_dump(), addressed_in="addressedIn") for each in plan.feedback],
             "versions": [
                 {"version": past.version, "status": past.status, "plan": past.plan, "steps": _steps(past)}

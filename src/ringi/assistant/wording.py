@@ -49,6 +49,11 @@ REASONS: dict[str, Mapping[str, str]] = {
         "ja": "「{name}」の承認を待っています",
         "zh": "正在等待批准：{name}",
     },
+    "NOT_ASKED": {
+        "en": "nobody is asked to approve it: {name}",
+        "ja": "「{name}」の承認は依頼されていません",
+        "zh": "尚未请求批准：{name}",
+    },
     "ALREADY_RUNNING": {
         "en": "already running: {name}",
         "ja": "「{name}」は実行中です",
@@ -60,6 +65,7 @@ FIXES: dict[str, Mapping[str, str]] = {
     "run_handler": {"en": "Fetch: {name}", "ja": "「{name}」を取得", "zh": "获取：{name}"},
     "run_action": {"en": "{name}", "ja": "{name}", "zh": "{name}"},
     "wait": {"en": "Wait for: {name}", "ja": "「{name}」の完了を待つ", "zh": "等待：{name}"},
+    "reapprove": {"en": "Ask again: {name}", "ja": "「{name}」の承認を再依頼", "zh": "再次请求批准：{name}"},
     "approve": {"en": "Approve: {name}", "ja": "「{name}」を承認", "zh": "批准：{name}"},
 }
 REFUSALS: dict[str, Mapping[str, str]] = {

@@ -15,7 +15,7 @@ export interface Action {
  * What would take a reason away.
  */
 export interface ActionFix {
-  kind: "ask" | "run_handler" | "run_action" | "wait" | "approve";
+  kind: "ask" | "run_handler" | "run_action" | "wait" | "approve" | "reapprove";
   ref: string;
   label: string;
 }
@@ -341,6 +341,7 @@ export interface AssistantMemory {
   hitlState: HitlState;
   items: InfoItem[];
   runs: WorkflowRun[];
+  asks: OpenAsk[];
   plans: AssistantPlan[];
 }
 /**
@@ -427,6 +428,23 @@ export interface WorkflowRun {
   error: string | null;
 }
 /**
+ * An info that a person is being asked for.
+ */
+export interface OpenAsk {
+  key: string;
+  title: string;
+  threadId: string;
+  request: PlanRequest | null;
+}
+/**
+ * The request that asks, where it is open and the caller may see it.
+ */
+export interface PlanRequest {
+  id: string;
+  digest: string;
+  status: string;
+}
+/**
  * The newest version of a plan.
  */
 export interface AssistantPlan {
@@ -439,6 +457,7 @@ export interface AssistantPlan {
   steps: PlanStep[];
   hash: string;
   changed: ChangedInfo[];
+  pinned: ChangedInfo[];
   feedback: PlanFeedback[];
   versions: PlanVersion[];
   diff: PlanDiff;
@@ -498,14 +517,6 @@ export interface PlanDiff {
 export interface PlanApproval {
   by: string;
   at: string;
-}
-/**
- * The request that asks to approve it, where the caller may see that.
- */
-export interface PlanRequest {
-  id: string;
-  digest: string;
-  status: string;
 }
 /**
  * One change of one record, chained to the one before.

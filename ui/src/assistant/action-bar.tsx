@@ -14,7 +14,7 @@ const Inspector = later(() => import("./inspector").then((module) => ({ default:
 
 /** What each way on is called at the server; to wait there is nothing to press. */
 const verbs: Record<Fix["kind"], ((ref: string) => string) | undefined> = {
-  ask: (ref) => `ask:${ref}`, run_handler: (ref) => `refresh:${ref}`, run_action: (ref) => ref, approve: undefined, wait: undefined,
+  ask: (ref) => `ask:${ref}`, run_handler: (ref) => `refresh:${ref}`, run_action: (ref) => ref, reapprove: (ref) => `unchanged:${ref}`, approve: undefined, wait: undefined,
 };
 
 const isForPeople = ({ fix }: Reason) => fix?.kind === "ask" || fix?.kind === "approve";
