@@ -38,6 +38,8 @@ class Office:
     plans: list[PlanJob] = field(default_factory=list)
     effects: list[str] = field(default_factory=list)
     is_broken: bool = False
+    breaks_at: str | None = None
+    draft: Any = None
     may_plan: asyncio.Event = field(default_factory=asyncio.Event)
     may_execute: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -48,6 +50,8 @@ class Office:
     async def plan(self, job: PlanJob) -> dict[str, Any]:
         self.plans.append(job)
         await self.may_plan.wait()
+        if self.draft is not None:
+            return self.draft  # type: ignore[no-any-return]
         weeks = 2 + 2 * len(job.feedback)
         return {
             "plan": {"goal": job.inputs["goals"], "weeks": weeks},
@@ -55,7 +59,7 @@ class Office:
         }
 
     async def execute(self, job: StepJob) -> None:
-        if self.is_broken:
+        if self.is_broken or job.step["id"] == self.breaks_at:
             raise ValueError("the printer is out of paper")
         await self.may_execute.wait()
         self.effects.append(job.key)
@@ -114,6 +118,8 @@ class Office:
             return calls(DECLARE, ops=[{"op": "feedback", "text": said.removeprefix("feedback: ")}])
         if said.startswith("do: "):
             return calls(DECLARE, required_actions=[{"type": said.removeprefix("do: ")}])
+        if said.startswith("say: "):
+            return said.removeprefix("say: ")
         if said.startswith("route: "):
             return calls(ROUTE, agent=said.removeprefix("route: "))
         return f"You said {said}"
@@ -126,8 +132,8 @@ class Talk:
         self._world, self.chat = world, CHAT
         self.runner, self.inbox = world.runner, world.inbox
 
-    async def say(self, text: str) -> ContextMemory:
-        return await self._start({"messages": [{"role": "user", "content": text}]})
+    async def say(self, text: str, **more: str) -> ContextMemory:
+        return await self._start({"messages": [{"role": "user", "content": text, **more}]})
 
     async def send(self, type: str, **about: Any) -> ContextMemory:
         return await self._start({"event": {"type": type, **about}})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.assistant.talk import CHAT, TENANT, Office, talking
 
@@ -354,3 +356,55 @@ async def test_an_approval_that_somebody_withdrew_is_asked_again(office: Office,
         await talk.answer("approve")
         await talk.until_carried_out()
         assert plan.version == 1
+
+
+@pytest.mark.parametrize(
+    "draft", [{"steps": 7}, {"plan": float("nan")}, {"plan": "\udfff"}, {"plan": "x" * 400_000}, object()]
+)
+async def test_a_plan_that_cannot_be_kept_failed_and_can_be_made_again(office: Office, file: str, draft: Any) -> None:
+    office.draft = draft
+    async with talking(office, file) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        assert (await talk.plan("failed")).error
+        office.draft = None
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+
+
+async def test_what_is_too_large_to_plan_with_is_said(office: Office, file: str) -> None:
+    office.projects = [{"id": "p1", "name": "x" * 200_000}]
+    async with talking(office, file) as talk:
+        await talk.say("goal: " + "y" * 100_000)
+        await talk.send("action", action="make")
+        assert (await talk.plan("failed")).error
+
+
+async def test_steps_that_are_done_are_not_done_again_by_a_later_version(office: Office, file: str) -> None:
+    async with talking(office, file) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        first = await talk.plan("planned")
+        office.breaks_at = "s2"
+        await talk.answer("approve")
+        await talk.plan("failed")
+        office.breaks_at = None
+        await talk.send("action", action="make")
+        assert (await talk.plan("planned", 2)).done == ("s1",)
+        await talk.answer("approve")
+        await talk.until_carried_out()
+        assert office.effects == [f"{first.id}:1:s1", f"{first.id}:2:s2"]
+
+
+async def test_the_models_own_words_approve_nothing(office: Office, file: str) -> None:
+    async with talking(office, file, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.request()
+        await talk.say("do: do")
+        phrase = (await talk.words()).rpartition("write: ")[2].split("\n")[0]
+        for _ in range(2):
+            await talk.say(f"say: {phrase}", id="m1")
+        assert (await talk.plan("planned")).approval is None
+        assert not office.effects

@@ -101,8 +101,14 @@ class Assistant:
 
 def prepared(input: dict[str, Any]) -> dict[str, Any]:
     """Return a run's input as what the conversation's graph takes."""
-    events = [input["event"]] if "event" in input else []
-    return {"messages": input.get("messages", []), "events": events, "is_said": not events, "tried": [], "todo": {}}
+    events, messages = [input["event"]] if "event" in input else [], input.get("messages", [])
+    return {
+        "messages": messages,
+        "words": messages[-1]["content"] if messages else None,
+        "events": events,
+        "tried": [],
+        "todo": {},
+    }
 
 
 def shown(state: State) -> dict[str, Any]:

@@ -18,15 +18,17 @@ from pydantic import BaseModel
 from ringi.assistant import front
 from ringi.assistant.confirming import approve, confirmed
 from ringi.assistant.handlers import Fetched
-from ringi.assistant.jobs import CallJob, called
+from ringi.assistant.jobs import CallJob, called, told_of
 from ringi.assistant.memory import ContextMemory, Source, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
+from ringi.backends.fenced_saver import outages
+from ringi.canonical import jsonable
 from ringi.clock import utc_now
-from ringi.errors import NotFoundError, OutageError, UnavailableError
+from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.record import Key
 from ringi.thread import Thread
 from ringi.threads.host import Host
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MOST_MEMORIES = 100
+MOST_CALLS = 10
+"""How many immediate actions are done in one step of a turn; no model needs more."""
+CALL_SECONDS = 60.0
+"""How long an immediate action may take: until it ends nothing else happens in the conversation."""
 KEPT_MESSAGES = 60
 """How many messages the model is shown: what counts of older ones is in the memory."""
 FROM_SIDES = frozenset(
@@ -54,8 +60,8 @@ class Talk(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     memory: dict[str, Any]
     language: str
-    is_said: bool
-    """Whether the input is what a person says."""
+    words: str | None
+    """What the person says now; None where the input is an event."""
     events: list[dict[str, Any]]
     """What is to be taken next."""
     tried: list[str]
@@ -76,7 +82,7 @@ def conversation(assistant: Assistant) -> Any:
     graph.add_edge("hear", "take")
     graph.add_conditional_edges("take", ahead, ["look_up", "set_going", END])
     graph.add_edge("look_up", "take")
-    graph.add_edge("set_going", END)
+    graph.add_conditional_edges("set_going", lambda state: "take" if state["events"] else END, ["take", END])
     return graph.compile()
 
 
@@ -101,16 +107,17 @@ class Steps:
         refused = [event for event in events if event.get("type") not in allowed]
         if refused:
             log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
-        words = [message.text for message in state["messages"][-1:] if isinstance(message, HumanMessage)]
         before = state.get("language") or pressed_in(events)
-        language = language_of(words[0], before) if words and state["is_said"] else before
-        memory = await self._recalled(loaded(state.get("memory") or {}), host)
-        kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
+        # Of the input itself: a message that comes again stands where it stood, and the newest one is another's.
+        language = language_of(state["words"], before) if state["words"] else before
+        with outages():
+            memory = await self._recalled(loaded(state.get("memory") or {}), host)
+            kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
         return {"language": language, "events": kept, "memory": written(memory)}
 
     def first(self, state: Talk) -> str:
         """Return what is done with an input."""
-        if not state["is_said"]:
+        if state["words"] is None:
             return "take"
         is_confirmed = self._assistant.confirms_in_words and self._confirmed(state)
         return "confirm" if is_confirmed else "hear"
@@ -118,19 +125,20 @@ class Steps:
     async def confirm(self, state: Talk, config: RunnableConfig) -> Talk:
         """Approve what the person's words name, as they do."""
         plan = self._confirmed(state)
-        is_done = plan is not None and await approve(host_in(config), plan)
+        with outages():
+            is_done = plan is not None and await approve(host_in(config), plan)
         word = said("confirmed" if is_done else "unconfirmed")
         return {"messages": [AIMessage(word.in_language(state["language"]))]}
 
     def _confirmed(self, state: Talk) -> Plan | None:
-        return confirmed(loaded(state["memory"]), state["messages"][-1].text)
+        return confirmed(loaded(state["memory"]), state["words"] or "")
 
     async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
         """Ask the front model, once: what it understood, what is needed, and what to say."""
         memory, now = loaded(state["memory"]), host_in(config).inbox.clock()
         told = front.told(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front.model_of(self._assistant).ainvoke(told, config)
-        heard = front.understood(answer, state["messages"][-1].id)
+        heard = front.understood(answer, host_in(config).run_id)
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
         return {"messages": words, "events": [*state["events"], heard]}
@@ -138,8 +146,8 @@ class Steps:
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""
         host = host_in(config)
-        told = {"confirms_in_words": self._assistant.confirms_in_words}
-        turn = Turn(self._definitions, host.key.id, host.inbox.clock(), str(host.by), **told)
+        who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
+        turn = Turn(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
         outcome = turn.settled(loaded(state["memory"]))
         # What failed is not tried again within the turn: its error shows.
         if (wanted := self._untried(turn, outcome, state)) and any(
@@ -168,7 +176,8 @@ class Steps:
         """Run handlers, and what is done at once."""
         host, memory, todo = host_in(config), loaded(state["memory"]), state["todo"]
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
-        calling = [self._call(memory, Call.model_validate(call), host, state["language"]) for call in todo["calls"]]
+        calls = [Call.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]]
+        calling = [self._call(memory, call, host, state["language"]) for call in calls[:MOST_CALLS]]
         events = await asyncio.gather(*fetching, *calling)
         answers: list[Any] = [AIMessage(front.rendered(event["value"])) for event in events if is_answer(event)]
         left = {**todo, "fetch": [], "calls": []}
@@ -181,14 +190,20 @@ class Steps:
 
     async def set_going(self, state: Talk, config: RunnableConfig) -> Talk:
         """Stop the side threads that nobody needs any more, and begin the new ones; twice is once."""
-        host = host_in(config)
+        host, events = host_in(config), list[dict[str, Any]]()
         for thread in state["todo"]["stop"]:
-            await stopped(host, thread)
+            with outages():
+                await stopped(host, thread)
         for begin in map(Begin.model_validate, state["todo"]["begin"]):
             # What the same turn began and stopped would be left behind, asking for nobody.
             if begin.thread not in state["todo"]["stop"]:
-                await self._begin(host, begin, state["language"])
-        return {"todo": {}}
+                try:
+                    with outages():
+                        await self._begin(host, begin, state["language"])
+                except InvalidError as error:
+                    # Too large, most of all: the next turn would only say that it never began.
+                    events.append({"type": "lost", "thread": begin.thread, "why": str(error)})
+        return {"todo": {}, "events": events}
 
     async def _begin(self, host: Host, begin: Begin, language: str) -> None:
         runner, tenant = host.runner, host.key.tenant
@@ -215,7 +230,9 @@ class Steps:
         inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
         told = {"type": "called", "action": action.id}
         if workflow := self._assistant.workflows.get(str(action.workflow)):
-            return await tried(told, called(workflow, CallJob(call.args, inputs, language)))
+            return await tried(
+                told, asyncio.wait_for(called(workflow, CallJob(call.args, inputs, language)), CALL_SECONDS)
+            )
         return await tried(
             told, self._assistant.handlers.run(str(action.handler), {**inputs, **call.args}, scope_of(host))
         )
@@ -239,15 +256,16 @@ class Steps:
 async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
     """Return the event of what some work brought, or of why it did not."""
     try:
-        value = await work
-    except (GraphBubbleUp, OutageError, UnavailableError):
+        found = await work
+        value = jsonable(found.value if isinstance(found, Fetched) else found)
+    except (GraphBubbleUp, OutageError):
         raise
     except Exception as error:
         log.warning("%s: %s", ", ".join(map(str, told.values())), error)
-        return {**told, "error": str(error) or type(error).__name__}
-    if isinstance(value, Fetched):
+        return {**told, "error": told_of(error)}
+    if isinstance(found, Fetched):
         # Its age: the conversation goes by the time of the store, of which this machine's may differ.
-        return {**told, "value": value.value, "age": (utc_now() - value.observed_at).total_seconds()}
+        return {**told, "value": value, "age": (utc_now() - found.observed_at).total_seconds()}
     return {**told, "value": value}
 
 
@@ -271,12 +289,15 @@ async def lost(memory: ContextMemory, host: Host) -> list[dict[str, Any]]:
     """Return the events of side threads that ended without a word: nothing would ever come of what waits for them."""
     waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in WAITED_FOR and plan.thread_id]
     keys = [Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{SIDE}{id}" != host.by]
-    found = await host.runner.backend.store.get_many(Thread, keys) if keys else []
-    return [{"type": "lost", "thread": each.id, "why": why_ended(each)} for each in found if not each.is_live]
+    found = {each.id: each for each in await host.runner.backend.store.get_many(Thread, keys)} if keys else {}
+    ended = [id for _, id in keys if id not in found or not found[id].is_live]
+    return [{"type": "lost", "thread": id, "why": why_ended(found.get(id))} for id in ended]
 
 
-def why_ended(thread: Thread) -> str:
+def why_ended(thread: Thread | None) -> str:
     """Return why a side thread is at its end."""
+    if thread is None:
+        return "it never began"
     return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 
@@ -300,5 +321,5 @@ def old_messages(messages: Sequence[BaseMessage]) -> list[RemoveMessage]:
     if len(messages) <= KEPT_MESSAGES:
         return []
     begins = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    first = next((n for n in begins if n >= len(messages) - KEPT_MESSAGES), 0)
+    first = next((n for n in begins if n >= len(messages) - KEPT_MESSAGES), len(messages) - KEPT_MESSAGES)
     return [RemoveMessage(id=str(message.id)) for message in messages[:first]]

@@ -8,6 +8,10 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
+from ringi.threads.model_form import clean
+
+MOST_TOLD = 2_000
+
 
 @dataclass(frozen=True)
 class PlanJob:
@@ -42,6 +46,11 @@ class CallJob:
     args: Mapping[str, Any]
     inputs: Mapping[str, Any]
     language: str
+
+
+def told_of(error: Exception) -> str:
+    """Return what people are told of an error: one that no store keeps, or that never ends, would be told to nobody."""
+    return clean(str(error) or type(error).__name__)[:MOST_TOLD]
 
 
 async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:

@@ -252,7 +252,7 @@ class PlanTurn(Situation):
 
     def _plan_id(self, memory: ContextMemory, action: Action) -> str:
         # Of no earlier plan of this conversation, and of no other's: the keys of the steps are made from it.
-        return f"{self.thread}/{action.workflow}/{memory.version}"
+        return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
 
 
 def previous(plan: Plan) -> dict[str, Any]:

@@ -295,7 +295,7 @@ def _changed(plan: Plan, now: datetime, /, **changes: Any) -> Plan:
 
 
 def _following(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime, **changes: Any) -> Plan:
-    if plan.status not in ("planned", "obsolete"):
+    if not plan.is_applicable:
         raise PlanError.of_status(plan, "changed")
     following = _changed(plan, now, version=plan.version + 1, versions=_past(plan), inputs=dict(inputs_now), **changes)
     content = _content(following, draft)

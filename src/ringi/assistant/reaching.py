@@ -103,7 +103,7 @@ class Reach:
         """Return what asks to approve the newest version of a plan, or what it was approved by."""
         store = self._platform.backend.store
         try:
-            if plan.approval:
+            if plan.approval and plan.status in ("executing", "completed"):
                 return await store.get(Request, self._who.tenant, plan.approval.request_id)
             thread = await store.get(Thread, self._who.tenant, plan.thread_id or "")
         except NotFoundError:
@@ -115,7 +115,7 @@ class Reach:
     async def open_approval(self, plan: Plan) -> Request | None:
         """Return what asks to approve a plan, where it is open and the caller may know of it."""
         # That of a plan out of date is withdrawn a moment after the memory says so.
-        request = await self.approval(plan) if plan.status == "planned" else None
+        request = await self.approval(plan) if plan.status in ("planned", "failed") else None
         return request if request and not request.is_final and may_read(self._who, request) else None
 
     async def open_question(self, thread_id: str) -> Request | None:

@@ -16,15 +16,18 @@ from ringi.ask import Action as Call
 from ringi.ask import Decision
 from ringi.assistant.definitions import Info, in_language
 from ringi.assistant.handlers import HandlerError, Scope
-from ringi.assistant.jobs import PlanJob, StepJob, called
+from ringi.assistant.jobs import PlanJob, StepJob, called, told_of
 from ringi.assistant.plans import Step, hash_of
 from ringi.assistant.situation import SIDE
 from ringi.assistant.speech import said
 from ringi.assistant.wording import name_of
-from ringi.errors import OutageError, ThreadBusyError, UnavailableError
+from ringi.backends.fenced_saver import outages
+from ringi.canonical import jsonable
+from ringi.errors import OutageError, ThreadBusyError
 from ringi.field import MultiSelect, Select, TextArea
 from ringi.form import Form
 from ringi.integrations.langgraph import ask
+from ringi.json_schema import check_json
 from ringi.request import Request
 from ringi.threads.host import Host, host_of
 
@@ -49,7 +52,7 @@ STEP = {
 CONTENT = {
     "type": "object",
     "properties": {"plan": {}, "steps": {"type": "array", "items": STEP}},
-    "required": ["steps"],
+    "required": ["plan", "steps"],
     "additionalProperties": False,
 }
 """What a person may make of a plan that they edit."""
@@ -86,11 +89,12 @@ def planning(assistant: Assistant) -> Any:
         about = {"plan": job["plan"], "version": job["version"]}
         action = assistant.definitions.action(job["action"])
         try:
-            draft = await called(assistant.workflows[str(action.workflow)], plan_job(job))
-        except (GraphBubbleUp, OutageError, UnavailableError):
+            draft = jsonable(await called(assistant.workflows[str(action.workflow)], plan_job(job)))
+            check_json(draft, field="draft")
+        except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            return {"event": {"type": "plan_failed", **about, "error": f"{type(error).__name__}: {error}"}}
+            return {"event": {"type": "plan_failed", **about, "error": told_of(error)}}
         return {"event": {"type": "planned", **about, "draft": draft}}
 
     return sending(assistant, StateGraph(Side).add_node("plan", plan).add_edge(START, "plan"), "plan")
@@ -139,10 +143,10 @@ def executing(assistant: Assistant) -> Any:
         try:
             work = StepJob(one, key, job["content"], job["inputs"], job["language"])
             await called(assistant.workflows[str(action.workflow)], work)
-        except (GraphBubbleUp, OutageError, UnavailableError):
+        except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            why = f"{one['title']}: {type(error).__name__}: {error}"
+            why = f"{one['title']}: {told_of(error)}"
             await send(assistant, host_in(config), job, {"type": "execution_failed", **about, "error": why})
             # The run fails too: an operator's retry goes on with this very step, under its key.
             raise
@@ -173,12 +177,14 @@ def sending(assistant: Assistant, graph: StateGraph[Side], last: str) -> Any:
 async def send(assistant: Assistant, host: Host, job: dict[str, Any], event: dict[str, Any]) -> None:
     """Send an event into the conversation; while it does something else, wait."""
     runner, backend = host.runner, host.runner.backend
-    thread = await runner.get(host.key.tenant, job["conversation"])
     by = f"{SIDE}{host.key.id}"
+    with outages():
+        thread = await runner.get(host.key.tenant, job["conversation"])
     async with backend.notifier.subscribe(thread.topic) as news:
         while True:
             try:
-                await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
+                with outages():
+                    await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
             except ThreadBusyError:
                 await news.wait(backend.notifier.recheck_after)
             else:

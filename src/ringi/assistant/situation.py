@@ -75,6 +75,8 @@ class Situation:
     now: datetime
     by: str
     """Who sent the event: a person, or a side thread."""
+    run: str = ""
+    """The run in which the event is taken. What it begins is called by it, so nobody can begin that before."""
     confirms_in_words: bool = False
 
     @property
@@ -84,7 +86,7 @@ class Situation:
 
     def side_id(self, memory: ContextMemory, kind: Kind) -> str:
         """Return the id of a side thread to begin: no other's of this conversation."""
-        return f"{self.thread}~{kind}-{memory.version}"
+        return f"{self.thread}~{kind}-{memory.version}{self.run[:12]}"
 
     def available(self, memory: ContextMemory, action: Action) -> Availability:
         """Return whether an action is possible now, and why not."""

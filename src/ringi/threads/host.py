@@ -51,6 +51,11 @@ class Host:
         return self._key
 
     @property
+    def run_id(self) -> str:
+        """The id of the run: no other run's, also of a thread that was erased and begun anew."""
+        return self._run_id
+
+    @property
     def by(self) -> str | None:
         """Who started the run; None when nobody knows any more."""
         return self._by
