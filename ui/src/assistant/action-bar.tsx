@@ -27,10 +27,12 @@ interface Doing {
   act: (id: string) => void;
 }
 
-/** The plan that an action would carry out, where a request asks to. */
+/** The plan that an action would carry out, where somebody is to approve it. */
 function planOf({ memory, approvals }: Assistant, action: AssistantAction | undefined) {
-  const request = action?.type === "apply" && approvals.find(({ action: call }) => call?.name === action.workflowName);
-  return request ? memory?.plans.find(({ id }) => id === request.context.plan) : undefined;
+  if (action?.type !== "apply") return undefined;
+  const request = approvals.find(({ action: call }) => call?.name === action.workflowName);
+  const waiting = (memory?.plans ?? []).filter((plan) => plan.request !== null || plan.status === "planned");
+  return waiting.find(({ id }) => id === request?.context.plan) ?? (waiting.length === 1 ? waiting[0] : undefined);
 }
 
 /** What there really is to press: an action that is not possible itself is reached by its own way on. */

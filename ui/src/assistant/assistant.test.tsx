@@ -214,7 +214,7 @@ test("pressing what a plan's request asks for leads to the request, and approves
   });
   const detail = await screen.findByTestId("request-detail");
   await userEvent.click(within(await action("apply")).getByTestId("do-action"));
-  expect(document.activeElement).toBe(detail);
+  expect(document.activeElement).toBe(within(detail).getByTestId("decide-approve"));
   expect(server.sent).toEqual([]);
 });
 
@@ -246,7 +246,7 @@ test("to edit an obsolete plan asks for approval once more, with the editor open
   expect(server.pressed).toEqual(["unchanged:plan"]);
 });
 
-test("steps show how far they have come, and a plan that is over stays where it was read", async () => {
+test("steps show how far they have come, and of a plan that is over nothing stays that the server does not tell", async () => {
   const { server } = opened((one) => {
     one.plans = [aPlan({ status: "executing" })];
     one.actions = [anAction({ id: "apply", type: "apply", workflowName: "executeWorkflow" })];
@@ -262,18 +262,46 @@ test("steps show how far they have come, and a plan that is over stays where it 
   server.plans = [];
   server.runs = [{ workflow: "executeWorkflow", status: "completed", at: "2026-01-02T10:05:00Z", error: null }];
   server.move();
-  await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("completed"));
-  expect(states()).toEqual(["done", "done"]);
+  await waitFor(() => expect(screen.queryByTestId("plan-card")).toBeNull());
 });
 
-test("of a plan that is gone without having been carried out nothing is said but that it is over", async () => {
+test("a plan whose execution failed shows what is done, and goes on by another approval", async () => {
   const { server } = opened((one) => {
-    one.plans = [aPlan({})];
+    const plan = aPlan({ status: "failed", error: "no such owner", approval: { by: "ann", at: "2026-01-02T10:00:00Z" } });
+    one.plans = [{ ...plan, steps: plan.steps.map((step) => ({ ...step, isDone: step.id === "s1" })) }];
   });
-  await screen.findByTestId("plan-card");
-  server.plans = [];
+  const card = await screen.findByTestId("plan-card");
+  expect(within(card).getByTestId("steps-done").textContent).toBe("1 of 2 steps done");
+  expect(within(card).getByTestId("plan-again")).toBeTruthy();
+  await userEvent.click(within(card).getByTestId("ask-again"));
+  await waitFor(() => expect(server.pressed).toEqual(["unchanged:plan"]));
+});
+
+test("a plan that could not be made is only made again, and one that nobody is asked about is asked about again", async () => {
+  const { server } = opened((one) => {
+    one.plans = [aPlan({ status: "failed", error: "no model", steps: [] })];
+  });
+  await screen.findByTestId("plan-again");
+  expect(screen.queryByTestId("ask-again")).toBeNull();
+  server.plans = [aPlan({})];
   server.move();
-  await waitFor(() => expect(screen.getByTestId("plan-status").dataset.status).toBe("closed"));
+  await screen.findByTestId("plan-not-asked");
+  await userEvent.click(screen.getByTestId("ask-again"));
+  await waitFor(() => expect(server.pressed).toEqual(["unchanged:plan"]));
+});
+
+test("a version that was kept over a change still says what had changed, and its open request is edited in place", async () => {
+  const plan = aPlan({ pinned: [{ key: "goal", title: "Business goal" }], status: "obsolete", changed: [{ key: "budget", title: "Budget" }] });
+  const request = anApproval(plan);
+  const { server } = opened((one) => {
+    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.requests.set(request.id, request);
+  });
+  expect((await screen.findByTestId("plan-pinned")).textContent).toContain("Business goal");
+  await screen.findByTestId("request-detail");
+  await userEvent.click(screen.getByTestId("edit-plan"));
+  await screen.findByTestId("confirm-edit");
+  expect(server.pressed).toEqual([]);
 });
 
 test("a plan keeps its place while the talk goes on, and its next version comes to the end", async () => {

@@ -1,6 +1,5 @@
 import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
-import { Why } from "../operations/why";
 import { actorName } from "../request/people";
 import { Fold } from "../thread/fold";
 import { Clock } from "../widgets/time";
@@ -9,6 +8,7 @@ import { Approval } from "./approval";
 import { ChangedSince } from "./changed";
 import { Content } from "./content";
 import { versionsOf } from "./diff";
+import { Failed, NotAsked } from "./asked-again";
 import { Obsolete } from "./obsolete";
 import type { Feedback, Plan } from "./types";
 import { named, useAssistantWords } from "./words";
@@ -88,12 +88,13 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press
   const words = useAssistantWords();
   const { content, before, isNewest, show } = useShown(plan);
   const { status, approval, request } = plan;
-  // To edit, the plan is asked about once more as it stands now: the version that comes has its editor open.
+  // What nobody is asked about is asked about once more as it stands: the version that comes has its editor open.
   const [edits, setEdits] = useState<number>();
   const edit = () => {
-    setEdits(plan.version + 1);
-    press(`unchanged:${plan.actionId}`);
+    setEdits(request ? plan.version : plan.version + 1);
+    if (!request) press(`unchanged:${plan.actionId}`);
   };
+  const pinned = (plan.pinned ?? []).map(({ key, title: name }) => visible(name || key)).join(", ");
   return (
     <section id={id} className="plan" tabIndex={-1} aria-label={title ?? words.plan} data-testid="plan-card" data-status={status} data-version={plan.version}>
       <header className="plan-head">
@@ -108,9 +109,11 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press
         </Flex>
       )}
       {isNewest && status === "obsolete" && <Obsolete plan={plan} pressed={pressed} press={press} onEdit={edit} />}
-      {isNewest && status === "failed" && <Alert type="error" showIcon title={words.planFailed} description={<Why why={plan.error ?? ""} />} />}
+      {isNewest && status === "failed" && <Failed plan={plan} pressed={pressed} press={press} />}
+      {isNewest && status === "planned" && !request && plan.threadId === null && <NotAsked plan={plan} pressed={pressed} press={press} />}
+      {isNewest && pinned && status !== "planning" && <Alert type="warning" showIcon title={words.pinnedOver(pinned)} data-testid="plan-pinned" />}
       {isNewest && status === "planning" ? <p className="working quiet" aria-live="polite">{words.beingPlanned}</p>
-        : <Content content={content} runs={isNewest && status === "executing"} />}
+        : <Content content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
       {before && !(isNewest && status === "planning") && <ChangedSince id={id} before={before} after={content} />}
       <Said id={id} feedback={plan.feedback} />
       {approval && <p className="quiet" data-testid="plan-approved">{words.approvedBy(actorName(approval.by, words))} · <Clock at={approval.at} /></p>}

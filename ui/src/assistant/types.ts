@@ -5,14 +5,17 @@ export type {
   ActionFix as Fix, ActionReason as Reason, AssistantAction, InfoSource as Source, PlanFeedback as Feedback, PlanStep as Step, WorkflowRun as Run,
 } from "../api/schema";
 
-/** `closed` is a plan that the memory has no more, where nobody told how it ended. */
-export type PlanStatus = api.AssistantPlan["status"] | "closed";
+export type PlanStatus = api.AssistantPlan["status"];
 
 /** One thing that the assistant knows, or needs to. */
 export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
 
 export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };
-export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & { versions: PlanContent[] };
+export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & {
+  versions: PlanContent[];
+  /** What had changed when somebody had this version asked for as it was, or edited. */
+  pinned?: api.ChangedInfo[];
+};
 
 export type Memory = Pick<api.AssistantMemory, "runs"> & { items: MemoryItem[]; plans: Plan[] };
 export type Change = Omit<api.MemoryChange, "before" | "after"> & { before: Json; after: Json };

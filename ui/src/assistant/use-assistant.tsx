@@ -3,7 +3,6 @@ import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
 import { useActions, useAskedBeside, useContextMemory, useForget, usePress, useRefresh } from "./api";
-import { useKeptPlans } from "./kept-plans";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
 import { usePlaces } from "./use-places";
@@ -35,19 +34,22 @@ const keyOf = ({ id, version, status }: Plan) => `plan:${id}:${version}:${status
 const elementOf = (plan: Plan) => `plan-${plan.id}`;
 /** The card of a plan asks to approve it. */
 const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof context.plan === "string";
-const nothing: AssistantAction[] = [];
 const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
 
 /** The bar at the foot would cover what is only just in view. */
 function goTo(place: HTMLElement | null | undefined): void {
-  place?.focus({ preventScroll: true });
-  place?.scrollIntoView({ block: "center" });
+  if (!place) return;
+  const bar = document.querySelector<HTMLElement>(".chat-bar");
+  place.style.scrollMarginBlockEnd = `${bar?.offsetHeight ?? 0}px`;
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: "center" });
 }
 
-/** Where a plan is approved: its open request, else its card. */
+/** Where a plan is approved: the button, else its open request, else its card. */
 export function showPlan(plan: Plan): void {
   const card = document.getElementById(elementOf(plan));
-  goTo(openIn(card) ?? card);
+  const open = openIn(card);
+  goTo(open?.querySelector<HTMLElement>("[data-testid=decide-approve]:not([disabled])") ?? open ?? card);
 }
 
 /** Whoever asked for a question is taken to it when it comes. */
@@ -74,7 +76,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   const { data: open } = useAskedBeside(id, enabled && thread !== undefined);
   useRefresh(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
 
-  const plans = useKeptPlans(memory, actions ?? nothing);
+  const plans = (memory?.plans ?? []).filter(({ status }) => status !== "none");
   const asked = useMemo(() => (open ?? []).filter((request) => !isOfPlan(request)).map((request) => request.id), [open]);
   const places = usePlaces(
     [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",

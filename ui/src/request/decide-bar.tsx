@@ -50,6 +50,8 @@ export function DecideButton(props: DecideButtonProps) {
       aria-keyshortcuts={keyName}
       loading={mine}
       disabled={disabled || desk.dead || desk.hindrance !== null || (sending !== null && !mine)}
+      // Whoever still holds the key that led here has not decided.
+      onKeyDown={(event) => event.repeat && event.preventDefault()}
       // The next request may open under the pointer: the second half of a double-click must not decide it.
       onClick={(event) => event.detail < 2 && onClick()}
     >
