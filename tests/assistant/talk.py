@@ -165,7 +165,7 @@ class Talk:
 
         async def is_gone() -> ContextMemory | None:
             memory = await self.memory()
-            return None if memory.plans else memory
+            return memory if memory.plans["planWorkflow"].status == "completed" else None
 
         return await until(is_gone, "the plan is carried out")
 

@@ -243,7 +243,7 @@ def run_status(
 def reset(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
     """Return the memory without what was only of a workflow, or of the plan and the apply that belong together.
 
-    That an apply was completed stays: other actions may depend on it.
+    That an apply was completed stays, other actions may depend on it; so does its plan, to be read until the next one.
     """
     pair = definitions.pair(workflow)
     of_plan = {each.workflow for each in pair if each.kind == "plan"}
@@ -251,7 +251,7 @@ def reset(memory: ContextMemory, definitions: Definitions, workflow: str, now: d
     keys = [key for key in memory.items if _is_only_of(definitions, key, own)]
     left = _without(memory, keys, Source(kind="derived", actor=workflow), now, "reset")
     return left._next(
-        plans={name: plan for name, plan in left.plans.items() if name not in of_plan},
+        plans={name: plan for name, plan in left.plans.items() if name not in of_plan or plan.status == "completed"},
         runs={name: run for name, run in left.runs.items() if name not in of_plan},
         asks={key: thread for key, thread in left.asks.items() if not _is_only_of(definitions, key, own)},
     )
