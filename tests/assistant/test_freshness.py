@@ -16,9 +16,11 @@ from tests.threads.world import at_work
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.availability import derive
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
-from ringi.assistant.memory import ContextMemory, loaded, written
+from ringi.assistant.memory import ContextMemory, fitted, loaded, run_status, written
+from ringi.assistant.plans import Plan
 from ringi.assistant.turns import Turn
 from ringi.clock import utc_now
+from ringi.record import Query
 from ringi.testing.clock import NOON
 from ringi.threads.operations import retry
 
@@ -180,6 +182,15 @@ def test_what_is_derived_is_as_old_as_the_oldest_that_it_is_made_from() -> None:
         assert derive(SUMS, memory, after(now))[0].enabled
 
 
+def test_what_something_derived_has_to_be_as_new_as_is_looked_up_anew_by_itself() -> None:
+    memory = fetched_at(40, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
+    assert [Turn(SUMS, "chat", after(now), "ann").wanted(memory) for now in (59, 60, 100)] == [
+        (),
+        ("old",),
+        ("old", "new"),
+    ]
+
+
 def test_a_static_value_that_a_deployment_changed_is_known_and_what_was_made_from_it_is_made_anew() -> None:
     memory = fetched_at(0, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
     deployed = replace(SUMS, infos=(Info("rate", value=5), *SUMS.infos[1:]))
@@ -201,3 +212,39 @@ def test_a_derivation_that_makes_no_json_is_an_error_of_its_info_and_the_turn_go
     assert memory.items["sum"].status == "error"
     assert loaded(written(memory)) == memory
     assert derive(broken, memory, NOON)[0].reasons[0].code == "ERROR_INFO"
+
+
+async def test_plans_and_questions_that_a_deployment_no_longer_defines_go_and_the_conversation_goes_on(
+    office: Office, file: str
+) -> None:
+    async with talking(office, file, Ahead()) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        asked = (await talk.plan("planned"), await talk.send("ask", info="style"))[1].asks["style"]
+        pending = await talk.inbox.find(Query(statuses=("pending",)))
+    given = office.assistant()
+    plan, do, *others = given.definitions.actions
+    actions = (replace(plan, id="other"), replace(do, depends_on=("other",)), *others)
+    infos = tuple(each for each in given.definitions.infos if each.key != "style")
+    deployed = replace(given, definitions=replace(given.definitions, actions=actions, infos=infos))
+
+    async with at_work(file, deployed.agents()) as world:
+        talk = Talk(world)
+        memory = await talk.say("hello")
+        assert (memory.plans, memory.asks, memory.items["goals"].value) == ({}, {}, "grow")
+        assert {"planWorkflow", "style"} <= {each.key for each in memory.history if each.op == "forget"}
+        await talk.thread(asked, "idle")
+        assert {(await talk.inbox.get(each.id)).status for each in pending} == {"cancelled"}
+        await talk.send("action", action="other")
+        assert (await talk.plan("planned")).action_id == "other"
+
+
+@pytest.mark.parametrize(("left", "is_kept"), [(("make", "do"), True), (("make",), False)])
+def test_what_is_carried_out_stays_as_long_as_something_defined_carries_it_out(left: Any, is_kept: bool) -> None:
+    definitions = Office().assistant().definitions
+    deployed = replace(definitions, actions=tuple(definitions.action(id) for id in left))
+    plan = Plan(id="p", workflow="planWorkflow", action_id="make", version=1, status="executing", hash="h")
+    memory = run_status(ContextMemory().with_plan(plan), "executeWorkflow", "executing", NOON)
+    kept = fitted(memory, deployed, NOON)
+    assert (kept == memory, bool(kept.plans), bool(kept.runs)) == (is_kept, is_kept, is_kept)
+    assert fitted(kept, deployed, NOON) == kept

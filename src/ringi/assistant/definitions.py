@@ -260,6 +260,10 @@ class Definitions:
         for key, age in ages:
             if age is not None:
                 found[key] = min(age, found.get(key, age))
+        for info in reversed(self.in_order):
+            if info.derive is not None and info.key in found:
+                # It is as old as the oldest of these: looked up at any other time, they would not help it.
+                found |= {source: min(found[info.key], found.get(source, found[info.key])) for source in info.inputs}
         return found
 
     @cached_property

@@ -29,6 +29,7 @@ __all__ = [
     "applied",
     "cancelled",
     "failed",
+    "fitted",
     "forgotten",
     "loaded",
     "observed",
@@ -285,6 +286,18 @@ def loaded(data: Json) -> ContextMemory:
     return memory.model_copy(update={"log": log})
 
 
+def fitted(memory: ContextMemory, definitions: Definitions, now: datetime) -> ContextMemory:
+    """Return the memory without the plans, runs and questions of what is no longer defined; its history says so."""
+    names = definitions.workflows.keys() | definitions.actions_by_id.keys()
+    plans = {name: plan for name, plan in memory.plans.items() if _is_defined(definitions, plan)}
+    runs = {name: run for name, run in memory.runs.items() if name in names}
+    asks = {key: thread for key, thread in memory.asks.items() if key in definitions.infos_by_key}
+    gone = [*(memory.plans.keys() - plans), *(memory.runs.keys() - runs), *(memory.asks.keys() - asks)]
+    for key in sorted(set(gone)):
+        memory = memory._noted(now, "forget", key, Source(kind="static"), _told_of(memory.plans.get(key)))
+    return memory._next(plans=plans, runs=runs, asks=asks) if gone else memory
+
+
 def written(memory: ContextMemory) -> Json:
     """Return a memory as it is stored; `loaded` reads it."""
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
@@ -360,6 +373,13 @@ def _given_here(definitions: Definitions, executing: Iterable[str]) -> set[str]:
         if is_given and info.scope == "thread" and info.key not in products:
             gone.add(info.key)
     return gone
+
+
+def _is_defined(definitions: Definitions, plan: Plan) -> bool:
+    maker = definitions.actions_by_id.get(plan.action_id)
+    if maker is None or (maker.kind, maker.workflow) != ("plan", plan.workflow):
+        return False
+    return plan.status != "executing" or definitions.apply_of(maker) is not None
 
 
 def _told_of(plan: Plan | None) -> Json | None:

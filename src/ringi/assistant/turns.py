@@ -53,10 +53,11 @@ class Turn(PlanTurn):
         return step(memory, event).then(self.settled) if step else self.settled(memory)
 
     def settled(self, memory: ContextMemory) -> Outcome:
-        """Return what follows from a memory: static and derived infos, and plans that are out of date."""
+        """Return what follows from a memory: static and derived infos, plans out of date or not defined."""
+        memory, before = memories.fitted(memory, self.definitions, self.now), memory
         for info in self.definitions.in_order:
             memory = self._followed(memory, info)
-        outcome = Outcome(memory)
+        outcome = Outcome(memory, stop=orphans(before, memory))
         for workflow in memory.plans:
             outcome = outcome.then(partial(self.check, workflow=workflow))
         return outcome
@@ -250,6 +251,13 @@ class Turn(PlanTurn):
         oldest = self.definitions.oldest.get(info.key)
         is_old = oldest is not None and self.now - item.observed_at >= timedelta(seconds=oldest)
         return item.status == "collected" and is_old
+
+
+def orphans(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:
+    """Return the side threads of plans and questions that are gone; what is being carried out goes on."""
+    plans = [plan for name, plan in before.plans.items() if name not in after.plans and plan.status != "executing"]
+    asks = [thread for key, thread in before.asks.items() if key not in after.asks]
+    return (*(plan.thread_id for plan in plans if plan.thread_id), *asks)
 
 
 __all__ = ["Begin", "Call", "Outcome", "Turn"]
