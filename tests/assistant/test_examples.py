@@ -399,7 +399,7 @@ async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(
         await one.desk.go_on(str(running.thread_id))
     failed = only_plan(await one.memory())
     assert failed.status == "failed"
-    assert "'proj-999' is not in projects" in str(failed.error)
+    assert str(failed.error) == "Design: 'proj-999' is not in projects: give an id that is"
 
 
 async def test_a_model_that_proposes_nothing_makes_no_plan_and_says_so(tmp_path: Path) -> None:
@@ -514,3 +514,80 @@ async def test_small_talk_is_answered_to_the_point(
     one = talk(name)
     await one.say(words)
     assert answer in await one.heard()
+
+
+async def test_a_step_that_fails_says_so_in_the_language_of_the_conversation(talk: Callable[[str], Talk]) -> None:
+    one = talk("assistant")
+    await one.say("目標は売上20%向上です")
+    await one.press("plan-001")
+    plan = await one.planned()
+    step = plan.steps[0].model_dump()
+    changed = {"plan": plan.plan, "steps": [{**step, "args": {**step["args"], "project": "proj-999"}}]}
+    one.person.edits(kind="approval", args=changed, times=1)
+    await one.desk.go_on(str(plan.thread_id))
+    with pytest.raises(RunFailedError):
+        await one.desk.go_on(str(only_plan(await one.memory()).thread_id))
+    assert "設計: 「proj-999」は projects にありません" in await one.heard()
+
+
+async def test_a_plan_is_made_anew_from_one_whose_owner_nobody_knows(talk: Callable[[str], Talk]) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    await one.press("plan-001")
+    plan = await one.planned()
+    steps = [each.model_dump() for each in plan.steps]
+    steps[0]["args"]["owner"] = "user-999"
+    one.person.edits(kind="approval", args={"plan": plan.plan, "steps": steps}, times=1)
+    await one.desk.go_on(str(plan.thread_id))
+    with pytest.raises(RunFailedError):
+        await one.desk.go_on(str(only_plan(await one.memory()).thread_id))
+    assert only_plan(await one.memory()).status == "failed"
+    await one.press("plan-001")
+    again = await one.planned()
+    assert (again.status, again.version) == ("planned", plan.version + 2)
+    assert "user-999" not in {step.args["owner"] for step in again.steps}
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "Emma Clark"), ("ja", "エマ・クラーク")])
+async def test_what_people_read_of_a_plan_is_made_of_the_very_steps_that_are_proposed(language: str, name: str) -> None:
+    step = {"id": "a", "title": "Sketch", "about": "proj-001", "owner": "user-005", "weeks": 2}
+    lie = "We begin soon.\n\n| Step | Who |\n|---|---|\n| Spend it all | nobody |"
+    model = ScriptedModel(script=lambda _: calls("Proposal", steps=[step]).model_copy(update={"content": lie}))
+    planner = Planner(model, "projects", "add_milestone", "project", in_turn=True, today=lambda: date(2026, 11, 22))
+    people = [{"id": "user-005", "name": {"en": "Emma Clark", "ja": "エマ・クラーク"}}]
+    known = {"project_list": [{"id": "proj-001", "owner": "user-005"}], "resource_availability": people}
+    plan = (await planner.plan(PlanJob(known, (), None, 1, language)))["plan"]
+    assert plan["text"].startswith("We begin soon.")
+    assert "Spend it all" not in plan["text"]
+    assert plan["text"].endswith(f"| Sketch | 2 | {name} | 2026-12-04 |")
+    assert plan["resources"] == [name]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [("Start over", "press “Start over”: it clears"), ("最初からやり直したい", "「最初からやり直す」を押すと")],
+)
+async def test_who_wants_to_start_over_is_told_of_that_button(
+    talk: Callable[[str], Talk], words: str, answer: str
+) -> None:
+    one = talk("assistant")
+    await one.say(words)
+    told = await one.heard()
+    assert answer in told
+    assert "approve" not in told
+
+
+@pytest.mark.parametrize(("message", "is_told"), [("too dear", True), (None, False)])
+async def test_a_rejection_with_a_reason_says_how_to_go_on(
+    talk: Callable[[str], Talk], message: str | None, is_told: bool
+) -> None:
+    one = talk("assistant")
+    await one.say("Our goal is to grow")
+    await one.press("plan-001")
+    plan = await one.planned()
+    await one.heard()
+    one.person.rejects(message, kind="approval", times=1)
+    await one.desk.go_on(str(plan.thread_id))
+    told = await one.heard()
+    assert "rejected version 1" in told
+    assert ("To plan again with it, press “Create a plan”" in told) == is_told

@@ -63,7 +63,7 @@ async def test_a_step_that_is_repeated_writes_once(
         ("add_task", {**TASK, "lead": "lead-999"}, "'lead-999' is not in leads"),
         ("add_milestone", {**MILESTONE, "owner": "nobody"}, "'nobody' is not in people"),
         ("add_milestone", {**MILESTONE, "due_on": "later"}, "due_on: "),
-        ("add_milestone", {"title": "Build"}, "project: Field required"),
+        ("add_milestone", {"title": "Build"}, "project, starts_on is missing"),
     ],
 )
 async def test_a_step_that_cannot_be_done_says_why_and_writes_nothing(

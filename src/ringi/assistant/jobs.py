@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
+from ringi.assistant.definitions import in_language
 from ringi.threads.model_form import clean
 
 MOST_TOLD = 2_000
@@ -48,9 +49,14 @@ class CallJob:
     language: str
 
 
-def told_of(error: Exception) -> str:
-    """Return what people are told of an error: one that no store keeps, or that never ends, would be told to nobody."""
-    return clean(str(error) or type(error).__name__)[:MOST_TOLD]
+def told_of(error: Exception, language: str = "en") -> str:
+    """Return what people are told of an error: one that no store keeps, or that never ends, would be told to nobody.
+
+    An error whose `text` is words by language is told in theirs.
+    """
+    text = getattr(error, "text", None)
+    words = in_language(text, language) if isinstance(text, Mapping) else str(error)
+    return clean(words or type(error).__name__)[:MOST_TOLD]
 
 
 async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:

@@ -132,8 +132,10 @@ class PlanTurn(Situation):
         now = plans.cancelled(plan, self.now)
         if text:
             now = plans.criticised(now, Feedback(id=str(event["request"]), text=text, by=by, at=self.now))
-        after = self.without_product(memory.with_plan(now), self.definitions.action(plan.action_id))
-        return Outcome(after, (said("rejected", by=by, version=plan.version, text=text),))
+        action = self.definitions.action(plan.action_id)
+        words = [said("rejected", by=by, version=plan.version, text=text)]
+        words += [said("plan_with_it", action=action.label)] if text else []
+        return Outcome(self.without_product(memory.with_plan(now), action), tuple(words))
 
     def lapsed(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Take it that the question was withdrawn: that is no answer, and it can be asked again."""

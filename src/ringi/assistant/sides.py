@@ -94,7 +94,7 @@ def planning(assistant: Assistant) -> Any:
         except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            return {"event": {"type": "plan_failed", **about, "error": told_of(error)}}
+            return {"event": {"type": "plan_failed", **about, "error": told_of(error, job["language"])}}
         return {"event": {"type": "planned", **about, "draft": draft}}
 
     return sending(assistant, StateGraph(Side).add_node("plan", plan).add_edge(START, "plan"), "plan")
@@ -146,7 +146,7 @@ def executing(assistant: Assistant) -> Any:
         except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            why = f"{one['title']}: {told_of(error)}"
+            why = f"{one['title']}: {told_of(error, job['language'])}"
             await send(assistant, host_in(config), job, {"type": "execution_failed", **about, "error": why})
             # The run fails too: an operator's retry goes on with this very step, under its key.
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from ringi.assistant.plans import Step
 from ringi.record import Frozen
 
 LANGUAGES = ("en", "ja", "zh")
+FOREIGN = 2
+"""So many words of English are no change of language: OK, Q1, yes."""
 SENTENCES: dict[str, dict[str, str]] = {
     "noted": {
         "en": "Noted: {what}.",
@@ -83,6 +86,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "実行するには「{action}」を押してください。言葉だけでは承認になりません。",
         "zh": "要执行，请按“{action}”。仅凭文字不构成批准。",
     },
+    "start_over": {
+        "en": "To do that, press “{action}”: it clears what was gathered here.",
+        "ja": "「{action}」を押すと、ここで集めた情報が消去されます。",
+        "zh": "请按“{action}”：这会清除在此收集的信息。",
+    },
     "confirm": {
         "en": "“{action}”, version {version}, would do this:\n\n{plan}\n\nTo approve exactly this, write: {phrase}",
         "ja": "「{action}」第{version}版の内容:\n\n{plan}\n\nこの内容を承認するには「{phrase}」と入力してください。",
@@ -112,6 +120,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "en": "{by} rejected version {version}. {text}",
         "ja": "{by}さんが第{version}版を却下しました。{text}",
         "zh": "{by} 拒绝了第{version}版。{text}",
+    },
+    "plan_with_it": {
+        "en": "To plan again with it, press “{action}”.",
+        "ja": "これを反映して計画し直すには「{action}」を押してください。",
+        "zh": "要据此重新计划，请按“{action}”。",
     },
     "completed": {
         "en": "Done: “{action}”, version {version}, {steps} steps.",
@@ -202,7 +215,8 @@ def language_of(text: str, otherwise: str) -> str:
     if any("\u4e00" <= letter <= "\u9fff" for letter in text):
         # Japanese without kana is rare and short: who spoke Japanese goes on in it.
         return otherwise if otherwise == "ja" else "zh"
-    return "en" if any(letter.isascii() and letter.isalpha() for letter in text) else otherwise
+    words = re.findall(r"[a-z][\w'’-]*", text, re.I | re.A)
+    return "en" if len(words) > (0 if otherwise == "en" else FOREIGN) else otherwise
 
 
 def _worded(value: Any, language: str) -> str:

@@ -133,6 +133,8 @@ class Turn(PlanTurn):
         return Outcome(memory, calls=(Call(action=action.id, args=dict(event.get("args") or {})),))
 
     def _surfaced(self, memory: ContextMemory, action: Action) -> Sentence:
+        if action.kind == "cancel":
+            return said("start_over", action=action.label)
         made = self.definitions.plan_of(action)
         plan = memory.plans.get(str(made.workflow)) if made else None
         if not self.confirms_in_words or plan is None:

@@ -54,7 +54,6 @@ WORDS: dict[str, Text] = {
         "ja": "「{text}」とのご指摘を受け、そのための工程を加えました。",
         "zh": "您说“{text}”：已为此增加一个步骤。",
     },
-    "head": {"en": "| Step | Weeks | Who |", "ja": "| 工程 | 週 | 担当 |", "zh": "| 步骤 | 周 | 负责人 |"},
 }
 LONGER = re.compile(
     r"tight|too (short|fast|ambitious|optimistic)|more time|longer|extend|厳し|きつ|短すぎ|余裕|延ば|紧|宽", re.I
@@ -69,14 +68,12 @@ def is_planning(messages: Sequence[BaseMessage]) -> bool:
 
 
 def drafted(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Return the plan in Markdown, with the call that proposes its steps."""
+    """Return why the plan is so, in Markdown, with the call that proposes its steps."""
     given = json.loads(messages[-1].text)
     is_of_projects = "project_list" in given["inputs"]
     fresh, why = (of_project if is_of_projects else of_sales)(given)
-    steps, remarks = revised(given, before(given) or fresh)
-    return AIMessage(
-        "\n\n".join([*why, *remarks, table(given, steps)]), tool_calls=calls("Proposal", steps=steps).tool_calls
-    )
+    steps, remarks = revised(given, before(given, fresh) or fresh)
+    return AIMessage("\n\n".join([*why, *remarks]), tool_calls=calls("Proposal", steps=steps).tool_calls)
 
 
 def of_project(given: Given) -> tuple[list[Step], list[str]]:
@@ -125,16 +122,18 @@ def about(given: Given, lead: Given) -> str:
     )
 
 
-def before(given: Given) -> list[Step]:
-    """Return the steps of the version before, as they were proposed."""
+def before(given: Given, fresh: list[Step]) -> list[Step]:
+    """Return the steps of the version before, as they were proposed; what nobody knows of them is made afresh."""
     previous = given["previous"] or {"steps": []}
-    weeks = [each["weeks"] for each in (previous.get("plan") or {}).get("milestones", [])]
+    content = previous.get("plan")
+    weeks = [each["weeks"] for each in content.get("milestones", [])] if isinstance(content, dict) else []
+    other = fresh[0] if fresh else {}
     return [
         {
             "id": step["id"],
             "title": step["title"],
-            "about": step["args"].get("project") or step["args"].get("lead"),
-            "owner": step["args"]["owner"],
+            "about": step["args"].get("project") or step["args"].get("lead") or other.get("about"),
+            "owner": step["args"].get("owner") or other.get("owner"),
             "weeks": weeks[number] if number < len(weeks) else 2,
         }
         for number, step in enumerate(previous["steps"])
@@ -195,14 +194,6 @@ def free(inputs: Given, team: str) -> str:
     people = inputs["resource_availability"]
     able = [each for each in people if each["team"] == team] or people
     return str(max(able, key=lambda each: each["free_hours"])["id"])
-
-
-def table(given: Given, steps: list[Step]) -> str:
-    """Return the steps as a table."""
-    names = people_in(given["inputs"])
-    owners = [worded(given, names.get(str(each["owner"]), str(each["owner"]))) for each in steps]
-    lines = [f"| {each['title']} | {each['weeks']} | {who} |" for each, who in zip(steps, owners, strict=True)]
-    return "\n".join([worded(given, WORDS["head"]), "|---|---|---|", *lines])
 
 
 def said(given: Given, code: str, **about: Any) -> str:

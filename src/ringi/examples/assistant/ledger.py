@@ -53,23 +53,46 @@ KINDS: dict[str, tuple[type[Written], str, str]] = {
 TABLES = {"project": "projects", "lead": "leads", "owner": "people"}
 
 
+WORDS: dict[str, dict[str, str]] = {
+    "action": {
+        "en": "{value!r} cannot be done here: use one of {ables}",
+        "ja": "「{value}」はここでは実行できません。{ables} のいずれかを使ってください",
+        "zh": "此处无法执行“{value}”：请使用 {ables} 之一",
+    },
+    "args": {
+        "en": "{field} is missing or of the wrong form: plan again, or edit the step",
+        "ja": "「{field}」が欠けているか、形式が正しくありません。計画し直すか、ステップを編集してください",
+        "zh": "“{field}”缺失或格式不正确：请重新计划，或编辑该步骤",
+    },
+    "absent": {
+        "en": "{value!r} is not in {table}: give an id that is",
+        "ja": "「{value}」は {table} にありません。存在する ID を指定してください",
+        "zh": "{table} 中没有“{value}”：请给出存在的 ID",
+    },
+}
+
+
 class StepError(InvalidError):
-    """A step of a plan cannot be carried out as it stands."""
+    """A step of a plan cannot be carried out as it stands; `text` says so in each language."""
+
+    def __init__(self, field: str, code: str, **about: object) -> None:
+        self.text = {language: words.format(field=field, **about) for language, words in WORDS[code].items()}
+        super().__init__([FieldError(field, self.text["en"])])
 
     @classmethod
     def of_action(cls, action: object) -> StepError:
         """Return the error of a step that names nothing that can be done."""
-        return cls([FieldError("action", f"{action!r} cannot be done here: use one of {', '.join(KINDS)}")])
+        return cls("action", "action", value=action, ables=", ".join(KINDS))
 
     @classmethod
     def of_args(cls, error: ValidationError) -> StepError:
         """Return the error of arguments that do not fit."""
-        return cls([FieldError(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()])
+        return cls(", ".join(".".join(map(str, each["loc"])) for each in error.errors()), "args")
 
     @classmethod
     def of_absent(cls, field: str, value: str) -> StepError:
         """Return the error of an argument that names nothing in the office."""
-        return cls([FieldError(field, f"{value!r} is not in {TABLES[field]}: give an id that is")])
+        return cls(field, "absent", value=value, table=TABLES[field])
 
 
 class Ledger:

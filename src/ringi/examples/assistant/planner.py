@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,13 +12,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, ValidationError
 
+from ringi.assistant.definitions import Text, in_language
 from ringi.assistant.jobs import PlanJob
 from ringi.canonical import jsonable
 from ringi.errors import RingiError
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.
-First write the plan in Markdown: what it is for, why so, and a table of its steps. Then call the tool `Proposal` once.
+First write in Markdown what the plan is for, and why so: no list or table of steps, as it is made of your proposal.
+Then call the tool `Proposal` once.
 What you are given is JSON: `inputs` is what is known, `previous` the version before, and `feedback` what people said of
 that version: take it up, and say how. Use only ids that stand in the inputs."""
 
@@ -39,11 +41,24 @@ class Proposal(BaseModel):
     steps: list[ProposedStep] = Field(min_length=1)
 
 
+HEAD: Text = {
+    "en": "| Step | Weeks | Who | Due |",
+    "ja": "| 工程 | 週 | 担当 | 期限 |",
+    "zh": "| 步骤 | 周 | 负责人 | 截止 |",
+}
+NO_PROPOSAL = {
+    "en": "the model proposed no plan ({why}): plan again, or use a model that calls tools",
+    "ja": "モデルが計画を提案しませんでした ({why})。計画し直すか、ツールを呼び出せるモデルを使ってください",
+    "zh": "模型没有提出计划 ({why})：请重新计划，或使用能调用工具的模型",
+}
+
+
 class NoProposalError(RingiError):
-    """The model wrote, but proposed no steps that can be used."""
+    """The model wrote, but proposed no steps that can be used; `text` says so in each language."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"the model proposed no plan ({why}): plan again, or use a model that calls tools")
+        self.text = {language: words.format(why=why) for language, words in NO_PROPOSAL.items()}
+        super().__init__(self.text["en"])
 
     @classmethod
     def of_form(cls, error: ValidationError) -> NoProposalError:
@@ -78,20 +93,39 @@ class Planner:
         # Who approves such a step would only see it fail.
         if unknown := {id for each in proposals for id in (each.about, each.owner)} - set(ids_in(job.inputs)):
             raise NoProposalError.of_unknown(unknown)
-        steps = self._dated(proposals)
+        steps, names = self._dated(proposals), names_in(job.inputs)
+        people = [in_language(names.get(each.owner, each.owner), job.language) for each in proposals]
+        weeks = [each.weeks for each in proposals]
         content = {
-            "text": answer.text,
+            # Of the steps themselves: a table of the model's could say something else than what is approved.
+            "text": f"{prose(answer.text)}\n\n{table(steps, weeks, people, job.language)}".strip(),
             "timeline": f"{monday_after(self.today())} – {max(step['args']['due_on'] for step in steps)}",
             "milestones": [{"phase": each.title, "weeks": each.weeks} for each in proposals],
-            "resources": list(dict.fromkeys(each.owner for each in proposals)),
+            "resources": list(dict.fromkeys(people)),
         }
         return {"plan": content, "steps": steps}
 
     def _told(self, job: PlanJob) -> list[SystemMessage | HumanMessage]:
         prompt = PROMPT.format(what=self.what, language=LANGUAGES.get(job.language, "English"))
-        given = {"inputs": job.inputs, "feedback": job.feedback, "previous": job.previous, "version": job.version}
+        previous = self._known(job.previous, set(ids_in(job.inputs))) if job.previous else None
+        given = {"inputs": job.inputs, "feedback": job.feedback, "previous": previous, "version": job.version}
         told = json.dumps(jsonable({**given, "language": job.language}), ensure_ascii=False)
         return [SystemMessage(prompt), HumanMessage(told)]
+
+    def _known(self, previous: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+        """Return the version before without ids that are in no input: a model that kept one would make no plan."""
+        steps = [
+            {
+                **step,
+                "args": {
+                    name: value
+                    for name, value in step["args"].items()
+                    if name not in (self.about, "owner") or value in known
+                },
+            }
+            for step in previous["steps"]
+        ]
+        return {**previous, "steps": steps}
 
     def _dated(self, proposals: list[ProposedStep]) -> list[dict[str, Any]]:
         start, steps = monday_after(self.today()), []
@@ -120,6 +154,33 @@ def ids_in(value: Any) -> Iterator[str]:
         value = list(value.values())
     for each in value if isinstance(value, list) else ():
         yield from ids_in(each)
+
+
+def names_in(value: Any) -> dict[str, Text]:
+    """Return the names of what stands anywhere in what is known, by id."""
+    if isinstance(value, Mapping):
+        found = {str(value["id"]): value["name"]} if "id" in value and "name" in value else {}
+        found |= {str(value["owner"]): value["owner_name"]} if "owner" in value and "owner_name" in value else {}
+        value, others = list(value.values()), found
+    else:
+        others = {}
+    for each in value if isinstance(value, list) else ():
+        others |= names_in(each)
+    return others
+
+
+def prose(text: str) -> str:
+    """Return a model's words without tables."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("|")).strip()
+
+
+def table(steps: Sequence[Mapping[str, Any]], weeks: Sequence[int], people: Sequence[str], language: str) -> str:
+    """Return steps as a table, in the form in which they will be carried out."""
+    lines = [
+        f"| {step['title']} | {many} | {who} | {step['args']['due_on']} |".replace("\n", " ")
+        for step, many, who in zip(steps, weeks, people, strict=True)
+    ]
+    return "\n".join([in_language(HEAD, language), "|---" * 4 + "|", *lines])
 
 
 def monday_after(day: date) -> date:
