@@ -311,6 +311,18 @@ async def test_what_a_person_told_once_is_known_in_their_next_conversation(offic
         assert (memory.items["style"].value, memory.items["style"].source.kind) == ("brief", "remembered")
 
 
+async def test_what_a_person_told_once_is_as_old_as_it_is(office: Office, file: str) -> None:
+    async with talking(office, file) as talk:
+        await talk.send("ask", info="style")
+        told = await talk.answer("approve", by="ann", data={"value": "brief"})
+        await talk.item("style")
+        talk.chat = "another"
+        memory = await talk.say("hello")
+
+    assert told.response is not None
+    assert memory.items["style"].observed_at == told.response.at
+
+
 @pytest.mark.parametrize("part", ["plan", "approve", "execute"])
 async def test_who_stops_a_side_thread_leaves_no_dead_end(office: Office, file: str, part: str) -> None:
     async with talking(office, file) as talk:

@@ -121,6 +121,12 @@ def test_a_refused_operation_does_not_stop_the_others() -> None:
     assert memory.items.keys() == {"topic"}
 
 
+def test_what_a_model_quotes_and_what_people_say_of_a_plan_is_kept_so_far() -> None:
+    op = Op(op="set", key="goal", value="x", text="f" * 50_000, quote="q" * 50_000)
+    item = applied(EMPTY, [op], OFFICE, ANNA, NOON)[0].items["goal"]
+    assert (item.source.quote, op.text) == ("q" * 500, "f" * 5_000)
+
+
 def test_what_is_cleared_is_gone_but_for_the_history() -> None:
     memory, _ = applied(told(EMPTY, goal="x"), [Op(op="clear", key="goal")], OFFICE, ANNA, NOON)
     assert memory.items == {}

@@ -248,7 +248,7 @@ class Steps:
                     Source(kind="remembered", actor=each.person, ref=each.id),
                 )
                 memory = observed(
-                    memory, info.key, value_of(info, each.answer), source, host.inbox.clock(), self._definitions
+                    memory, info.key, value_of(info, each.answer), source, each.told_at, self._definitions
                 )
         return memory
 

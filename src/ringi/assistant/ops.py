@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import AfterValidator
 
 from ringi.assistant.definitions import Definitions, Info
 from ringi.errors import InvalidError
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from ringi.assistant.memory import Item
 
 Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED"]
+QUOTED, FEEDBACK = 500, 5_000
+"""How many characters are kept of what a model quotes, and of what people say of a plan."""
 
 
 class Op(Frozen):
@@ -20,8 +24,8 @@ class Op(Frozen):
     op: Literal["set", "correct", "clear", "not_needed", "feedback"]
     key: str = ""
     value: Any = None
-    text: str = ""
-    quote: str | None = None
+    text: Annotated[str, AfterValidator(lambda text: text[:FEEDBACK])] = ""
+    quote: Annotated[str | None, AfterValidator(lambda quote: quote and quote[:QUOTED])] = None
     expected_version: int | None = None
     """That of the memory which its sender has seen: what changed since then is not changed unseen."""
 
