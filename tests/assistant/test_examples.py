@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from ringi.assistant.jobs import PlanJob
+from ringi.assistant.jobs import CallJob, PlanJob
 from ringi.assistant.memory import ContextMemory, loaded
 from ringi.assistant.plans import Plan
 from ringi.examples.assistant import agents, helper, projects, sales
@@ -265,7 +265,7 @@ async def test_the_next_question_takes_the_place_of_the_one_before(talk: Callabl
         ("Show me the project status", "| Website relaunch | active |"),
         ("プロジェクトの状況を見せて", "| Webサイトリニューアル | 進行中 |"),
         ("Who has time?", "| Yui Nakamura | design |"),
-        ("誰の手が空いていますか", "| 中村 結衣 | design |"),
+        ("誰の手が空いていますか", "| 中村 結衣 | デザイン |"),
     ],
 )
 async def test_the_status_is_looked_up_and_told_within_the_turn(
@@ -591,3 +591,18 @@ async def test_a_rejection_with_a_reason_says_how_to_go_on(
     told = await one.heard()
     assert "rejected version 1" in told
     assert ("To plan again with it, press “Create a plan”" in told) == is_told
+
+
+@pytest.mark.parametrize(
+    ("language", "topics", "amounts"),
+    [("en", "delivery, price.", ["1,200 USD", "2,000 USD"]), ("ja", "「納期、価格」", ["1,200 ドル", "2,000 ドル"])],
+)
+async def test_a_report_names_all_that_customers_like_least_and_the_currency(
+    language: str, topics: str, amounts: list[str]
+) -> None:
+    sold = {"amount": 1200, "target": 2000, "rate": 60, "start": "2026-01-01", "end": "2026-10-31"}
+    feedback = {"by_topic": {"delivery": 3.0, "price": 3.0, "support": 4.2}, "average_score": 3.6}
+    known = {"sales_performance": {**sold, "top_performers": []}, "customer_feedback": feedback}
+    told = await sales.report(CallJob({}, known, language))
+    assert topics in told
+    assert all(amount in told for amount in amounts)

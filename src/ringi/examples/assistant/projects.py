@@ -269,6 +269,14 @@ STATUSES: dict[str, Text] = {
     "on_hold": {"en": "on hold", "ja": "保留", "zh": "暂停"},
     "done": {"en": "done", "ja": "完了", "zh": "完成"},
 }
+TEAMS: dict[str, Text] = {
+    "data": {"en": "data", "ja": "データ", "zh": "数据"},
+    "design": {"en": "design", "ja": "デザイン", "zh": "设计"},
+    "development": {"en": "development", "ja": "開発", "zh": "开发"},
+    "operations": {"en": "operations", "ja": "運用", "zh": "运营"},
+    "quality": {"en": "quality", "ja": "品質", "zh": "质量"},
+    "sales": {"en": "sales", "ja": "営業", "zh": "销售"},
+}
 STATUS_HEAD: Text = {
     "en": "| Project | Status | Done | Milestones | Due |",
     "ja": "| プロジェクト | 状態 | 進捗 | マイルストーン | 期限 |",
@@ -326,9 +334,11 @@ class Views:
     async def free(self, job: CallJob) -> str:
         """Return who has how many hours."""
         people = await self._lookups.free({})
-        names = [in_language(each["name"], job.language) for each in people]
-        rows = zip(names, people, strict=True)
-        lines = [f"| {name} | {each['team']} | {each['free_hours']} |" for name, each in rows]
+        lines = [
+            f"| {in_language(each['name'], job.language)} | {in_language(TEAMS[each['team']], job.language)} "
+            f"| {each['free_hours']} |"
+            for each in people
+        ]
         return "\n".join([in_language(FREE_HEAD, job.language), "|---" * 3 + "|", *lines])
 
 

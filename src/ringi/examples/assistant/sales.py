@@ -237,23 +237,23 @@ SPEAKER = Speaker(
 )
 LEADS_SAID: Text = {
     "en": "**{total_leads}** leads, **{qualified_leads}** of them qualified ({conversion_rate} %); "
-    "{average_deal:,} each on average.",
+    "{average_deal:,} USD each on average.",
     "ja": "リードは **{total_leads}** 件、うち有望なものは **{qualified_leads}** 件（{conversion_rate}%）、"
-    "平均金額は {average_deal:,} です。",
+    "平均金額は {average_deal:,} ドルです。",
     "zh": "线索共 **{total_leads}** 条，其中合格 **{qualified_leads}** 条（{conversion_rate}%），"
-    "平均金额 {average_deal:,}。",
+    "平均金额 {average_deal:,} 美元。",
 }
 LEADS_HEAD: Text = {
-    "en": "| Lead | Stage | Value | Owner |",
-    "ja": "| リード | 段階 | 金額 | 担当 |",
-    "zh": "| 线索 | 阶段 | 金额 | 负责人 |",
+    "en": "| Lead | Stage | Value (USD) | Owner |",
+    "ja": "| リード | 段階 | 金額 (ドル) | 担当 |",
+    "zh": "| 线索 | 阶段 | 金额（美元） | 负责人 |",
 }
 REPORT_SAID: Text = {
-    "en": "**{amount:,}** of {target:,} sold from {start} to {end}: {rate} %. Most came from {best}. Customers give "
-    "{average_score} of 5; least content are they with: {worst}.",
-    "ja": "{start} から {end} の売上は **{amount:,}**、目標 {target:,} に対し {rate}% です。上位は {best}。"
+    "en": "**{amount:,} USD** of {target:,} USD sold from {start} to {end}: {rate} %. Most came from {best}. "
+    "Customers give {average_score} of 5; least content are they with: {worst}.",
+    "ja": "{start} から {end} の売上は **{amount:,} ドル**、目標 {target:,} ドルに対し {rate}% です。上位は {best}。"
     "顧客評価は5点中 {average_score} 点、最も低いのは「{worst}」です。",
-    "zh": "{start} 至 {end} 销售额 **{amount:,}**，目标 {target:,}，完成 {rate}%。业绩最佳：{best}。"
+    "zh": "{start} 至 {end} 销售额 **{amount:,} 美元**，目标 {target:,} 美元，完成 {rate}%。业绩最佳：{best}。"
     "客户评分 {average_score}（满分5分），最低的是“{worst}”。",
 }
 TOPICS: dict[str, Text] = {
@@ -314,7 +314,9 @@ async def leads(job: CallJob) -> str:
 async def report(job: CallJob) -> str:
     """Return what was sold, by whom, and what customers say."""
     sales, feedback = job.inputs["sales_performance"], job.inputs["customer_feedback"]
-    worst = min(feedback["by_topic"], key=lambda topic: feedback["by_topic"][topic])
+    scores = feedback["by_topic"]
+    lowest = [TOPICS[topic] for topic, score in scores.items() if score == min(scores.values())]
+    worst = ("、" if job.language in ("ja", "zh") else ", ").join(in_language(each, job.language) for each in lowest)
     best = ", ".join(in_language(each["name"], job.language) for each in sales["top_performers"])
-    told = {"best": best, "worst": in_language(TOPICS[worst], job.language), "average_score": feedback["average_score"]}
+    told = {"best": best, "worst": worst, "average_score": feedback["average_score"]}
     return in_language(REPORT_SAID, job.language).format(**sales, **told)
