@@ -200,6 +200,7 @@ async def test_a_calculation_is_answered_with_its_result(office: Office) -> None
     [
         "1e5*2",
         "100 + 200 + 10%",
+        "200 / 10% of 50",
         "2 * 3万",
         "2 * 3 million",
         "sqrt(16) * 2",

@@ -85,7 +85,7 @@ def plain(expression: str) -> str:
         raise CalculationError(expression, "has numbers of a form that is not read", "unclear")
     text = unicodedata.normalize("NFKC", expression).translate(SIGNS)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    text = re.sub(rf"(?<![\d./*]){NUMBER}\s*%\s*(?:of|の)\s*(?=\d)", r"\1/100*", text)
+    text = re.sub(rf"(?<![\d./*])(?<![/*]\s){NUMBER}\s*%\s*(?:of|の)\s*(?=\d)", r"\1/100*", text)
     more, less = r"(?:増し?|アップ|上乗せ)", r"(?:引き|割引|減|オフ|ダウン)"
     text = alone(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{more}", r"\1*(1+\2/100)", text)
     text = alone(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{less}", r"\1*(1-\2/100)", text)
