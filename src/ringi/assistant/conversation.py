@@ -19,11 +19,12 @@ from ringi.assistant import front
 from ringi.assistant.confirming import approve, confirmed
 from ringi.assistant.handlers import Fetched
 from ringi.assistant.jobs import CallJob, called, told_of
-from ringi.assistant.memory import ContextMemory, Source, loaded, observed, written
+from ringi.assistant.memory import ContextMemory, Source, observed
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
+from ringi.assistant.stored import Pages
 from ringi.assistant.turns import Outcome, Turn
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import jsonable
@@ -98,7 +99,7 @@ class Steps:
     """The nodes of one assistant's conversation."""
 
     def __init__(self, assistant: Assistant) -> None:
-        self._assistant, self._definitions = assistant, assistant.definitions
+        self._assistant, self._definitions, self._pages = assistant, assistant.definitions, Pages()
 
     async def receive(self, state: Talk, config: RunnableConfig) -> Talk:
         """Let in what may come from whoever sends it, learn the language, and what the person told before."""
@@ -111,9 +112,11 @@ class Steps:
         # Of the input itself: a message that comes again stands where it stood, and the newest one is another's.
         language = language_of(state["words"], before) if state["words"] else before
         with outages():
-            memory = await self._recalled(loaded(state.get("memory") or {}), host)
+            known = self._pages.read(state.get("memory") or {})
+            memory = await self._recalled(known, host)
             kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
-        return {"language": language, "events": kept, "memory": written(memory)}
+        told: Talk = {"language": language, "events": kept}
+        return told if "memory" in state and memory is known else {**told, "memory": self._pages.written(memory)}
 
     def first(self, state: Talk) -> str:
         """Return what is done with an input."""
@@ -131,11 +134,11 @@ class Steps:
         return {"messages": [AIMessage(word.in_language(state["language"]))]}
 
     def _confirmed(self, state: Talk) -> Plan | None:
-        return confirmed(loaded(state["memory"]), state["words"] or "")
+        return confirmed(self._pages.read(state["memory"]), state["words"] or "")
 
     async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
         """Ask the front model, once: what it understood, what is needed, and what to say."""
-        memory, now = loaded(state["memory"]), host_in(config).inbox.clock()
+        memory, now = self._pages.read(state["memory"]), host_in(config).inbox.clock()
         told = front.told(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front.model_of(self._assistant).ainvoke(told, config)
         heard = front.understood(answer, host_in(config).run_id)
@@ -148,7 +151,7 @@ class Steps:
         host = host_in(config)
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
         turn = Turn(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
-        outcome = turn.settled(loaded(state["memory"]))
+        outcome = turn.settled(self._pages.read(state["memory"]))
         # What failed is not tried again within the turn: its error shows.
         if (wanted := self._untried(turn, outcome, state)) and any(
             event["type"] in NEEDING for event in state["events"]
@@ -167,14 +170,14 @@ class Steps:
             "stop": [*before.get("stop", []), *outcome.stop],
         }
         messages: list[Any] = [*old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
-        return {"memory": written(outcome.memory), "events": [], "todo": todo, "messages": messages}
+        return {"memory": self._pages.written(outcome.memory), "events": [], "todo": todo, "messages": messages}
 
     def _untried(self, turn: Turn, outcome: Outcome, state: Talk) -> list[str]:
         return [key for key in turn.wanted(outcome.memory) if key not in state["tried"]]
 
     async def look_up(self, state: Talk, config: RunnableConfig) -> Talk:
         """Run handlers, and what is done at once."""
-        host, memory, todo = host_in(config), loaded(state["memory"]), state["todo"]
+        host, memory, todo = host_in(config), self._pages.read(state["memory"]), state["todo"]
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
         calls = [Call.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]]
         calling = [self._call(memory, call, host, state["language"]) for call in calls[:MOST_CALLS]]
