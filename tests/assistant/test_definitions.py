@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.assistant.talk import Office
 
 from ringi.assistant.definitions import (
     Action,
@@ -121,6 +123,26 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
         ((Action("a", "plan", "A"),), ["action 'a'", "plan without a workflow"]),
         ((Action("a", "selector", "A"),), ["action 'a'", "sets nothing"]),
         ((Action("a", "selector", "A", info="x"),), ["action 'a'", "sets info 'x'", "'goal'"]),
+        (
+            (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("planning", "done"),))),
+            ["action 'a'", "'planning' to be 'done'", "never is", "'completed'"],
+        ),
+        (
+            (
+                Action("a", "selector", "A", info="goal", workflow="w"),
+                Action("b", "immediate", "B", requires_workflow=(WorkflowNeeds("w"),)),
+            ),
+            ["action 'b'", "'w' to be 'completed'", "never is", "require what it sets"],
+        ),
+        (
+            (Action("a", "selector", "A", info="goal"), Action("b", "immediate", "B", depends_on=("a",))),
+            ["action 'b'", "'a'", "a selector is never completed", "require what it sets"],
+        ),
+        (
+            (Action("a", "plan", "A", workflow="w", produces=("goal",)), Action("b", "selector", "B", info="goal")),
+            ["action 'b'", "'goal'", "the plan of 'a'", "set one that people tell"],
+        ),
+        ((Action("a", "selector", "A", info="fixed"),), ["action 'a'", "'fixed'", "static", "nobody is asked"]),
         ((Action("a", "immediate", "A", requires=("x",)),), ["action 'a'", "requires info 'x'", "'goal'"]),
         ((Action("a", "immediate", "A", requires=("goal", Needs("goal"))),), ["action 'a'", "'goal' 2 times"]),
         ((Action("a", "immediate", "A", produces=("x",)),), ["action 'a'", "produces info 'x'"]),
@@ -141,7 +163,7 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
     ],
 )
 def test_a_wrong_action_is_named_with_all_that_it_is_about(actions: tuple[Action, ...], words: list[str]) -> None:
-    fault = fault_of(Info("goal"), Info("extra"), actions=actions)
+    fault = fault_of(Info("goal"), Info("extra"), Info("fixed", value=1), actions=actions)
     assert all(word in fault for word in words), fault
 
 
@@ -182,3 +204,18 @@ def test_words_in_no_known_language_are_those_that_there_are() -> None:
     assert in_language({"ja": "計画"}, "fr") == "計画"
     assert in_language("Plan", "ja") == "Plan"
     assert in_language({}, "ja") == ""
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action("a", "immediate", "A", handler="nope"), ["action 'a'", "handler 'nope'", "not defined"]),
+        (Action("a", "selector", "A", handler="fetch_projects"), ["action 'a'", "'fetch_projects' only", "name the"]),
+        (Action("a", "immediate", "A", workflow="w"), ["workflows.w", "action 'a'", "give it in `workflows`"]),
+    ],
+)
+def test_an_action_that_nothing_does_is_named_with_what_it_lacks(action: Action, words: list[str]) -> None:
+    made = Office().assistant()
+    with pytest.raises(DefinitionError) as caught:
+        replace(made, definitions=replace(made.definitions, actions=(*made.definitions.actions, action)))
+    assert all(word in str(caught.value) for word in words), caught.value

@@ -118,12 +118,19 @@ def shown(state: State) -> dict[str, Any]:
 
 def needs_workflow(action: Action, assistant: Assistant) -> bool:
     """Whether an action has nothing that would do it."""
-    is_done_here = action.kind in ("selector", "cancel") or (action.kind == "immediate" and action.handler is not None)
-    return not is_done_here and action.workflow not in assistant.workflows
+    if action.kind in ("selector", "cancel"):
+        return action.kind == "selector" and action.info is None
+    is_handled = action.kind == "immediate" and action.handler in assistant.definitions.handlers_by_name
+    return not is_handled and action.workflow not in assistant.workflows
 
 
 def unserved(action: Action) -> FieldError:
     """Return what is wrong with an action that nothing does."""
+    if action.kind == "selector":
+        return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")
+    if action.kind == "immediate" and action.handler is not None:
+        why = f"has handler {action.handler!r}, which is not defined: define it, or give its workflow in `workflows`"
+        return FieldError(f"action {action.id!r}", why)
     return FieldError(
         f"workflows.{action.workflow}", f"action {action.id!r} has nothing that does it: give it in `workflows`"
     )

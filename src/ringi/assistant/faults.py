@@ -17,6 +17,12 @@ KINDS = ("plan", "apply", "selector", "immediate", "cancel")
 SCOPES = ("thread", "user")
 WAYS = ("handler", "derive", "value")
 MARKS = ":/"
+STATUSES = {
+    "plan": ("planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"),
+    "apply": ("executing", "completed", "failed"),
+    "immediate": ("completed", "failed"),
+}
+"""To which the workflow of an action comes, by its kind; that of no other kind ever runs."""
 
 
 def of(definitions: Definitions) -> Iterator[FieldError]:
@@ -147,17 +153,33 @@ def _requirements(definitions: Definitions, action: Action) -> Iterator[str]:
         for key in keys:
             if key not in infos:
                 yield f"{verb} info {key!r}, which is not defined: {_one_of(infos)}"
+    yield from _chosen(definitions, action)
     yield from _orders(definitions, action)
+
+
+def _chosen(definitions: Definitions, action: Action) -> Iterator[str]:
+    info = definitions.infos_by_key.get(action.info or "")
+    if action.kind != "selector" or info is None:
+        return
+    if info.how != "ask":
+        yield f"sets info {info.key!r}, which is {info.how}, so nobody is asked: set one that people tell"
+    if info.key in definitions.planned:
+        yield f"sets info {info.key!r}, the plan of {definitions.planned[info.key].id!r}: set one that people tell"
 
 
 def _orders(definitions: Definitions, action: Action) -> Iterator[str]:
     for id in action.depends_on:
         if id not in definitions.actions_by_id:
             yield f"depends on action {id!r}, which is not defined: {_one_of(definitions.actions_by_id)}"
+        elif (kind := definitions.actions_by_id[id].kind) not in STATUSES:
+            yield f"depends on action {id!r}, but a {kind} is never completed: require what it sets instead"
     workflows = {each.workflow for each in definitions.actions if each.workflow is not None}
     for wanted in action.requires_workflow:
         if wanted.workflow not in workflows:
             yield f"requires workflow {wanted.workflow!r}, which no action has: {_one_of(workflows)}"
+        elif wanted.status not in (known := STATUSES.get(definitions.workflows[wanted.workflow].kind, ())):
+            use = f"use one of {_listed(known)}" if known else "require what it sets instead"
+            yield f"requires workflow {wanted.workflow!r} to be {wanted.status!r}, which it never is: {use}"
 
 
 def _info_cycles(definitions: Definitions) -> Iterator[FieldError]:
