@@ -127,7 +127,7 @@ async def test_the_whole_way_from_a_question_to_what_a_person_approved(world: Wo
     assert (reply.status_code, reply.json()["status"]) == (200, "completed")
     assert reply.json()["response"]["responder"] == "ann"
     await until(lambda: len(office.done) == len(PROJECTS))
-    await once(ann, lambda memory: not memory["plans"])
+    await once(ann, lambda memory: [each["status"] for each in memory["plans"]] == ["completed"])
 
 
 async def test_an_apply_without_its_digest_is_refused_and_does_nothing(world: World, office: Office) -> None:
