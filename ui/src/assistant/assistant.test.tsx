@@ -265,6 +265,26 @@ test("steps show how far they have come, and of a plan that is over nothing stay
   await waitFor(() => expect(screen.queryByTestId("plan-card")).toBeNull());
 });
 
+test("what a card shows is folded where it is said, as long as the card shows it", async () => {
+  const tell = (server: FakeAssistant, version: number) => {
+    server.begin({ id: `u${version + 1}`, role: "user", parts: [{ type: "text", text: "go on" }] });
+    server.say({ type: "text-start", id: "1" }, { type: "text-delta", id: "1", delta: `**Make a plan**, version ${version}:\n\nFirst the site ${version}` });
+    server.end();
+  };
+  const { server } = opened((one) => {
+    tell(one, 1);
+    one.plans = [aPlan({})];
+  });
+  const line = await screen.findByTestId("on-card");
+  expect(line.textContent).not.toContain("First the site");
+  await userEvent.click(within(line).getByText("Make a plan, version 1: as on its card"));
+  await within(line).findByText(/First the site 1/);
+  tell(server, 2);
+  server.plans = [aPlan({ version: 2 })];
+  await screen.findByText("Make a plan, version 2: as on its card");
+  await waitFor(() => expect(screen.getAllByTestId("on-card")).toHaveLength(1));
+});
+
 test("a plan whose execution failed shows what is done, and goes on by another approval", async () => {
   const { server } = opened((one) => {
     const plan = aPlan({ status: "failed", error: "no such owner", approval: { by: "ann", at: "2026-01-02T10:00:00Z" } });

@@ -3,9 +3,11 @@ import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
 import { useActions, useAskedBeside, useContextMemory, useForget, usePress, useRefresh } from "./api";
+import { textsOnCards, type OnCard } from "./on-card";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
 import { usePlaces } from "./use-places";
+import { useAssistantWords } from "./words";
 
 /** What stands among the messages without being one. */
 export interface Aside {
@@ -18,6 +20,8 @@ export interface Assistant {
   actions: AssistantAction[];
   memory: Memory | undefined;
   asides: Aside[];
+  /** What is said in the messages and stands on a card. */
+  onCards: OnCard;
   /** The open requests to carry out plans. */
   approvals: Request[];
   /** What is on its way to the server. */
@@ -69,6 +73,7 @@ function useExpected(asked: string[]) {
 
 /** The side of a conversation that an assistant has: what can be done, what it knows, its plans and its questions. */
 export function useAssistant(talk: Conversation, id: string, agent: Agent, onBegin: () => void, onDecided: () => void): Assistant | undefined {
+  const words = useAssistantWords();
   const { thread, phase, messages } = talk;
   const actions = useActions(id, agent);
   const enabled = actions !== undefined;
@@ -99,8 +104,12 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     if (request === undefined) return [];
     return [{ key, after, content: <Question id={request} onDecided={onDecided} /> }];
   });
+  const cards = plans.map((plan) => {
+    const title = titleOf(plan) ?? words.plan;
+    return { plan, title, line: words.onCard(title, plan.version) };
+  });
   return {
-    actions, memory, asides, approvals: (open ?? []).filter(isOfPlan), refusal: error, dismiss: reset,
+    actions, memory, asides, onCards: textsOnCards(messages, cards), approvals: (open ?? []).filter(isOfPlan), refusal: error, dismiss: reset,
     isBegun: phase === "loading" || thread !== undefined, pressed: isPending ? variables : undefined,
     press: (verb) => {
       expect();

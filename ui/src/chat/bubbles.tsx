@@ -1,5 +1,6 @@
 import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
-import { useMemo, type ReactNode } from "react";
+import { useContext, useMemo, type ReactNode } from "react";
+import { placeOf, TextsOnCards } from "../assistant/on-card";
 import type { Aside } from "../assistant/use-assistant";
 import { Fold } from "../thread/fold";
 import { Body } from "../thread/item";
@@ -15,6 +16,10 @@ interface Deciding {
 
 function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }) {
   const { thinking } = useChatWords();
+  const line = useContext(TextsOnCards).get(placeOf(of, item.key));
+  if (line !== undefined && item.kind === "message") {
+    return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{visible(line)}</span>} testId="on-card"><Body item={item} /></Fold>;
+  }
   if (item.kind === "thought") {
     return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Fold>;
   }

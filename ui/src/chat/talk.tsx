@@ -3,6 +3,7 @@ import { useCallback, useRef, useState } from "react";
 import { useSteer } from "../api/threads";
 import type { Agent } from "../api/types";
 import { ActionBar } from "../assistant/action-bar";
+import { TextsOnCards, type OnCard } from "../assistant/on-card";
 import { useAssistant } from "../assistant/use-assistant";
 import { ConfirmStop } from "../operations/confirm-stop";
 import { Announcer } from "../thread/announcer";
@@ -19,6 +20,8 @@ import { Question } from "./question";
 import { useTyped } from "./typed";
 import { useConversation } from "./use-conversation";
 import { useChatWords } from "./words";
+
+const none: OnCard = new Map();
 
 interface TalkProps {
   id: string;
@@ -96,7 +99,9 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
         {phase === "loading" && <Skeleton active />}
         {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
-        <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
+        <TextsOnCards value={assistant?.onCards ?? none}>
+          <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
+        </TextsOnCards>
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />
       </section>

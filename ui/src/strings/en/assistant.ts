@@ -11,6 +11,7 @@ export const assistant = {
 
   plan: "Plan",
   planVersion: (version: number) => `version ${version}`,
+  onCard: (title: string, version: number) => `${title}, version ${version}: as on its card`,
   versions: "Versions",
   planStatuses: {
     none: "none", planning: "being made", planned: "waits for approval", executing: "being carried out", completed: "completed",

@@ -13,6 +13,7 @@ export const assistant: Assistant = {
 
   plan: "計画",
   planVersion: (version: number) => `第${version}版`,
+  onCard: (title: string, version: number) => `${title} 第${version}版: カードと同じ内容です`,
   versions: "版",
   planStatuses: {
     none: "なし", planning: "作成中", planned: "承認待ち", executing: "実行中", completed: "完了",

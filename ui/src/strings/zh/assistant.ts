@@ -13,6 +13,7 @@ export const assistant: Assistant = {
 
   plan: "计划",
   planVersion: (version: number) => `第${version}版`,
+  onCard: (title: string, version: number) => `${title} 第${version}版：与卡片内容相同`,
   versions: "版本",
   planStatuses: {
     none: "无", planning: "制定中", planned: "等待批准", executing: "执行中", completed: "已完成",
