@@ -1,11 +1,11 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient, type Query } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient, type Query } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call, isStatus } from "../api/call";
-import { refreshSoon } from "../api/requests";
+import { refreshSoon, requestQuery } from "../api/requests";
 import type { Agent, Page, Request } from "../api/types";
 import { isObject } from "../request/schema-field";
 import { useStrings } from "../strings";
-import type { AssistantAction, Change, Memory } from "./types";
+import type { AssistantAction, Change, Memory, Plan } from "./types";
 
 /** How long the page may be behind where nothing rings: time passes, and a value is fresh no longer. */
 const recheck = 10_000;
@@ -42,13 +42,12 @@ export function useContextMemory(id: string, agent: string, enabled: boolean) {
   });
 }
 
-/** What the threads beside a conversation ask now. */
-export function useAskedBeside(id: string, enabled: boolean) {
-  return useQuery({
-    queryKey: [...keyOf(id), "asked"],
-    queryFn: () => call<Page<Request>>("GET", "/v1/requests?status=pending&limit=200"),
-    select: ({ items }) => items.filter(sideOf(id)),
-    enabled,
+/** The open requests to carry out plans: those that the memory names, and no others. */
+export function useApprovals(plans: Plan[]): Request[] {
+  const ids = plans.flatMap(({ request }) => (request?.status === "pending" ? [request.id] : []));
+  return useQueries({
+    queries: ids.map(requestQuery),
+    combine: (found) => found.flatMap(({ data }) => (data?.status === "pending" ? [data] : [])),
   });
 }
 

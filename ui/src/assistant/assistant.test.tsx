@@ -151,19 +151,22 @@ test("a question that is asked beside the talk stands in the column, and stays a
   await action("plan");
   const request = aRequest({ id: "q1", kind: "question", title: "What is the goal?", thread_id: "t1~ask~1", allowed: ["respond"] });
   server.requests.set("q1", request);
+  server.asks = ["q1"];
   server.move();
   const card = await screen.findByTestId("request-detail");
   expect(card.textContent).toContain("What is the goal?");
   expect(screen.getByTestId("send")).toBeTruthy();
   const answered = completed(request);
   server.requests.set("q1", answered);
+  server.asks = [];
+  server.move();
   keep(client, answered);
   await within(await screen.findByTestId("request-detail")).findByTestId("ended");
 });
 
-test("a question of another conversation does not appear", async () => {
+test("a question that the memory does not name does not appear, whatever thread it says it is of", async () => {
   opened((server) => {
-    server.requests.set("q1", aRequest({ id: "q1", thread_id: "t10~ask~1" }));
+    server.requests.set("q1", aRequest({ id: "q1", thread_id: "t1~ask~1" }));
   });
   await action("plan");
   expect(screen.queryByTestId("request-detail")).toBeNull();

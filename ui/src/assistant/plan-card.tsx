@@ -94,7 +94,7 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press
     setEdits(request ? plan.version : plan.version + 1);
     if (!request) press(`unchanged:${plan.actionId}`);
   };
-  const pinned = (plan.pinned ?? []).map(({ key, title: name }) => visible(name || key)).join(", ");
+  const pinned = plan.pinned.map(({ key, title: name }) => visible(name || key)).join(", ");
   return (
     <section id={id} className="plan" tabIndex={-1} aria-label={title ?? words.plan} data-testid="plan-card" data-status={status} data-version={plan.version}>
       <header className="plan-head">

@@ -11,11 +11,7 @@ export type PlanStatus = api.AssistantPlan["status"];
 export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
 
 export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };
-export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & {
-  versions: PlanContent[];
-  /** What had changed when somebody had this version asked for as it was, or edited. */
-  pinned?: api.ChangedInfo[];
-};
+export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & { versions: PlanContent[] };
 
-export type Memory = Pick<api.AssistantMemory, "runs"> & { items: MemoryItem[]; plans: Plan[] };
+export type Memory = Pick<api.AssistantMemory, "runs" | "asks"> & { items: MemoryItem[]; plans: Plan[] };
 export type Change = Omit<api.MemoryChange, "before" | "after"> & { before: Json; after: Json };

@@ -1,8 +1,8 @@
-import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
-import { useActions, useAskedBeside, useContextMemory, useForget, usePress, useRefresh } from "./api";
+import { useActions, useApprovals, useContextMemory, useForget, usePress, useRefresh } from "./api";
 import { textsOnCards, type OnCard } from "./on-card";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
@@ -36,8 +36,6 @@ export interface Assistant {
 /** A version comes to the end of the talk when it is begun, and when there is something to read. */
 const keyOf = ({ id, version, status }: Plan) => `plan:${id}:${version}:${status === "planning" ? "begun" : "made"}`;
 const elementOf = (plan: Plan) => `plan-${plan.id}`;
-/** The card of a plan asks to approve it. */
-const isOfPlan = ({ kind, context }: Request) => kind === "approval" && typeof context.plan === "string";
 const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
 
 /** The bar at the foot would cover what is only just in view. */
@@ -54,6 +52,15 @@ export function showPlan(plan: Plan): void {
   const card = document.getElementById(elementOf(plan));
   const open = openIn(card);
   goTo(open?.querySelector<HTMLElement>("[data-testid=decide-approve]:not([disabled])") ?? open ?? card);
+}
+
+/** The questions that the memory has named since the page is open: one that is answered stays as a record. */
+function useAsked(memory: Memory | undefined): string[] {
+  const [seen, see] = useState<string[]>([]);
+  const named = (memory?.asks ?? []).flatMap(({ request }) => (request ? [request.id] : []));
+  const fresh = named.filter((id) => !seen.includes(id));
+  if (fresh.length > 0) see([...seen, ...fresh]);
+  return seen;
 }
 
 /** Whoever asked for a question is taken to it when it comes. */
@@ -78,11 +85,11 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   const actions = useActions(id, agent);
   const enabled = actions !== undefined;
   const { data: memory } = useContextMemory(id, agent.name, enabled);
-  const { data: open } = useAskedBeside(id, enabled && thread !== undefined);
   useRefresh(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
 
   const plans = (memory?.plans ?? []).filter(({ status }) => status !== "none");
-  const asked = useMemo(() => (open ?? []).filter((request) => !isOfPlan(request)).map((request) => request.id), [open]);
+  const approvals = useApprovals(plans);
+  const asked = useAsked(memory);
   const places = usePlaces(
     [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
   );
@@ -109,7 +116,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     return { plan, title, line: words.onCard(title, plan.version) };
   });
   return {
-    actions, memory, asides, onCards: textsOnCards(messages, cards), approvals: (open ?? []).filter(isOfPlan), refusal: error, dismiss: reset,
+    actions, memory, asides, onCards: textsOnCards(messages, cards), approvals, refusal: error, dismiss: reset,
     isBegun: phase === "loading" || thread !== undefined, pressed: isPending ? variables : undefined,
     press: (verb) => {
       expect();

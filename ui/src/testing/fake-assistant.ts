@@ -43,6 +43,8 @@ export class FakeAssistant extends FakeChat {
   items: MemoryItem[] = [];
   plans: Plan[] = [];
   changes: Change[] = [];
+  /** Which questions the conversation asks, by the ids of their requests. */
+  asks: string[] = [];
   runs: Run[] = [{ workflow: "planWorkflow", status: "completed", at, error: null }];
   /** What happens when something is pressed. */
   onPress: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
@@ -78,10 +80,18 @@ export class FakeAssistant extends FakeChat {
     return answer;
   }
 
+  private askOf(id: string): Memory["asks"][number] {
+    const request = this.requests.get(id);
+    return {
+      key: "goal", title: "Business goal", threadId: request?.thread_id ?? "",
+      request: request?.status === "pending" ? { id, digest: request.digest, status: "pending" } : null,
+    };
+  }
+
   private get memory(): Memory {
     return {
       items: this.items, plans: this.plans,
-      runs: this.runs,
+      runs: this.runs, asks: this.asks.map((id) => this.askOf(id)),
     };
   }
 }
