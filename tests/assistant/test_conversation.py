@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.assistant.talk import CHAT, TENANT, Office, talking
+from tests.assistant.talk import CHAT, TENANT, Office, Talk, talking
+from tests.threads.world import at_work
 
 from ringi.ask import Ask
+from ringi.assistant.definitions import Info
 from ringi.record import Query
 from ringi.threads.operations import retry
 
@@ -309,6 +312,20 @@ async def test_what_a_person_told_once_is_known_in_their_next_conversation(offic
         talk.chat = "another"
         memory = await talk.say("hello")
         assert (memory.items["style"].value, memory.items["style"].source.kind) == ("brief", "remembered")
+
+
+@pytest.mark.parametrize("where", ["$defs", "definitions"])
+async def test_what_a_schema_refers_to_is_found_in_what_is_asked(office: Office, file: str, where: str) -> None:
+    made = office.assistant()
+    defined = {"name": {"type": "string"}, "names": {"items": {"$ref": f"#/{where}/name"}}}
+    schema = {"type": "array", "$ref": f"#/{where}/names", where: defined}
+    infos = (*made.definitions.infos, Info("names", schema=schema))
+    asking = replace(made, definitions=replace(made.definitions, infos=infos))
+    async with at_work(file, asking.agents()) as world:
+        talk = Talk(world)
+        await talk.send("ask", info="names")
+        await talk.answer("approve", data={"value": ["Anna"]})
+        assert (await talk.item("names")).value == ["Anna"]
 
 
 async def test_what_a_person_told_once_is_as_old_as_it_is(office: Office, file: str) -> None:

@@ -5,6 +5,7 @@ Each ends by sending an event into the conversation. A step that a worker died o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 MOST_STEPS = 10_000
 VALUE = "value"
 """The one field of a question whose answer is no object."""
+DEFINED = ("$schema", "$defs", "definitions")
+"""What of a JSON Schema stands at its top only."""
 APPROVAL: tuple[Decision, ...] = ("approve", "edit", "reject")
 STEP = {
     "type": "object",
@@ -210,8 +213,23 @@ def form_of(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, 
     if not info.schema or dict(info.schema) == {"type": "string"}:
         return {"form": Form([TextArea(VALUE, label=title, required=True)])}
     if info.schema.get("type") == "object":
-        return {"schema": dict(info.schema)}
-    return {"schema": {"type": "object", "properties": {VALUE: dict(info.schema)}, "required": [VALUE]}}
+        return {"schema": unfolded(info.schema, info.schema)}
+    field = unfolded(info.schema, info.schema)
+    return {"schema": {"type": "object", "properties": {VALUE: field}, "required": [VALUE]}}
+
+
+def unfolded(part: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a part of a schema with what it refers to in its place: in a question it is not at the top any more."""
+    if isinstance(part, list):
+        return [unfolded(each, schema) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    left = ("$ref", *DEFINED) if part is schema else ("$ref",) if isinstance(part.get("$ref"), str) else ()
+    own = {key: unfolded(each, schema) for key, each in part.items() if key not in left}
+    if not isinstance(part.get("$ref"), str):
+        return own
+    _, where, name = part["$ref"].split("/")
+    return {**unfolded(schema[where][name], schema), **own}
 
 
 def answered(info: Info, request: Request) -> dict[str, Any]:
