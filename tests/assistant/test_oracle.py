@@ -67,12 +67,10 @@ class Oracle:
         if key not in self.known:
             return False
         made_from = self.known[key][2]
-        age = (self.now - self.seen_at(key)).total_seconds()
-        if (info.ttl is not None and age >= info.ttl) or (max_age is not None and age > max_age):
+        if not all(self.is_there(each) and made_from.get(each) == self.value(each) for each in self.sources(key)):
             return False
-        return all(
-            self.is_there(source) and made_from.get(source) == self.value(source) for source in self.sources(key)
-        )
+        age = (self.now - self.seen_at(key)).total_seconds()
+        return (info.ttl is None or age < info.ttl) and (max_age is None or age <= max_age)
 
     def seen_at(self, key: str) -> datetime:
         info = self.definitions.info(key)
