@@ -282,3 +282,11 @@ async def test_a_request_that_this_version_cannot_read_silences_nobody(tmp_path:
         async with listening(client, "/v1/threads/t1/stream") as events:
             while (await events.next()).data["type"] != "RUN_FINISHED":
                 pass
+
+
+async def test_who_names_no_agent_talks_with_that_called_chat(live: World) -> None:
+    live.runner.agents = {**live.runner.agents, "talk": talker([])}
+    path, turn = ui("hello", "m1")
+    parts = await told(live.client(), (path, {name: value for name, value in turn.items() if name != "agent"}))
+    assert parts[-1]["type"] == "finish"
+    assert (await live.runner.get("default", "t1")).agent == "chat"

@@ -25,6 +25,8 @@ from ringi.threads.runner import Runner
 
 PATIENCE = 5.0
 """For how many seconds what a person says waits for a run that is about nothing that anybody said."""
+CHAT = "chat"
+"""The agent that people talk with who name none, where several talk."""
 TALK = "ringi.talk"
 """In the scope: what was found or begun before the stream."""
 
@@ -131,12 +133,18 @@ def takes_messages(agent: Agent) -> bool:
 
 
 def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
-    """Return the agent to talk with: the one named, the thread's own, or the only one; else raise `InvalidError`."""
+    """Return the agent to talk with: the one named, the thread's own, that called `chat`, or the only one.
+
+    Raises `InvalidError` where none of these is.
+    """
     if named:
         return named
     talkers = [name for name, agent in runner.agents.items() if takes_messages(agent)]
     if thread and thread.agent in talkers:
         return thread.agent
+    if CHAT in talkers:
+        # Front ends of others know no names; one more agent that talks must not silence them.
+        return CHAT
     if len(talkers) != 1:
         told = f"name one of {', '.join(sorted(talkers))}" if talkers else "none here takes messages"
         raise InvalidError.of("agent", told)
