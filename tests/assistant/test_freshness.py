@@ -248,3 +248,12 @@ def test_what_is_carried_out_stays_as_long_as_something_defined_carries_it_out(l
     kept = fitted(memory, deployed, NOON)
     assert (kept == memory, bool(kept.plans), bool(kept.runs)) == (is_kept, is_kept, is_kept)
     assert fitted(kept, deployed, NOON) == kept
+
+
+def test_a_handler_may_take_one_info_for_two_parameters() -> None:
+    twice = {"from": {"info": "day"}, "to": {"info": "day"}}
+    infos = (Info("day", value="monday"), Info("sales", handler="fetch", params=twice))
+    action = Action("report", "immediate", "Report", handler="fetch", requires=("sales",))
+    definitions = Definitions(infos, (action,), (InfoHandler("fetch", nothing),))
+    turn = Turn(definitions, "chat", NOON, "ann")
+    assert turn.wanted(turn.settled(ContextMemory()).memory) == ("sales",)

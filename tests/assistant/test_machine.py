@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ringi.assistant.conversation import NEEDING
-from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler, Needs
+from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler, Needs, is_reference
 from ringi.assistant.memory import ContextMemory, Item, loaded
 from ringi.assistant.plans import Plan, Step, hash_of
-from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
+from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call
 from ringi.assistant.turns import Outcome, Turn
 from ringi.testing.clock import NOON
 

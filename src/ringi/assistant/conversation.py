@@ -13,16 +13,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel
 
 from ringi.assistant import front
 from ringi.assistant.confirming import approve, confirmed
+from ringi.assistant.definitions import is_reference
 from ringi.assistant.handlers import Fetched
 from ringi.assistant.jobs import CallJob, called, told_of
 from ringi.assistant.memory import ContextMemory, Source, observed
 from ringi.assistant.plans import Plan
 from ringi.assistant.sides import host_in, scope_of, value_of
-from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, is_reference
+from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, dumped
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.stored import Pages
 from ringi.assistant.turns import Outcome, Turn
@@ -275,11 +275,6 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
 def is_answer(event: dict[str, Any]) -> bool:
     """Whether an event has what is told at once."""
     return event["type"] == "called" and "value" in event
-
-
-def dumped(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
-    """Return values as a checkpoint keeps them."""
-    return [value.model_dump(mode="json") for value in values]
 
 
 def pressed_in(events: Iterable[dict[str, Any]]) -> str:

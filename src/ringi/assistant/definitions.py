@@ -339,5 +339,10 @@ class Definitions:
 def referred(params: Mapping[str, Any]) -> Iterator[str]:
     """Yield the infos that parameters take their values from."""
     for value in params.values():
-        if isinstance(value, Mapping) and value.keys() == {"info"}:
+        if is_reference(value):
             yield value["info"]
+
+
+def is_reference(param: object) -> bool:
+    """Whether a handler's parameter is the value of an info."""
+    return isinstance(param, Mapping) and param.keys() == {"info"}

@@ -275,7 +275,12 @@ def cancelled(plan: Plan, now: datetime) -> Plan:
 
 def step_key(plan: Plan, step: Step) -> str:
     """Return the key under which this step of this version has its effect at most once."""
-    return f"{plan.id}:{plan.version}:{step.id}"
+    return key_of(plan.id, plan.version, step.id)
+
+
+def key_of(plan_id: str, version: int, step_id: str) -> str:
+    """Return the key of a step, of which only the ids are known."""
+    return f"{plan_id}:{version}:{step_id}"
 
 
 def hash_of(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:

@@ -18,7 +18,7 @@ from ringi.ask import Decision
 from ringi.assistant.definitions import Info, in_language
 from ringi.assistant.handlers import HandlerError, Scope
 from ringi.assistant.jobs import PlanJob, StepJob, called, told_of
-from ringi.assistant.plans import Step, hash_of
+from ringi.assistant.plans import Step, hash_of, key_of
 from ringi.assistant.situation import SIDE
 from ringi.assistant.speech import said
 from ringi.assistant.wording import name_of
@@ -142,7 +142,7 @@ def executing(assistant: Assistant) -> Any:
         if number >= len(left):
             return {"event": {"type": "executed", **about}}
         one, action = left[number], assistant.definitions.action(job["action"])
-        key = f"{job['plan']}:{job['version']}:{one['id']}"
+        key = key_of(job["plan"], job["version"], one["id"])
         try:
             work = StepJob(one, key, job["content"], job["inputs"], job["language"])
             await called(assistant.workflows[str(action.workflow)], work)
@@ -155,26 +155,27 @@ def executing(assistant: Assistant) -> Any:
             raise
         return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
 
-    async def tell(state: Side, config: RunnableConfig) -> Side:
-        await send(assistant, host_in(config), state["job"], state["event"])
-        return {}
-
     def ahead(state: Side) -> str:
         return END if state["event"]["type"] == "executed" else "step"
 
-    graph = StateGraph(Side).add_node("step", step).add_node("tell", tell)
+    graph = StateGraph(Side).add_node("step", step).add_node("tell", telling(assistant))
     graph.add_edge(START, "step").add_edge("step", "tell").add_conditional_edges("tell", ahead, ["step", END])
     return graph.compile().with_config(recursion_limit=MOST_STEPS)
 
 
 def sending(assistant: Assistant, graph: StateGraph[Side], last: str) -> Any:
     """Return the graph, compiled, with a last step that sends its event into the conversation."""
+    return graph.add_node("tell", telling(assistant)).add_edge(last, "tell").add_edge("tell", END).compile()
+
+
+def telling(assistant: Assistant) -> Any:
+    """Return the node that sends the event of a side thread into the conversation."""
 
     async def tell(state: Side, config: RunnableConfig) -> Side:
         await send(assistant, host_in(config), state["job"], state["event"])
         return {}
 
-    return graph.add_node("tell", tell).add_edge(last, "tell").add_edge("tell", END).compile()
+    return tell
 
 
 async def send(assistant: Assistant, host: Host, job: dict[str, Any], event: dict[str, Any]) -> None:

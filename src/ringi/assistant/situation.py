@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Availability, available
 from ringi.assistant.definitions import Action, Definitions, Text
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Refusal, Source
-from ringi.assistant.plans import Plan, Step
+from ringi.assistant.plans import Plan
 from ringi.assistant.speech import LANGUAGES, Sentence, said
 from ringi.assistant.wording import reasons_in, refusal_in
 from ringi.record import THREAD, Frozen
@@ -136,11 +138,6 @@ class Situation:
         return memories.forgotten(memory, action.produces, Source(kind="derived", actor=action.workflow), self.now)
 
 
-def is_reference(param: object) -> bool:
-    """Whether a handler's parameter is the value of an info."""
-    return isinstance(param, Mapping) and set(param) == {"info"}
-
-
-def dumped(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """Return steps as JSON."""
-    return [step.model_dump(mode="json") for step in steps]
+def dumped(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
+    """Return values as JSON, as a checkpoint or a job keeps them."""
+    return [value.model_dump(mode="json") for value in values]

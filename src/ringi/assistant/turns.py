@@ -16,7 +16,7 @@ from ringi.assistant.confirming import phrases
 from ringi.assistant.definitions import Action, Info
 from ringi.assistant.memory import ContextMemory, Op, Source
 from ringi.assistant.planning import PlanTurn
-from ringi.assistant.situation import Begin, Call, Outcome, is_reference
+from ringi.assistant.situation import Begin, Call, Outcome
 from ringi.assistant.speech import Sentence, said, written
 
 Step = Callable[[ContextMemory, Mapping[str, Any]], Outcome]
@@ -243,7 +243,7 @@ class Turn(PlanTurn):
     def _is_due(self, memory: ContextMemory, info: Info) -> bool:
         if info.how != "handler" or not self.definitions.consumers(info.key):
             return False
-        inputs = [str(value["info"]) for value in info.params.values() if is_reference(value)]
+        inputs = info.sources
         hashes, item = self.hashes(memory, inputs), memory.items.get(info.key)
         if len(hashes) < len(inputs):
             return False
