@@ -1,0 +1,269 @@
+"""Notes: what an Engrammer looks up, each with a source and an id, so that people can open what it read."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+from urllib.parse import quote
+
+from pydantic import Field, ValidationError, field_validator
+
+from ringi.engrammer.searching import Found, Text, ranked, terms_of
+from ringi.errors import NotFoundError, SettingError
+from ringi.record import Frozen
+from ringi.server.refusals import RefusalError
+
+T = TypeVar("T")
+PLAYBOOK = "playbook"
+"""The source that every Engrammer has: its own bullets."""
+MOST_FOUND = 20
+MOST_CANDIDATES = 200
+BUSY_SECONDS = 5.0
+SHORTEST_INDEXED = 3
+SCHEMA = """
+CREATE TABLE notes (
+  id TEXT PRIMARY KEY,
+  title TEXT NOT NULL DEFAULT '',
+  content TEXT NOT NULL,
+  created_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+CREATE VIRTUAL TABLE notes_index USING fts5(title, content, content = 'notes', tokenize = 'trigram');
+CREATE TRIGGER notes_added AFTER INSERT ON notes BEGIN
+  INSERT INTO notes_index (rowid, title, content) VALUES (new.rowid, new.title, new.content);
+END;
+CREATE TRIGGER notes_removed AFTER DELETE ON notes BEGIN
+  INSERT INTO notes_index (notes_index, rowid, title, content) VALUES ('delete', old.rowid, old.title, old.content);
+END;
+CREATE TRIGGER notes_changed AFTER UPDATE ON notes BEGIN
+  INSERT INTO notes_index (notes_index, rowid, title, content) VALUES ('delete', old.rowid, old.title, old.content);
+  INSERT INTO notes_index (rowid, title, content) VALUES (new.rowid, new.title, new.content);
+END;
+"""
+"""The tables of a file for `SqliteNotes`, for `executescript`; more columns of `notes` are shown with a note."""
+OF_ID = "SELECT * FROM notes WHERE id = ?"
+INDEXED = """
+SELECT notes.id, notes.title, notes.content FROM notes_index JOIN notes ON notes.rowid = notes_index.rowid
+WHERE notes_index MATCH ? ORDER BY bm25(notes_index, 2.0, 1.0), notes.id LIMIT ?
+"""
+MOST_HITS = """
+SELECT id, title, content FROM (SELECT id, title, content, {hits} AS hits FROM notes)
+WHERE hits > 0 ORDER BY hits DESC, id
+"""
+HOLDING = "(title LIKE '%' || ? || '%') * 2 + (content LIKE '%' || ? || '%')"
+
+
+class NoteNotFoundError(NotFoundError):
+    """A source has no note of this id."""
+
+    def __init__(self, source: str, id: str) -> None:
+        super().__init__("note", f"{source}/{id}")
+        self.args = (f"{source!r} has no note {id!r}: search it for the notes that it has",)
+
+
+class SourceNotFoundError(NotFoundError):
+    """There is no source of notes of this name."""
+
+    def __init__(self, source: str, known: Sequence[str]) -> None:
+        super().__init__("source", source)
+        self.args = (f"no source of notes {source!r}: there {'are' if len(known) > 1 else 'is'} {', '.join(known)}",)
+
+
+class NotesUnreadableError(RefusalError):
+    """A source of notes is there, and cannot be read."""
+
+    status: ClassVar[int] = 503
+    code: ClassVar[str] = "notes_unreadable"
+
+    def __init__(self, source: str, why: object) -> None:
+        super().__init__(f"the notes of {source!r} cannot be read ({why}): whoever serves them must look at their file")
+
+
+class Note(Frozen):
+    """A note, and where it is from."""
+
+    id: str
+    type: str = "text"
+    title: str = ""
+    content: str
+    """Markdown."""
+    created_at: datetime = Field(alias="createdAt")
+    source: str
+    more: dict[str, Any] = {}
+
+    @field_validator("created_at")
+    @classmethod
+    def _in_utc(cls, at: datetime) -> datetime:
+        """Return a time without a zone, such as SQLite's own, as UTC."""
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+class NoteSource(Protocol):
+    """Somewhere notes are kept."""
+
+    @property
+    def name(self) -> str:
+        """What references and tools call it."""
+
+    @property
+    def title(self) -> str:
+        """What people call it, and the model is told of it."""
+
+    async def get(self, id: str) -> Note:
+        """Return a note, or raise `NoteNotFoundError`."""
+
+    async def search(self, query: str, limit: int) -> list[Found]:
+        """Return what fits best, at most `limit`."""
+
+
+class Notes:
+    """The sources of an Engrammer by name; the playbook is always one, and is no source to give."""
+
+    def __init__(self, *sources: NoteSource) -> None:
+        self._sources: dict[str, NoteSource] = {}
+        for source in sources:
+            if source.name == PLAYBOOK:
+                raise SettingError("notes", source.name, "the playbook has this name: choose another")
+            if source.name in self._sources or not source.name:
+                raise SettingError("notes", source.name, "give each source its own name")
+            self._sources[source.name] = source
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the sources that were given, in their order."""
+        return tuple(self._sources)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the sources by name, in their order."""
+        return {name: source.title for name, source in self._sources.items()}
+
+    async def get(self, source: str, id: str) -> Note:
+        """Return a note; without the note or the source, raise `NoteNotFoundError` or `SourceNotFoundError`."""
+        return await self._of(source).get(id)
+
+    async def search(self, source: str, query: str, limit: int = 5) -> list[Found]:
+        """Return the notes of a source that fit a query best, at most 20; raise `SourceNotFoundError` without it."""
+        return await self._of(source).search(query, max(1, min(limit, MOST_FOUND)))
+
+    def _of(self, source: str) -> NoteSource:
+        found = self._sources.get(source)
+        if found is None:
+            raise SourceNotFoundError(source, (*self._sources, PLAYBOOK))
+        return found
+
+
+class FolderNotes:
+    """The Markdown files of a folder: a note's id is the file's name without `.md`, its title the first heading."""
+
+    def __init__(self, name: str, folder: Path, title: str = "") -> None:
+        self.name, self.title, self._folder = name, title or name, folder
+
+    async def get(self, id: str) -> Note:
+        """Return the note of a file in this very folder, or raise `NoteNotFoundError`."""
+        return await asyncio.to_thread(self._get, id)
+
+    async def search(self, query: str, limit: int) -> list[Found]:
+        """Return what fits best; every file is read for it."""
+        terms = terms_of(query)
+        return ranked(terms, await asyncio.to_thread(self._texts), limit) if terms else []
+
+    def _get(self, id: str) -> Note:
+        # The id is looked up among the files that are there: none leads out of the folder.
+        file = self._files().get(id)
+        if file is None:
+            raise NoteNotFoundError(self.name, id)
+        content = self._read(file)
+        at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        return Note(id=id, title=title_of(content) or id, content=content, created_at=at, source=self.name)
+
+    def _texts(self) -> list[Text]:
+        read = ((id, self._read(file)) for id, file in sorted(self._files().items()))
+        return [Text(id, title_of(content) or id, content) for id, content in read]
+
+    def _files(self) -> dict[str, Path]:
+        try:
+            folder = self._folder.resolve(strict=True)
+            # A link is followed only to a file that stands here as well.
+            return {file.stem: file for file in folder.glob("*.md") if file.resolve().parent == folder}
+        except OSError as error:
+            raise NotesUnreadableError(self.name, error.strerror) from error
+
+    def _read(self, file: Path) -> str:
+        try:
+            return file.read_text("utf-8")
+        except OSError as error:
+            raise NotesUnreadableError(self.name, f"{file.name}: {error.strerror}") from error
+        except UnicodeError as error:
+            raise NotesUnreadableError(self.name, f"{file.name} is not UTF-8") from error
+
+
+def title_of(content: str) -> str:
+    """Return the first heading of a Markdown text, or nothing."""
+    heading = next((line for line in content.splitlines() if line.startswith("#")), "")
+    return heading.lstrip("#").strip()
+
+
+class SqliteNotes:
+    """The notes in a SQLite file with the tables of `SCHEMA`; it is never written to, and may be replaced at any time.
+
+    Words of three characters or more are found by its index, shorter ones, as many Japanese and Chinese words are, by
+    reading every note: a few thousand notes take some milliseconds.
+    """
+
+    def __init__(self, name: str, path: Path, title: str = "") -> None:
+        self.name, self.title, self._path = name, title or name, path
+
+    async def get(self, id: str) -> Note:
+        """Return the note of this id, or raise `NoteNotFoundError`."""
+        row = await self._look(lambda connection: connection.execute(OF_ID, (id,)).fetchone())
+        if row is None:
+            raise NoteNotFoundError(self.name, id)
+        return self._note(dict(row))
+
+    async def search(self, query: str, limit: int) -> list[Found]:
+        """Return what fits best."""
+        terms = terms_of(query)
+        if not terms:
+            return []
+        rows = await self._look(lambda connection: candidates(connection, terms))
+        return ranked(terms, {row["id"]: Text(*row) for row in rows}.values(), limit)
+
+    def _note(self, row: dict[str, Any]) -> Note:
+        known = {name: row.pop(name) for name in ("id", "type", "title", "content", "created_at") if name in row}
+        try:
+            return Note(**known, source=self.name, more=row)
+        except ValidationError as error:
+            fields = ", ".join(str(each["loc"][0]) for each in error.errors())
+            raise NotesUnreadableError(self.name, f"note {known.get('id')!r} has no usable {fields}") from error
+
+    async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.to_thread(self._look_now, work)
+
+    def _look_now(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        url = f"file:{quote(str(self._path.absolute()))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(url, uri=True, timeout=BUSY_SECONDS)) as connection:
+                connection.row_factory = sqlite3.Row
+                return work(connection)
+        except sqlite3.Error as error:
+            raise NotesUnreadableError(self.name, f"{self._path.name}: {error}") from error
+
+
+def candidates(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
+    """Return the notes that a ranking should see: the best by the index, and the best by what it does not hold."""
+    indexed = [f'"{term}"' for term in terms if len(term) >= SHORTEST_INDEXED]
+    short = [term for term in terms if len(term) < SHORTEST_INDEXED]
+    found = connection.execute(INDEXED, (" OR ".join(indexed), MOST_CANDIDATES)).fetchall() if indexed else []
+    return found + (holding(connection, short) if short else [])
+
+
+def holding(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
+    """Return the notes in which most of the terms stand."""
+    hits = " + ".join([HOLDING] * len(terms))
+    sql = f"{MOST_HITS.format(hits=hits)} LIMIT ?"
+    return connection.execute(sql, (*(each for term in terms for each in (term, term)), MOST_CANDIDATES)).fetchall()
