@@ -9,8 +9,11 @@ const read = `
 import json
 from fastapi import FastAPI
 from ringi.assistant.routes import EXTENSION
+from ringi.engrammer import models, playbook_models
+from ringi.server.extension import Extension
 from ringi.server.openapi import described
-print(json.dumps(described(FastAPI(), [EXTENSION])["components"]["schemas"]))`;
+learning = Extension(EXTENSION.routes, models.INPUTS + playbook_models.INPUTS, models.OUTPUTS + playbook_models.OUTPUTS)
+print(json.dumps(described(FastAPI(), [EXTENSION, learning])["components"]["schemas"]))`;
 
 const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
 

@@ -663,6 +663,81 @@ export interface BulkResult {
   next: null;
 }
 /**
+ * What a bullet said, and says.
+ */
+export interface BulletChange {
+  bullet: string;
+  before: BulletContent | null;
+  after: BulletContent;
+}
+/**
+ * What a bullet says.
+ */
+export interface BulletContent {
+  section: string;
+  text: string;
+  isActive: boolean;
+  mergedInto: string | null;
+}
+/**
+ * A bullet, and all that was ever done to it.
+ */
+export interface BulletHistory {
+  id: string;
+  section: string;
+  text: string;
+  isActive: boolean;
+  mergedInto: string | null;
+  helpful: number;
+  harmful: number;
+  used: number;
+  created: number;
+  changed: number;
+  type: ("new_strategy" | "refine_strategy" | "error_pattern") | null;
+  hash: string;
+  history: PlaybookEntry[];
+}
+/**
+ * One step of a playbook's history.
+ */
+export interface PlaybookEntry {
+  version: number;
+  at: string;
+  op: "add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep";
+  by: string;
+  approvedBy: string | null;
+  rejectedBy: string | null;
+  requestId: string | null;
+  threadId: string | null;
+  runId: string | null;
+  reason: string | null;
+  undoes: number | null;
+  changes: BulletChange[];
+  tags: BulletTag[];
+  evidence: InsightEvidence[];
+  text: string | null;
+  bullets: string[];
+}
+/**
+ * What a bullet did to an answer.
+ */
+export interface BulletTag {
+  bullet: string;
+  tag: "helpful" | "harmful" | "neutral" | "used";
+}
+/**
+ * Words that were found where they are said to stand.
+ */
+export interface InsightEvidence {
+  where: "question" | "answer" | "feedback" | "note" | "playbook";
+  ref: string | null;
+  quote: string;
+  start: number;
+  end: number;
+  threadId: string;
+  runId: string;
+}
+/**
  * How one decision is offered on the page.
  */
 export interface Button {
@@ -755,6 +830,223 @@ export interface DeliveryPage {
   next: null;
 }
 /**
+ * A bullet that is there in only one of two versions.
+ */
+export interface DiffBullet {
+  id: string;
+  section: string;
+  text: string;
+}
+/**
+ * A bullet that says other things in two versions.
+ */
+export interface DiffChange {
+  id: string;
+  before: BulletContent;
+  after: BulletContent;
+}
+/**
+ * Which conversation.
+ */
+export interface EngrammerAsked {
+  threadId: string;
+}
+/**
+ * What a person says to what waits to be learned.
+ */
+export interface EngrammerContinue {
+  threadId: string;
+  userInput: "approve_learning" | "reject_learning";
+  insights?: ShownInsight[] | null;
+  reason?: string | null;
+}
+/**
+ * An insight as the caller was shown it.
+ */
+export interface ShownInsight {
+  id: string;
+  digest: string;
+}
+/**
+ * Where the conversation stands once its runs have gone on.
+ */
+export interface EngrammerContinued {
+  status: "done" | "error" | "interrupted";
+  error: string | null;
+}
+/**
+ * A conversation, all its threads as one.
+ */
+export interface EngrammerConversation {
+  id: string;
+  agent: string;
+  status: "idle" | "running" | "interrupted" | "done" | "error";
+  turns: EngrammerTurn[];
+  pending: string[];
+  error: string | null;
+}
+/**
+ * A question or a word on an answer, and what came of it.
+ */
+export interface EngrammerTurn {
+  runId: string;
+  threadId: string;
+  query: string;
+  response: string | null;
+  references: Reference[];
+  bullets: string[];
+  at: string;
+  phase: "answering" | "reflecting" | "reviewing" | "done";
+  feedback: InsightFeedback | null;
+  reflected: Reflected | null;
+  insights: Insight[];
+  suppressed: Suppressed[];
+  droppedQuotes: number;
+  usage: TurnUsage;
+  parent: string | null;
+  error: string | null;
+}
+/**
+ * A note that was looked up.
+ */
+export interface Reference {
+  source: string;
+  noteId: string;
+}
+/**
+ * What tells whether the answer was right; `self` is only the agent's own opinion.
+ */
+export interface InsightFeedback {
+  source: "ground_truth" | "environment" | "user" | "self";
+  verdict: "right" | "wrong" | "unknown";
+  text: string;
+  by: string | null;
+}
+/**
+ * What the agent found looking back.
+ */
+export interface Reflected {
+  verdict: string | null;
+  error: string;
+  rootCause: string;
+  correctApproach: string;
+  keyInsight: string;
+  failed: string | null;
+}
+/**
+ * One thing that a turn may teach, and what became of it.
+ */
+export interface Insight {
+  id: string;
+  type: "new_strategy" | "refine_strategy" | "error_pattern";
+  text: string;
+  section: string;
+  why: string;
+  sourceBulletId: string | null;
+  op: "add" | "edit" | "merge" | "retire";
+  sources: string[];
+  evidence: InsightEvidence[];
+  feedback: InsightFeedback | null;
+  status: "pending" | "learned" | "edited" | "rejected" | "expired" | "cancelled";
+  request: InsightRequest | null;
+  version: number | null;
+  reason: string | null;
+}
+/**
+ * The request that asks, where the caller may see it.
+ */
+export interface InsightRequest {
+  id: string;
+  digest: string;
+  status: "pending" | "completed" | "cancelled" | "expired";
+}
+/**
+ * What was not asked, since a person had refused nearly the same.
+ */
+export interface Suppressed {
+  text: string;
+  reason: string | null;
+  at: string | null;
+}
+/**
+ * What a turn cost.
+ */
+export interface TurnUsage {
+  answer: ModelUsage | null;
+  reflect: ModelUsage | null;
+}
+/**
+ * What calls of a model cost, in tokens as the provider counted them.
+ */
+export interface ModelUsage {
+  calls: number;
+  input: number;
+  output: number;
+  cached: number;
+}
+/**
+ * A note; whatever else its source knows of it stands beside.
+ */
+export interface EngrammerNote {
+  id: string;
+  type: string;
+  title: string;
+  content: string;
+  createdAt: string;
+  source: string;
+}
+/**
+ * A question in a conversation.
+ */
+export interface EngrammerQuestion {
+  query: string;
+  expected?: string | null;
+  agent?: string | null;
+}
+/**
+ * A run that goes on in the background.
+ */
+export interface EngrammerRun {
+  thread_id: string;
+  run_id: string;
+  id: string;
+}
+/**
+ * A question; without a thread it begins a conversation.
+ */
+export interface EngrammerStart {
+  query: string;
+  threadId?: string | null;
+  agent?: string | null;
+  expected?: string | null;
+}
+/**
+ * The conversation, by the id that the client goes on with.
+ */
+export interface EngrammerStarted {
+  threadId: string;
+}
+/**
+ * Where a conversation stands.
+ */
+export interface EngrammerState {
+  status: "running" | "interrupted" | "done" | "error";
+  latestResponse: string | null;
+  pendingInsights: PendingInsight[] | null;
+  references: Reference[] | null;
+  error: string | null;
+}
+/**
+ * What waits to be learned.
+ */
+export interface PendingInsight {
+  type: "new_strategy" | "refine_strategy" | "error_pattern";
+  description: string;
+  source_bullet_id: string | null;
+  id: string;
+  digest: string;
+}
+/**
  * What was erased, or would be.
  */
 export interface Erasure {
@@ -809,6 +1101,62 @@ export interface Info {
   scripted: boolean;
   model: string | null;
   version: string;
+}
+/**
+ * What a request of kind `learning` shows: its `context.learning`.
+ */
+export interface Learning {
+  insight: string;
+  type: "new_strategy" | "refine_strategy" | "error_pattern";
+  why: string;
+  source_bullet_id: string | null;
+  evidence: LearningEvidence[];
+  similar: LikeBullet[];
+  feedback: InsightFeedback;
+  tokens: number;
+  room: number;
+  before: string | null;
+  playbook: string;
+  version: number;
+  renewed: string | null;
+  question: string;
+  answer: string;
+  thread_id: string;
+  run_id: string;
+}
+/**
+ * Words that were found where they are said to stand.
+ */
+export interface LearningEvidence {
+  where: "question" | "answer" | "feedback" | "note" | "playbook";
+  ref: string | null;
+  quote: string;
+  start: number;
+  end: number;
+  thread_id: string;
+  run_id: string;
+}
+/**
+ * A bullet that says nearly the same, or nearly the opposite.
+ */
+export interface LikeBullet {
+  bullet: string;
+  text: string;
+  score: number;
+  flags: ("same" | "number" | "negation" | "swap")[];
+}
+/**
+ * What would be done to the playbook: the arguments of the action of a `learning` request.
+ */
+export interface LearningOperation {
+  op: "add" | "edit" | "merge" | "retire";
+  section: string;
+  text: string;
+  bullet: string | null;
+  sources: string[];
+  base: {
+    [k: string]: string;
+  };
 }
 /**
  * What the caller told in an approved answer, for their later threads.
@@ -882,10 +1230,123 @@ export interface NotPossible {
   reasons: ActionReason[];
 }
 /**
+ * Which note.
+ */
+export interface NoteAsked {
+  source: string;
+  noteId: string;
+  agent?: string | null;
+}
+/**
  * Why a run is cancelled, retried or abandoned; the audit trail keeps it.
  */
 export interface Operation {
   reason?: string | null;
+}
+/**
+ * A playbook as it stands, or stood.
+ */
+export interface Playbook {
+  id: string;
+  agent: string;
+  version: number;
+  head: number;
+  tokens: number;
+  budget: number;
+  text: string;
+  bullets: PlaybookBullet[];
+  rejected: RejectedText[];
+  measures: PlaybookMeasures;
+}
+/**
+ * One line of a playbook.
+ */
+export interface PlaybookBullet {
+  id: string;
+  section: string;
+  text: string;
+  isActive: boolean;
+  mergedInto: string | null;
+  helpful: number;
+  harmful: number;
+  used: number;
+  created: number;
+  changed: number;
+  type: ("new_strategy" | "refine_strategy" | "error_pattern") | null;
+  hash: string;
+}
+/**
+ * What a person refused.
+ */
+export interface RejectedText {
+  text: string;
+  at: string;
+  requestId: string | null;
+  reason: string | null;
+  bullet: string | null;
+}
+/**
+ * What became of what was proposed.
+ */
+export interface PlaybookMeasures {
+  proposed: number;
+  approved: number;
+  edited: number;
+  rejected: number;
+  reverted: number;
+  precision: number | null;
+}
+/**
+ * What a person changes in a playbook without an agent that asks.
+ */
+export interface PlaybookChange {
+  op: "add" | "edit" | "retire" | "restore" | "merge" | "undo";
+  bullet?: string | null;
+  /**
+   * @maxItems 100
+   */
+  sources?: string[];
+  section?: ("strategies" | "formulas" | "mistakes" | "heuristics" | "context" | "others") | null;
+  text?: string | null;
+  base?: string | null;
+  version?: number | null;
+  reason?: string | null;
+}
+/**
+ * What differs between two versions, of what the agent is told.
+ */
+export interface PlaybookDiff {
+  from: number;
+  to: number;
+  added: DiffBullet[];
+  removed: DiffBullet[];
+  changed: DiffChange[];
+}
+/**
+ * What happened to a playbook, the newest first.
+ */
+export interface PlaybookHistory {
+  items: PlaybookEntry[];
+  next: string | null;
+}
+/**
+ * The playbooks of the Engrammers that run here.
+ */
+export interface PlaybookPage {
+  items: PlaybookSummary[];
+  next: null;
+}
+/**
+ * A playbook, in short.
+ */
+export interface PlaybookSummary {
+  id: string;
+  agent: string;
+  version: number;
+  bullets: number;
+  tokens: number;
+  budget: number;
+  waiting: number;
 }
 /**
  * Who shall answer instead.
@@ -1000,6 +1461,14 @@ export interface Trouble {
 export interface TroublePage {
   items: Trouble[];
   next: string | null;
+}
+/**
+ * What a person thinks of an answer.
+ */
+export interface TurnFeedback {
+  verdict: "right" | "wrong";
+  text?: string;
+  turn?: string | null;
 }
 /**
  * How people can sign in besides by a token.

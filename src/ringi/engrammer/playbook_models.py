@@ -1,0 +1,266 @@
+"""The JSON of playbooks over HTTP, and of the requests that ask to change one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from ringi.engrammer.models import Digest, InsightEvidence, InsightFeedback, InsightType, Operation, Shape, Words
+from ringi.record import Frozen
+
+EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
+BulletId = Annotated[str, Field(min_length=1, max_length=50)]
+BulletText = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"\S")]
+Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
+
+
+class PlaybookChange(Frozen):
+    """What a person changes in a playbook without an agent that asks."""
+
+    op: Literal["add", "edit", "retire", "restore", "merge", "undo"]
+    bullet: BulletId | None = None
+    """Which one; of a merge the one that stays."""
+    sources: Annotated[tuple[BulletId, ...], Field(max_length=100)] = ()
+    """Of a merge: which others go into it."""
+    section: Section | None = None
+    text: BulletText | None = None
+    base: Digest | None = None
+    """The bullet's hash as the caller saw it: refused when it is another one now."""
+    version: Annotated[int, Field(ge=1)] | None = None
+    """Of an undo: the entry to take back."""
+    reason: Words | None = None
+
+
+class LikeBullet(BaseModel):
+    """A bullet that says nearly the same, or nearly the opposite."""
+
+    bullet: str
+    text: str
+    score: float
+    flags: list[Literal["same", "number", "negation", "swap"]]
+
+
+class LearningEvidence(BaseModel):
+    """Words that were found where they are said to stand."""
+
+    where: Literal["question", "answer", "feedback", "note", "playbook"]
+    ref: str | None
+    quote: str
+    start: int
+    end: int
+    thread_id: str
+    run_id: str
+
+
+class LearningOperation(BaseModel):
+    """What would be done to the playbook: the arguments of the action of a `learning` request."""
+
+    op: Operation
+    section: str
+    text: str
+    bullet: str | None
+    sources: list[str]
+    base: dict[str, str]
+
+
+class Learning(BaseModel):
+    """What a request of kind `learning` shows: its `context.learning`."""
+
+    insight: str
+    type: InsightType
+    why: str
+    source_bullet_id: str | None
+    evidence: list[LearningEvidence]
+    similar: list[LikeBullet]
+    feedback: InsightFeedback
+    tokens: int
+    """By how much the playbook grows."""
+    room: int
+    """What is left of its budget then."""
+    before: str | None
+    playbook: str
+    version: int
+    renewed: str | None
+    """Why it is asked again."""
+    question: str
+    answer: str
+    thread_id: str
+    run_id: str
+
+
+class PlaybookSummary(Shape):
+    """A playbook, in short."""
+
+    id: str
+    agent: str
+    version: int
+    bullets: int
+    tokens: int
+    budget: int
+    waiting: int
+    """How many insights wait for a person."""
+
+
+class PlaybookPage(BaseModel):
+    """The playbooks of the Engrammers that run here."""
+
+    items: list[PlaybookSummary]
+    next: None
+
+
+class PlaybookBullet(Shape):
+    """One line of a playbook."""
+
+    id: str
+    section: str
+    text: str
+    is_active: bool
+    merged_into: str | None
+    helpful: int
+    harmful: int
+    used: int
+    created: int
+    """The version that added it."""
+    changed: int
+    """The version that changed it last."""
+    type: InsightType | None
+    hash: str
+    """What `base` of a change is compared with."""
+
+
+class RejectedText(Shape):
+    """What a person refused."""
+
+    text: str
+    at: datetime
+    request_id: str | None
+    reason: str | None
+    bullet: str | None
+
+
+class PlaybookMeasures(Shape):
+    """What became of what was proposed."""
+
+    proposed: int
+    approved: int
+    """As it was proposed."""
+    edited: int
+    rejected: int
+    reverted: int
+    """Learned, and taken back later."""
+    precision: float | None
+    """The share of what was decided that was learned and still stands; nothing where nothing was decided."""
+
+
+class Playbook(Shape):
+    """A playbook as it stands, or stood."""
+
+    id: str
+    agent: str
+    version: int
+    head: int
+    """The newest version."""
+    tokens: int
+    budget: int
+    text: str
+    """As the agent is told it."""
+    bullets: list[PlaybookBullet]
+    rejected: list[RejectedText]
+    measures: PlaybookMeasures
+
+
+class BulletContent(Shape):
+    """What a bullet says."""
+
+    section: str
+    text: str
+    is_active: bool
+    merged_into: str | None
+
+
+class BulletChange(Shape):
+    """What a bullet said, and says."""
+
+    bullet: str
+    before: BulletContent | None
+    after: BulletContent
+
+
+class BulletTag(Shape):
+    """What a bullet did to an answer."""
+
+    bullet: str
+    tag: Literal["helpful", "harmful", "neutral", "used"]
+
+
+class PlaybookEntry(Shape):
+    """One step of a playbook's history."""
+
+    version: int
+    at: datetime
+    op: EntryKind
+    by: str
+    """Who entered it: a person, or the thread of the agent that a person let do so."""
+    approved_by: str | None
+    """Who let it be learned."""
+    rejected_by: str | None
+    request_id: str | None
+    thread_id: str | None
+    run_id: str | None
+    reason: str | None
+    undoes: int | None
+    changes: list[BulletChange]
+    tags: list[BulletTag]
+    evidence: list[InsightEvidence]
+    text: str | None
+    """Of a `reject`: what was refused."""
+    bullets: list[str]
+    """Of a `keep`: the pair that stays two."""
+
+
+class PlaybookHistory(BaseModel):
+    """What happened to a playbook, the newest first."""
+
+    items: list[PlaybookEntry]
+    next: str | None
+
+
+class DiffBullet(Shape):
+    """A bullet that is there in only one of two versions."""
+
+    id: str
+    section: str
+    text: str
+
+
+class DiffChange(Shape):
+    """A bullet that says other things in two versions."""
+
+    id: str
+    before: BulletContent
+    after: BulletContent
+
+
+class PlaybookDiff(Shape):
+    """What differs between two versions, of what the agent is told."""
+
+    from_: int = Field(alias="from")
+    to: int
+    added: list[DiffBullet]
+    removed: list[DiffBullet]
+    changed: list[DiffChange]
+
+
+class BulletHistory(PlaybookBullet):
+    """A bullet, and all that was ever done to it."""
+
+    history: list[PlaybookEntry]
+    """The oldest first."""
+
+
+INPUTS: tuple[type[BaseModel], ...] = (PlaybookChange,)
+OUTPUTS: tuple[type[BaseModel], ...] = (
+    Learning, LearningOperation, PlaybookPage, Playbook, PlaybookHistory, PlaybookDiff, BulletHistory, PlaybookEntry,
+)  # fmt: skip
