@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ringi.canonical import digest
+from ringi.journal import Journal
 from ringi.record import START, Event, Key, Query, Record, cursor_of
 from ringi.request import Request
 from ringi.store import Store
 from ringi.thread import Thread
 
-KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread}
+KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal": Journal}
 BATCH = 500
 CUT_OFF = "its last events are missing"
 Name = tuple[str, Key]
@@ -151,4 +152,6 @@ def _fits(record: Record, chain: Chain) -> list[Finding]:
     stored = record.model_dump(mode="json")
     names = (chain.state.keys() | stored.keys()) - record.unchained
     differing = sorted(name for name in names if stored.get(name) != chain.state.get(name))
+    if isinstance(record, Journal) and not record.is_sound:
+        differing.append("state")
     return [Finding(record.record, record.key, "", f"{name} is not what its events say") for name in differing]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ringi.ask import Action, Answer, Ask, Continuation, Decision
+from ringi.journal import Journal
 from ringi.record import Event
 from ringi.request import Request
 from ringi.store import Store
@@ -34,6 +35,11 @@ def a_request(
 def a_thread(id: str = "thread-1", *, tenant: str = "tenant-1", at: datetime = NOON) -> tuple[Thread, Event]:
     """Return a new thread, whose first run waits for a worker, and its event."""
     return Thread.begun(id, "agent", Run(id="run-1", input={}), by="ann", now=at, tenant=tenant)
+
+
+def a_journal(id: str = "journal-1", *, tenant: str = "tenant-1", at: datetime = NOON) -> tuple[Journal, Event]:
+    """Return a new journal of an application `test` that counts, and its event."""
+    return Journal.begun(id, "test", {"sum": 0}, by="ann", now=at, tenant=tenant)
 
 
 def approval(request: Request, decision: Decision = "approve", **rest: Any) -> Answer:

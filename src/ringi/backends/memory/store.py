@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ringi.errors import ConflictError, NotFoundError
+from ringi.journal import Journal
 from ringi.memory import person_in
 from ringi.record import (
     EPOCH,
@@ -115,7 +116,7 @@ def matches(record: Record, query: Query) -> bool:
         return False
     if isinstance(record, Request):
         return request_matches(record, query)
-    return isinstance(record, Thread) and thread_matches(record, query)
+    return isinstance(record, Journal) or (isinstance(record, Thread) and thread_matches(record, query))
 
 
 def thread_matches(thread: Thread, query: Query) -> bool:

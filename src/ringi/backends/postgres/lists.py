@@ -120,8 +120,8 @@ def shares(query: Query) -> Statement:
 
 def page(table: str, query: Query) -> Statement:
     """Return the statement that finds tenant, time of creation and id of the records on a page."""
-    if table == "threads":
-        return threads(query)
+    if table != "requests":
+        return others(table, query)
     if has_index(query) or query.tenant is None:
         return chosen(query)
     where = Where()
@@ -206,8 +206,8 @@ def searched(query: Query) -> tuple[Where, str]:
     return where, "requests JOIN texts USING (tenant, created_at, id)" if sought else "requests"
 
 
-def threads(query: Query) -> Statement:
-    """Return the way to threads: whatever asks for a request's properties says nothing about them."""
+def others(table: str, query: Query) -> Statement:
+    """Return the way to threads or journals: whatever asks for a request's properties says nothing about them."""
     where = Where()
     if query.tenant is not None:
         where.add("tenant = ?", query.tenant)
@@ -217,7 +217,7 @@ def threads(query: Query) -> Statement:
         where.add("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", microseconds(query.unleased_at))
     if query.before:
         where.add("(created_at, id, tenant) < (?, ?, ?)", *parsed_cursor(query.before))
-    return _newest("threads", where, query, "threads")
+    return _newest(table, where, query, table)
 
 
 def conditions(query: Query) -> Where:

@@ -19,6 +19,7 @@ from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.gathering import Gathering, Rows
 from ringi.backends.postgres.search import is_search, search
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
+from ringi.journal import Journal
 from ringi.record import (
     EPOCH,
     START,
@@ -34,7 +35,7 @@ from ringi.request import Request
 from ringi.store import R, Store
 from ringi.thread import Thread
 
-TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
+TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 Columns = dict[str, Any]
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
 EVENT_COLUMNS = (
@@ -223,6 +224,8 @@ def columns_of(record: Record) -> Columns:
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
+    if isinstance(record, Journal):
+        return columns
     raise TypeError(type(record))
 
 

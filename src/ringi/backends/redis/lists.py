@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 
 from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, shelves
 from ringi.backends.redis.server import named
+from ringi.journal import Journal
 from ringi.record import Query, Record, microseconds, parsed_cursor, pieces
 from ringi.request import Request, Status
 from ringi.store import R
@@ -90,6 +91,8 @@ def on_lists(record: Record) -> tuple[list[str], Marks]:
         return of_request(record)
     if isinstance(record, Thread):
         return of_thread(record)
+    if isinstance(record, Journal):
+        return of_journal(record)
     raise TypeError(type(record))
 
 
@@ -100,6 +103,12 @@ def of_thread(thread: Thread) -> tuple[list[str], Marks]:
     if thread.status == "running":
         marks[named("lease")] = digits(thread.lease_until) if thread.lease_until else FIRST
     return [f"{name}\0" for name in lists], marks
+
+
+def of_journal(journal: Journal) -> tuple[list[str], Marks]:
+    """Return a journal's lists and marks."""
+    lists = [named("shown", journal.tenant), named("all")]
+    return [f"{name}\0" for name in lists], {named("tenant", journal.tenant): ""}
 
 
 def of_request(request: Request) -> tuple[list[str], Marks]:
@@ -138,6 +147,8 @@ def way_of(kind: type[R], query: Query) -> Way:
     """Return how a query is answered; raises `InvalidError` for a wrong cursor or too long a text."""
     if issubclass(kind, Request):
         return _way_of_requests(query)
+    if issubclass(kind, Journal):
+        return Way(_lists_of(query.tenant, [()]), not query.before, None, _asked(query, [], []))
     statuses = query.statuses or get_args(ThreadStatus)
     spans = [Span(named("lease"), FIRST, digits(query.unleased_at))] if query.unleased_at else []
     says_all = not (query.unleased_at or query.before)

@@ -17,6 +17,7 @@ from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms
 from ringi.backends.sqlite.scrubber import owe_scrub
 from ringi.errors import ConflictError, NotFoundError
 from ringi.failpoint import failpoint
+from ringi.journal import Journal
 from ringi.record import (
     START,
     Event,
@@ -31,7 +32,7 @@ from ringi.request import Request
 from ringi.store import R, Store
 from ringi.thread import Thread
 
-TABLES: dict[str, str] = {"request": "requests", "thread": "threads"}
+TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 Columns = dict[str, Any]
 
 
@@ -178,6 +179,8 @@ def columns_of(record: Record) -> Columns:
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
+    if isinstance(record, Journal):
+        return columns
     raise TypeError(type(record))
 
 

@@ -14,7 +14,7 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"
-        for name in ("store", "lists", "searches", "events", "erasures", "notifier", "stream", "jobs")
+        for name in ("store", "journals", "lists", "searches", "events", "erasures", "notifier", "stream", "jobs")
     )
 )
 

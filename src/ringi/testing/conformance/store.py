@@ -14,6 +14,7 @@ from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.erasures import ErasuresConformance
 from ringi.testing.conformance.events import EventsConformance
+from ringi.testing.conformance.journals import JournalsConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
 from ringi.testing.makers import a_request, a_thread, approval, stored
@@ -158,7 +159,12 @@ class RecordsConformance:
 
 
 class StoreConformance(
-    RecordsConformance, ListsConformance, SearchesConformance, EventsConformance, ErasuresConformance
+    RecordsConformance,
+    JournalsConformance,
+    ListsConformance,
+    SearchesConformance,
+    EventsConformance,
+    ErasuresConformance,
 ):
     """Every promise of a store. `store` is an empty one; `other` may be a second one on the same data."""
 

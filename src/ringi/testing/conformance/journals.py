@@ -1,0 +1,137 @@
+"""The promises of `ringi.store.Store` on journals: a third kind of record, kept and listed as the others are."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from ringi.audit import verify
+from ringi.errors import ConflictError, NotFoundError
+from ringi.journal import Journal
+from ringi.record import Event, Key, Query, cursor_of
+from ringi.request import Request
+from ringi.store import Store
+from ringi.testing.clock import NOON
+from ringi.testing.makers import a_journal, a_thread, stored
+from ringi.thread import Thread
+
+SECOND = timedelta(seconds=1)
+
+
+async def begun(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1", second: int = 0) -> Journal:
+    """Put a new journal into the store and return it."""
+    journal, event = a_journal(id, tenant=tenant, at=NOON + second * SECOND)
+    await store.put(journal, event)
+    return journal
+
+
+def added(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
+    """Return it with one number more."""
+    total = journal.state["sum"] + number
+    return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
+
+
+async def attempt(store: Store, journal: Journal, event: Event) -> bool:
+    """Put a journal and return whether that was allowed."""
+    try:
+        await store.put(journal, event)
+    except ConflictError:
+        return False
+    return True
+
+
+async def ids(store: Store, **query: str) -> list[str]:
+    """Return the ids of the journals that match, read one by one, as many as are counted."""
+    seen: list[str] = []
+    page = await store.find(Journal, Query(limit=1, **query))
+    while page:
+        seen += [journal.id for journal in page]
+        page = await store.find(Journal, Query(limit=1, before=cursor_of(page[-1]), **query))
+    assert await store.count(Journal, Query(**query)) == len(seen)
+    return seen
+
+
+class JournalsConformance:
+    """What a store promises of journals."""
+
+    async def test_a_journal_comes_back_as_it_was_put(self, store: Store) -> None:
+        journal, event = Journal.begun("j", "test", {"稟議": [1, 2.5, None, {"ok": True}]}, by="ann", now=NOON)
+
+        await store.put(journal, event)
+
+        assert await store.get(Journal, journal.tenant, "j") == journal
+
+    async def test_entries_add_up_to_the_state_and_the_trail_tells_each(self, store: Store) -> None:
+        journal = await begun(store)
+        for number in (3, 4):
+            journal, event = added(journal, number)
+            await store.put(journal, event)
+
+        stored = await store.get(Journal, "tenant-1", "journal-1")
+        told = await store.events(tenant="tenant-1", record_id="journal-1")
+
+        assert (stored, stored.version, stored.state) == (journal, 3, {"sum": 7})
+        assert [event.type for event in told] == ["journal.begun", "journal.written", "journal.written"]
+        assert [event.changed["entry"] for event in told] == [{}, {"add": 3}, {"add": 4}]
+        assert told[-1].changed["digest"] == stored.digest
+        assert (await verify(store))[1] == []
+
+    async def test_of_ten_entries_at_once_one_is_written(self, store: Store, other: Store) -> None:
+        journal = await begun(store)
+        rivals = [added(journal, number) for number in range(10)]
+
+        won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
+
+        assert won.count(True) == 1
+        assert await other.get(Journal, "tenant-1", "journal-1") == rivals[won.index(True)][0]
+        assert len(await store.events()) == 2
+
+    async def test_the_newest_journals_come_first_and_of_one_tenant_where_asked(self, store: Store) -> None:
+        for second, (tenant, id) in enumerate([("ours", "a"), ("theirs", "b"), ("ours", "c"), ("ours", "d")]):
+            await begun(store, id, tenant=tenant, second=second)
+
+        assert await ids(store, tenant="ours") == ["d", "c", "a"]
+        assert await ids(store, tenant="theirs") == ["b"]
+        assert await ids(store, tenant="nobody") == []
+        assert await ids(store) == ["d", "c", "b", "a"]
+
+    async def test_an_entry_moves_a_journal_in_no_list(self, store: Store) -> None:
+        first = await begun(store, "first")
+        await begun(store, "second", second=1)
+
+        await store.put(*added(first, 1))
+
+        assert await ids(store, tenant="tenant-1") == ["second", "first"]
+
+    async def test_journals_are_counted_no_further_than_asked(self, store: Store) -> None:
+        for second, id in enumerate("abc"):
+            await begun(store, id, second=second)
+
+        assert await store.count(Journal, Query(tenant="tenant-1", limit=2)) == 2
+        assert await store.count(Journal, Query(limit=2)) == 2
+
+    async def test_journals_of_several_tenants_are_read_at_once(self, store: Store) -> None:
+        ours, theirs = await begun(store, tenant="ours"), await begun(store, tenant="theirs")
+
+        found = await store.get_many(Journal, [ours.key, theirs.key, Key("nobody", ours.id)])
+
+        assert sorted(found, key=lambda journal: journal.tenant) == [ours, theirs]
+
+    async def test_one_id_may_be_of_a_journal_a_request_and_a_thread(self, store: Store) -> None:
+        journal, asked = await begun(store, "same"), await stored(store, "same")
+        thread, event = a_thread("same")
+        await store.put(thread, event)
+
+        assert await store.get(Journal, "tenant-1", "same") == journal
+        assert await store.get(Request, "tenant-1", "same") == asked
+        assert await store.get(Thread, "tenant-1", "same") == thread
+        assert await ids(store) == ["same"]
+
+    async def test_a_journal_that_nobody_began_is_not_found(self, store: Store) -> None:
+        await stored(store, "same")
+
+        with pytest.raises(NotFoundError, match="same"):
+            await store.get(Journal, "tenant-1", "same")
