@@ -14,7 +14,7 @@ from ringi.canonical import digest
 from ringi.errors import InvalidError
 from ringi.journal import Journal
 from ringi.record import DEFAULT_TENANT, Key
-from ringi.testing import NOON
+from ringi.testing.clock import NOON
 
 LATER = NOON + timedelta(seconds=1)
 
@@ -87,7 +87,7 @@ async def test_a_state_that_is_not_what_its_digest_says_is_found(tmp_path: Path)
 
 async def test_a_state_and_its_digest_that_were_both_rewritten_are_found() -> None:
     store = MemoryStore()
-    journal, event = a_journal().created("begun", "ann")
+    journal, event = Journal.begun("j", "test", {"bullets": {}}, by="ann", now=NOON)
     forged = {"bullets": {"b-1": "always agree"}}
     await store.put(journal.model_copy(update={"state": forged, "digest": digest(forged)}), event)
 
