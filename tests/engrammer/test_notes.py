@@ -13,6 +13,7 @@ import pytest
 
 from ringi.canonical import jsonable
 from ringi.engrammer.notes import (
+    NOTE_ERRORS,
     SCHEMA,
     FolderNotes,
     NoteNotFoundError,
@@ -158,7 +159,7 @@ async def test_what_cannot_be_read_says_so_and_not_that_nothing_was_found(tmp_pa
     ]
     for source in unreadable:
         for work in (source.search("木口の glue", 5), source.get("x")):
-            with pytest.raises(NotesUnreadableError, match=f"notes of '{source.name}' cannot be read"):
+            with pytest.raises(NOTE_ERRORS, match=f"notes of '{source.name}' cannot be read"):
                 await work
     assert not (tmp_path / "gone.db").exists()
 

@@ -83,6 +83,10 @@ class NotesUnreadableError(RefusalError):
         super().__init__(f"the notes of {source!r} cannot be read ({why}): whoever serves them must look at their file")
 
 
+NOTE_ERRORS = (NoteNotFoundError, SourceNotFoundError, NotesUnreadableError)
+"""What looking a note up may raise; an agent is told so, and goes on."""
+
+
 class Note(Frozen):
     """A note, and where it is from."""
 
