@@ -1,0 +1,127 @@
+"""What a playbook refuses, in words that name the value and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ringi.server.refusals import RefusalError
+
+
+class PlaybookError(RefusalError):
+    """A playbook cannot take an entry as it stands now; nothing of it was applied. `code` says why."""
+
+    status: ClassVar[int] = 409
+    code: ClassVar[str] = "conflict"
+
+
+class UnknownBulletError(PlaybookError):
+    """The playbook never had this bullet."""
+
+    status: ClassVar[int] = 404
+    code: ClassVar[str] = "unknown"
+
+    def __init__(self, bullet: str) -> None:
+        super().__init__(f"no bullet {bullet!r}: read the playbook for the bullets that it has")
+
+
+class ChangedError(PlaybookError):
+    """A bullet does not stand as the entry assumed."""
+
+    code: ClassVar[str] = "changed"
+
+    def __init__(self, bullet: str, what: str = "changed meanwhile") -> None:
+        self.more: dict[str, Any] = {"bullet": bullet}
+        super().__init__(f"bullet {bullet!r} {what}: read it again, and then decide anew")
+
+    @classmethod
+    def numbered(cls, bullet: str, expected: str) -> ChangedError:
+        """Return the error of a bullet whose id another has taken, or that leaves one out."""
+        return cls(bullet, f"cannot be added, the next is {expected!r}")
+
+
+class GoneError(PlaybookError):
+    """A bullet is retired, and so cannot be edited, merged or retired."""
+
+    code: ClassVar[str] = "gone"
+
+    def __init__(self, bullet: str) -> None:
+        self.more: dict[str, Any] = {"bullet": bullet}
+        super().__init__(f"bullet {bullet!r} is retired: restore it first")
+
+
+class StandingError(PlaybookError):
+    """A bullet is not retired, and so cannot be restored."""
+
+    code: ClassVar[str] = "standing"
+
+    def __init__(self, bullet: str) -> None:
+        self.more: dict[str, Any] = {"bullet": bullet}
+        super().__init__(f"bullet {bullet!r} is not retired: there is nothing to restore")
+
+
+class DuplicateError(PlaybookError):
+    """An active bullet says the same already."""
+
+    code: ClassVar[str] = "duplicate"
+
+    def __init__(self, bullet: str) -> None:
+        self.more: dict[str, Any] = {"bullet": bullet}
+        super().__init__(f"bullet {bullet!r} has this text already: edit that one, or say it in other words")
+
+
+class BudgetError(PlaybookError):
+    """The playbook has no room for it."""
+
+    code: ClassVar[str] = "budget"
+
+    def __init__(self, tokens: int, budget: int) -> None:
+        self.more: dict[str, Any] = {"tokens": tokens, "budget": budget}
+        what = f"the playbook would have {tokens} tokens, and its budget is {budget}"
+        super().__init__(f"{what}: shorten the text, or retire or merge bullets first")
+
+
+class ConsumedError(PlaybookError):
+    """A later version has built on what is to be undone."""
+
+    code: ClassVar[str] = "consumed"
+
+    def __init__(self, version: int, by: int, op: str, bullet: str) -> None:
+        self.more: dict[str, Any] = {"version": by, "op": op, "bullet": bullet}
+        what = f"version {version} cannot be undone: version {by} ({op}) came later and changed bullet {bullet!r} too"
+        super().__init__(f"{what}; undo version {by} first")
+
+    @classmethod
+    def already(cls, version: int, by: int, bullet: str) -> ConsumedError:
+        """Return the error of what is undone already."""
+        error = cls(version, by, "undo", bullet)
+        error.args = (f"version {version} is undone already, by version {by}: undo version {by} to have it back",)
+        return error
+
+
+class FinalOpError(PlaybookError):
+    """There is nothing of this version to undo."""
+
+    code: ClassVar[str] = "final"
+
+    def __init__(self, version: int, why: str) -> None:
+        super().__init__(f"version {version} cannot be undone: {why}")
+
+    @classmethod
+    def of_op(cls, version: int, op: str) -> FinalOpError:
+        """Return the error of a version that changed no text."""
+        return cls(version, f"it is a {op!r} and changed no text; undo an add, edit, merge, retire, restore or undo")
+
+    @classmethod
+    def missing(cls, version: int, head: int) -> FinalOpError:
+        """Return the error of a version that there is not."""
+        return cls(version, f"there is no such entry; entries have the versions 2 to {head}")
+
+
+class AppliedError(PlaybookError):
+    """The answer to this request is in the playbook already."""
+
+    code: ClassVar[str] = "applied"
+
+    def __init__(self, request_id: str, version: int) -> None:
+        self.more: dict[str, Any] = {"version": version}
+        super().__init__(f"request {request_id!r} was applied as version {version}: there is nothing left to do")

@@ -1,0 +1,285 @@
+"""What an agent proposes to learn: an insight, the operation that a person decides, and what is shown with it."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from ringi.engrammer.entries import LONGEST, SECTIONS, About, Entry, Evidence, InsightType, Where
+from ringi.engrammer.errors import BudgetError, ChangedError, PlaybookError
+from ringi.engrammer.likeness import Alike, alike
+from ringi.engrammer.playbook import Content, Playbook
+from ringi.engrammer.rendering import line, size, tokens
+from ringi.errors import InvalidError
+from ringi.record import Frozen
+
+__all__ = [
+    "LONGEST",
+    "SECTIONS",
+    "Evidence",
+    "Feedback",
+    "Insight",
+    "InsightType",
+    "Operation",
+    "Proposal",
+    "Quote",
+    "args_schema",
+    "check",
+    "entry_of",
+    "insight_id",
+    "proposed",
+    "refused",
+    "rejection_of",
+    "verified",
+]
+
+LearnOp: TypeAlias = Literal["add", "edit", "merge", "retire"]
+OTHERS = "others"
+Section = Annotated[str, BeforeValidator(lambda name: name if name in SECTIONS else OTHERS)]
+"""A model that makes up a section means none of them."""
+LONGEST_ANSWER = 2_000
+
+
+class Feedback(Frozen):
+    """How an answer did, and who says so; `self` is only the agent's own opinion."""
+
+    source: Literal["ground_truth", "environment", "user", "self"]
+    verdict: Literal["right", "wrong", "unknown"]
+    text: str = ""
+    by: str | None = None
+
+
+class Quote(Frozen):
+    """Words that an agent says to stand somewhere; nobody has looked yet."""
+
+    where: Where
+    ref: str | None = None
+    quote: str
+
+
+class Operation(Frozen):
+    """What a person approves: what is done to the playbook, whole."""
+
+    op: LearnOp
+    section: str
+    text: str
+    bullet: str | None = None
+    """What is edited or retired, or speaks for the `sources` of a merge."""
+    sources: tuple[str, ...] = ()
+    base: dict[str, str] = {}
+    """The hash of each bullet that it changes, as the person sees it."""
+
+
+class Insight(Frozen):
+    """What an agent believes to have learned in a run."""
+
+    id: str
+    type: InsightType
+    section: Section = OTHERS
+    text: str = Field(min_length=1, max_length=LONGEST)
+    why: str = ""
+    source_bullet_id: str | None = None
+    op: LearnOp = "add"
+    sources: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    feedback: Feedback
+    question: str = ""
+    answer: Annotated[str, AfterValidator(lambda answer: answer[:LONGEST_ANSWER])] = ""
+    thread_id: str
+    run_id: str
+
+
+class Proposal(Frozen):
+    """An insight as it is shown: the operation it comes to, what is like it, what it costs."""
+
+    insight: Insight
+    operation: Operation
+    similar: tuple[Alike, ...] = ()
+    tokens: int
+    """How many tokens more the playbook has with it; fewer with a minus."""
+    room: int
+    """How many tokens of the budget are left with it; below 0 it does not fit."""
+    before: str | None = None
+    """What the bullet says that it changes."""
+    playbook: str
+    version: int
+    renewed: str | None = None
+    """Why it is proposed again."""
+
+
+def insight_id(run_id: str, position: int) -> str:
+    """Return the id of an insight by its run and its position there: the same however often the run is tried."""
+    return "i-" + hashlib.sha256(f"{run_id}\n{position}".encode()).hexdigest()[:16]
+
+
+def proposed(
+    insight: Insight, playbook: Playbook, budget: int, name: str, renewed: str | None = None
+) -> Proposal | None:
+    """Return an insight as it is to be shown beside the playbook as it stands, or None where nothing is left of it.
+
+    What would edit a bullet that is not active adds one instead. Nothing is left of what would retire such a bullet,
+    or merge fewer than two.
+    """
+    operation = _operation(insight, playbook)
+    if operation is None:
+        return None
+    after, changed = _size_with(operation, playbook), playbook.bullets.get(operation.bullet or "")
+    others = (each for each in playbook.active if each.id not in operation.base)
+    return Proposal(
+        insight=insight,
+        operation=operation,
+        similar=alike(operation.text, others),
+        tokens=after - size(playbook),
+        room=budget - after,
+        before=changed.content.text if changed else None,
+        playbook=name,
+        version=playbook.version,
+        renewed=renewed,
+    )
+
+
+def refused(operation: Operation, playbook: Playbook, budget: int) -> str | None:
+    """Return the code why an operation cannot be applied as the playbook stands, or None.
+
+    `changed` or `gone`: a bullet is not as it was shown, or is retired; `duplicate`: an active bullet says the same;
+    `budget`: there is no room.
+    """
+    try:
+        check(operation, playbook, budget)
+    except PlaybookError as error:
+        return error.code
+    return None
+
+
+def check(operation: Operation, playbook: Playbook, budget: int) -> None:
+    """Raise the `PlaybookError` for which `refused` returns the code."""
+    playbook.left_by(_entry(operation, playbook, {}))
+    after = _size_with(operation, playbook)
+    if after > max(budget, size(playbook)):
+        raise BudgetError(after, budget)
+
+
+def entry_of(operation: Operation, insight: Insight, request_id: str | None, playbook: Playbook) -> Entry:
+    """Return the entry that an approved operation becomes, or raise the `PlaybookError` that forbids it.
+
+    Its text is the operation's, byte for byte. Where that is not what was proposed, the entry tells both.
+    """
+    about: About = {**_about(insight, request_id), "proposed": _as_proposed(operation, insight, playbook)}
+    return _entry(operation, playbook, about)
+
+
+def rejection_of(
+    operation: Operation, insight: Insight, request_id: str | None, playbook: Playbook, reason: str | None = None
+) -> Entry:
+    """Return the entry that a rejected operation becomes: bullets that a person will not have merged stay apart."""
+    about: About = {**_about(insight, request_id), "reason": reason}
+    if operation.op == "merge" and not _is_stale(operation, playbook):
+        return playbook.kept_apart(operation.base, **about)
+    bullets = tuple(each for each in operation.base if each in playbook.bullets)
+    return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **about)
+
+
+def args_schema(operation: Operation) -> dict[str, Any]:
+    """Return the JSON Schema of what a person may make of an operation: another text, another section, no more."""
+    fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
+    text = {"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": r"\S"}
+    sections = list(dict.fromkeys((*SECTIONS, operation.section)))
+    free = {} if operation.op == "retire" else {"text": text, "section": {"enum": sections}}
+    return {"type": "object", "properties": fixed | free, "required": [*fixed], "additionalProperties": False}
+
+
+def verified(
+    quotes: Iterable[Quote], sources: Mapping[tuple[Where, str | None], str], thread_id: str, run_id: str
+) -> tuple[Evidence, ...]:
+    """Return the quotes that stand where they are said to stand, with the place; others are left out.
+
+    A quote is a part of its source, character for character once both are in NFC; nothing else is forgiven.
+    """
+    found = ((quote, _place(quote, sources.get((quote.where, quote.ref)))) for quote in quotes)
+    return tuple(
+        Evidence(where=quote.where, ref=quote.ref, thread_id=thread_id, run_id=run_id, **place)
+        for quote, place in found
+        if place is not None
+    )
+
+
+def _place(quote: Quote, source: str | None) -> dict[str, Any] | None:
+    words = unicodedata.normalize("NFC", quote.quote)
+    start = unicodedata.normalize("NFC", source or "").find(words)
+    if start < 0 or not words.strip():
+        return None
+    return {"quote": words, "start": start, "end": start + len(words)}
+
+
+def _operation(insight: Insight, playbook: Playbook) -> Operation | None:
+    """Return what an insight comes to as the playbook stands, or None."""
+    named = dict.fromkeys(filter(None, (insight.source_bullet_id, *insight.sources)))
+    standing = [each for each in map(playbook.bullets.get, named) if each and each.content.is_active]
+    match insight.op:
+        case "merge" if len(standing) < 2:
+            return None
+        case "retire" if not standing or standing[0].id != insight.source_bullet_id:
+            return None
+        case "edit" if not standing:
+            return Operation(op="add", section=insight.section, text=insight.text)
+        case "add":
+            return Operation(op="add", section=insight.section, text=insight.text)
+    bullets = standing if insight.op == "merge" else standing[:1]
+    keep = bullets[0]
+    return Operation(
+        op=insight.op,
+        section=keep.content.section,
+        text=keep.content.text if insight.op == "retire" else insight.text,
+        bullet=keep.id,
+        sources=tuple(each.id for each in bullets[1:]),
+        base={each.id: each.hash for each in bullets},
+    )
+
+
+def _entry(operation: Operation, playbook: Playbook, about: About) -> Entry:
+    for id, hash in operation.base.items():
+        if playbook.standing(id).hash != hash:
+            raise ChangedError(id)
+    match operation:
+        case Operation(op="edit", bullet=str(bullet)):
+            return playbook.edited(bullet, operation.text, operation.section, **about)
+        case Operation(op="merge", bullet=str(bullet)):
+            return playbook.merged(bullet, operation.sources, operation.text, operation.section, **about)
+        case Operation(op="retire", bullet=str(bullet)):
+            return playbook.retired(bullet, **about)
+        case Operation(op="add"):
+            return playbook.added(operation.section, operation.text, **about)
+    raise InvalidError.of("bullet", f"name the bullet that this {operation.op!r} changes")
+
+
+def _is_stale(operation: Operation, playbook: Playbook) -> bool:
+    known = {id: playbook.bullets[id] for id in operation.base if id in playbook.bullets}
+    return any(id not in known or known[id].hash != hash for id, hash in operation.base.items())
+
+
+def _size_with(operation: Operation, playbook: Playbook) -> int:
+    lines = {each.id: line(each.id, each.content) for each in playbook.active if each.id not in operation.base}
+    if operation.op != "retire":
+        id = operation.bullet or playbook.next_id
+        lines[id] = line(id, Content(section=operation.section, text=operation.text))
+    return tokens("\n".join(lines.values()))
+
+
+def _as_proposed(operation: Operation, insight: Insight, playbook: Playbook) -> str | None:
+    before = _operation(insight, playbook)
+    is_same = before is not None and (before.text, before.section) == (operation.text, operation.section)
+    return None if is_same or before is None else before.text
+
+
+def _about(insight: Insight, request_id: str | None) -> About:
+    return {
+        "type": insight.type,
+        "request_id": request_id,
+        "thread_id": insight.thread_id,
+        "run_id": insight.run_id,
+        "evidence": insight.evidence,
+    }

@@ -1,0 +1,176 @@
+"""Which bullets say nearly the same as a text, and what may make them say the opposite.
+
+Likeness finds candidates; it cannot tell a duplicate from a contradiction. Only `same` is safe for a rule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from ringi.engrammer.entries import Bullet, Rejected
+from ringi.record import WORDLESS, Frozen
+
+Flag: TypeAlias = Literal["same", "number", "negation", "swap"]
+
+AT_LEAST = 0.35
+NEAR_COPY = 0.8
+SUPPRESSED_FOR = timedelta(days=30)
+
+RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
+"""What keeps its place when widths are made one: 10⁵ is not 105, and 2½ is not 21/2."""
+UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
+TOKEN = re.compile(rf"[{WORDLESS}]|[^\W_{WORDLESS}]+(?:['’][^\W\d_]+)?")
+LONGEST_SWAP = 6
+"""How many letters a word of a script without spaces has at most."""
+LEAST_COMMON = 0.6
+
+NUMBER = re.compile(
+    r"\d+(?:[.,:/⁄^_]\d+)*|[一二三四五六七八九十百千两]+(?=[回遍度秒枚本個个层層次年月日時时小天倍割成つ])"
+)
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+NUMERALS = {
+    **dict(zip("一二三四五六七八九十", map(str, range(1, 11)), strict=True)),
+    **{"两": "2", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"},
+    **{"nine": "9", "ten": "10", "twelve": "12", "twice": "2"},
+}
+NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nor|without|cannot|avoid\w*|dont|[a-z]+n['’]t)\b"
+    # 少ない and 危ない deny nothing, nor does 必ず; なければならない denies twice.
+    r"|(?<![少危])な(?:い|く|けれ|かっ)|ません|(?<![必ま先はわいき])ず(?![っつれ])|禁[じず止]?|厳禁|無用"
+    r"|不(?![仅但过断同锈])|没|(?<![特区级分识类个])别(?![人的])|勿|无需|無理"
+)
+
+
+class Alike(Frozen):
+    """A bullet that is like a text; with `number`, `negation` or `swap` it may say the opposite."""
+
+    bullet: str
+    text: str
+    score: float
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it may contradict the text."""
+        return bool({"number", "negation", "swap"} & set(self.flags))
+
+
+def alike(text: str, bullets: Iterable[Bullet], *, at_least: float = AT_LEAST, most: int = 5) -> tuple[Alike, ...]:
+    """Return the bullets that are most like a text, the likest first."""
+    found = [
+        Alike(bullet=each.id, text=each.content.text, score=score, flags=flags_of(text, each.content.text))
+        for each in bullets
+        if (score := likeness(text, each.content.text)) >= at_least
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.score, len(each.bullet), each.bullet))[:most])
+
+
+def suppressed(text: str, rejected: Sequence[Rejected], now: datetime, op: str = "add") -> Rejected | None:
+    """Return the newest refusal, of the last 30 days, of which a text is a near copy that claims nothing else.
+
+    Who refused to retire a bullet did not refuse what it says: the two are apart.
+    """
+    is_retire = op == "retire"
+    recent = (
+        each for each in reversed(rejected) if now - each.at < SUPPRESSED_FOR and is_retire == (each.op == "retire")
+    )
+    return next((each for each in recent if is_near_copy(text, each.text)), None)
+
+
+def is_near_copy(one: str, other: str) -> bool:
+    """Whether two texts differ in words only, as far as a rule can see."""
+    return likeness(one, other) >= NEAR_COPY and flags_of(one, other) in ((), ("same",))
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row."""
+    (grams, length), (others, other_length) = _grams(one), _grams(other)
+    if not length or not other_length:
+        return float(normalised(one) == normalised(other))
+    fewer, more = sorted((grams, others), key=len)
+    return round(min(1.0, sum(count * more[gram] for gram, count in fewer.items()) / (length * other_length)), 4)
+
+
+def flags_of(one: str, other: str) -> tuple[Flag, ...]:
+    """Return what is to be said of two texts: `same` alone, or what may set them against each other."""
+    if normalised(one) == normalised(other):
+        return ("same",)
+    differ: dict[Flag, bool] = {
+        "number": _numbers(one) != _numbers(other),
+        "negation": _is_negative(one) != _is_negative(other),
+        "swap": _is_swap(_tokens(one), _tokens(other)),
+    }
+    return tuple(flag for flag, is_set in differ.items() if is_set)
+
+
+@lru_cache(maxsize=4096)
+def normalised(text: str) -> str:
+    """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
+
+    The case of what follows a number stays: 5 mW is not 5 MW.
+    """
+    units = UNIT.findall(_one_width(text))
+    return " ".join([_folded(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
+
+
+@lru_cache(maxsize=4096)
+def _grams(text: str) -> tuple[Counter[str], float]:
+    padded = f" {_folded(text)} "
+    grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
+    return grams, math.sqrt(sum(count * count for count in grams.values()))
+
+
+def _folded(text: str) -> str:
+    return " ".join(_one_width(text).casefold().split())
+
+
+def _one_width(text: str) -> str:
+    return unicodedata.normalize("NFKC", "".join(map(_kept, text)))
+
+
+def _kept(letter: str) -> str:
+    return letter if letter.isascii() else RAISED.get(unicodedata.decomposition(letter).partition(" ")[0], "") + letter
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str) -> tuple[str, ...]:
+    plain = THOUSANDS.sub("", _folded(text))
+    named = [word for word in _tokens(text) if word.isalpha() and word.isascii() and word in NUMERALS]
+    return tuple(sorted(NUMERALS.get(each, each) for each in [*NUMBER.findall(plain), *named]))
+
+
+@lru_cache(maxsize=4096)
+def _is_negative(text: str) -> bool:
+    return len(NEGATION.findall(_folded(text))) % 2 == 1
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(TOKEN.findall(_folded(text)))
+
+
+def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one word stands for one other, or the same words stand in another order."""
+    if sorted(one) == sorted(other):
+        return one != other
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
+    swapped = one[start : len(one) - end], other[start : len(other) - end]
+    common = set(one) & set(other)
+    return all(map(_is_word, swapped)) and len(common) >= LEAST_COMMON * len(set(one) | set(other))
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _is_word(tokens: tuple[str, ...]) -> bool:
+    return len(tokens) == 1 or (1 < len(tokens) <= LONGEST_SWAP and all(len(each) == 1 for each in tokens))

@@ -1,0 +1,41 @@
+"""A playbook as the model is told it: the same bytes for the same bullets, and new ones only at the end."""
+
+from __future__ import annotations
+
+import math
+from itertools import takewhile
+
+from ringi.engrammer.entries import Content
+from ringi.engrammer.playbook import Playbook
+
+PER_TOKEN = 4
+
+
+def rendered(playbook: Playbook) -> str:
+    """Return the active bullets, one a line, by id over all sections, so that an add only appends.
+
+    Counts are not in it: they would change what a provider has cached.
+    """
+    return "\n".join(line(each.id, each.content) for each in playbook.active)
+
+
+def line(id: str, content: Content) -> str:
+    """Return a bullet as one line, whatever breaks its text has."""
+    return f"[{id}] ({content.section}) " + r"\n".join(content.text.splitlines())
+
+
+def size(playbook: Playbook) -> int:
+    """Return the estimated tokens of a playbook as it is rendered."""
+    return tokens(rendered(playbook))
+
+
+def tokens(text: str) -> int:
+    """Return an estimate of the tokens of a text: four ASCII characters each, or one other character; rounded up."""
+    ascii_letters = sum(map(str.isascii, text))
+    return math.ceil(ascii_letters / PER_TOKEN) + len(text) - ascii_letters
+
+
+def shared_prefix(a: str, b: str) -> float:
+    """Return the share of `b` that begins as `a` did: what a provider that has cached `a` need not read again."""
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+    return common / len(b) if b else 1.0

@@ -1,0 +1,43 @@
+"""Playbooks and insights for tests."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from ringi.engrammer.entries import Entry, Written
+from ringi.engrammer.insights import Feedback, Insight, insight_id
+from ringi.engrammer.playbook import Playbook
+from ringi.testing.clock import NOON
+
+GLUE = "Clamp a glued joint for 30 minutes."
+SAND = "Sand along the grain, never across it."
+OIL = "Wipe off the oil that the wood has not taken after 15 minutes."
+
+
+def insight(text: str = GLUE, position: int = 0, **fields: Any) -> Insight:
+    about: dict[str, Any] = {"type": "new_strategy", "section": "strategies", "thread_id": "t", "run_id": "r"}
+    feedback = Feedback(source="user", verdict="wrong")
+    return Insight(**{"id": insight_id("r", position), "text": text, "feedback": feedback, **about, **fields})
+
+
+class Journal:
+    """The entries of a playbook, and their sum."""
+
+    def __init__(self, *texts: str) -> None:
+        self.playbook = Playbook()
+        self.entries: list[Written] = []
+        for text in texts:
+            self.write(self.playbook.added("strategies", text))
+
+    def write(self, entry: Entry, at: datetime | None = None) -> int:
+        at = at or NOON + timedelta(seconds=self.playbook.version)
+        self.playbook = self.playbook.entered(entry, at)
+        self.entries.append(Written(self.playbook.version, at, "ann", entry))
+        return self.playbook.version
+
+    def undo(self, version: int) -> int:
+        return self.write(self.playbook.undone(version, self.entries))
+
+    def text(self, bullet: str) -> str:
+        return self.playbook.bullets[bullet].content.text

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.engrammer.learned import GLUE, OIL, SAND, Journal, insight
+
+from ringi.engrammer.errors import BudgetError, GoneError
+from ringi.engrammer.insights import (
+    Operation,
+    Proposal,
+    Quote,
+    args_schema,
+    check,
+    entry_of,
+    insight_id,
+    proposed,
+    refused,
+    rejection_of,
+    verified,
+)
+from ringi.engrammer.playbook import LONGEST, Playbook
+from ringi.engrammer.rendering import size
+from ringi.errors import InvalidError
+from ringi.json_schema import check_instance, check_schema
+from ringi.testing.clock import NOON
+
+BUDGET = 1_000
+
+
+def shown(playbook: Playbook, **fields: Any) -> Proposal:
+    proposal = proposed(insight(**fields), playbook, BUDGET, "engrammer")
+    assert proposal is not None
+    return proposal
+
+
+def test_an_insight_has_the_same_id_however_often_its_run_is_tried() -> None:
+    assert insight_id("r", 1) == insight_id("r", 1)
+    assert len({insight_id("r", 1), insight_id("r", 2), insight_id("r1", 1), insight_id("r", 11)}) == 4
+
+
+def test_an_insight_of_a_made_up_section_is_among_the_others() -> None:
+    assert insight(section="wisdom").section == "others"
+
+
+def test_what_a_person_approves_is_what_is_learned() -> None:
+    playbook = Playbook()
+    proposal = shown(playbook, text=GLUE)
+
+    entry = entry_of(proposal.operation, proposal.insight, "q-1", playbook)
+    playbook = playbook.entered(entry, NOON)
+
+    assert [each.content.text for each in playbook.active] == [GLUE]
+    assert playbook.applied == {"q-1": 2}
+    assert entry.proposed is None
+
+
+def test_what_a_person_changes_before_it_is_learned_tells_both_texts() -> None:
+    playbook = Playbook()
+    proposal = shown(playbook, text=GLUE)
+    changed = Operation.model_validate(proposal.operation.model_dump(mode="json") | {"text": SAND})
+
+    entry = entry_of(changed, proposal.insight, "q-1", playbook)
+
+    assert entry.changes[0].after.text == SAND
+    assert entry.proposed == GLUE
+
+
+def test_a_proposal_says_what_it_changes_and_what_it_costs() -> None:
+    playbook = Journal(GLUE, SAND).playbook
+    proposal = shown(playbook, text=GLUE + " Longer in the cold.", op="edit", source_bullet_id="b-00001")
+
+    assert proposal.before == GLUE
+    assert proposal.operation.base == {"b-00001": playbook.bullets["b-00001"].hash}
+    assert proposal.tokens == 5
+    assert proposal.room == BUDGET - size(playbook) - 5
+
+
+@pytest.mark.parametrize("op", ["edit", "merge", "retire"])
+def test_an_operation_on_what_changed_meanwhile_is_refused(op: str) -> None:
+    journal = Journal(GLUE, SAND)
+    proposal = shown(journal.playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",))
+    assert refused(proposal.operation, journal.playbook, BUDGET) is None
+
+    journal.write(journal.playbook.edited("b-00001", "Clamp it for an hour."))
+
+    assert refused(proposal.operation, journal.playbook, BUDGET) == "changed"
+
+
+def test_an_operation_on_what_was_retired_meanwhile_is_refused_and_proposed_anew_as_an_add() -> None:
+    journal = Journal(GLUE)
+    proposal = shown(journal.playbook, text=OIL, op="edit", source_bullet_id="b-00001")
+    journal.write(journal.playbook.retired("b-00001"))
+
+    assert refused(proposal.operation, journal.playbook, BUDGET) == "gone"
+    with pytest.raises(GoneError):
+        entry_of(proposal.operation, proposal.insight, "q-1", journal.playbook)
+    again = proposed(proposal.insight, journal.playbook, BUDGET, "engrammer", renewed="gone")
+    assert again is not None
+    assert (again.operation.op, again.operation.base, again.renewed) == ("add", {}, "gone")
+
+
+def test_nothing_is_left_of_a_merge_of_one_and_of_retiring_what_is_retired() -> None:
+    journal = Journal(GLUE, SAND)
+    merge = insight(OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
+    retire = insight(OIL, op="retire", source_bullet_id="b-00001")
+    journal.write(journal.playbook.retired("b-00001"))
+
+    assert proposed(merge, journal.playbook, BUDGET, "engrammer") is None
+    assert proposed(retire, journal.playbook, BUDGET, "engrammer") is None
+
+
+def test_a_text_that_was_learned_meanwhile_is_refused() -> None:
+    journal = Journal()
+    proposal = shown(journal.playbook, text=GLUE)
+    journal.write(journal.playbook.added("mistakes", GLUE.upper().rstrip(".")))
+
+    assert refused(proposal.operation, journal.playbook, BUDGET) == "duplicate"
+
+
+def test_what_has_no_room_is_refused_and_what_makes_room_is_not() -> None:
+    playbook = Journal(GLUE, SAND).playbook
+    more = shown(playbook, text=OIL)
+    less = shown(playbook, op="retire", source_bullet_id="b-00001")
+
+    assert refused(more.operation, playbook, size(playbook)) == "budget"
+    assert refused(less.operation, playbook, 1) is None
+    with pytest.raises(BudgetError, match="its budget is 1"):
+        check(more.operation, playbook, 1)
+
+
+def test_an_operation_that_names_no_bullet_is_not_taken_for_an_add() -> None:
+    with pytest.raises(InvalidError, match="bullet"):
+        entry_of(Operation(op="edit", section="strategies", text=GLUE), insight(), "q-1", Playbook())
+
+
+@pytest.mark.parametrize("op", ["add", "edit", "merge", "retire"])
+def test_a_person_can_change_only_the_text_and_the_section(op: str) -> None:
+    playbook = Journal(GLUE, SAND).playbook
+    operation = shown(playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",)).operation
+    schema, args = args_schema(operation), operation.model_dump(mode="json")
+    check_schema(schema, field="schema")
+    check_instance(schema, args, field="args")
+    other: dict[str, Any] = {
+        "op": "add" if op != "add" else "retire",
+        "bullet": "b-2",
+        "sources": ["b-9"],
+        "base": {"b": ""},
+    }
+
+    for name, value in other.items():
+        with pytest.raises(InvalidError, match=f"args.{name}"):
+            check_instance(schema, args | {name: value}, field="args")
+    for wrong in ({"text": ""}, {"text": " \n"}, {"text": "x" * (LONGEST + 1)}, {"section": "wisdom"}, {"more": 1}):
+        with pytest.raises(InvalidError):
+            check_instance(schema, args | wrong, field="args")
+
+
+def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() -> None:
+    playbook = Journal(GLUE).playbook
+    add = shown(playbook, text=OIL).operation
+    retire = shown(playbook, op="retire", source_bullet_id="b-00001").operation
+    reworded = {"text": SAND, "section": "mistakes"}
+
+    check_instance(args_schema(add), add.model_dump(mode="json") | reworded, field="args")
+    with pytest.raises(InvalidError):
+        check_instance(args_schema(retire), retire.model_dump(mode="json") | {"text": SAND}, field="args")
+
+
+def test_a_rejection_is_remembered_with_its_reason() -> None:
+    playbook = Journal(GLUE).playbook
+    proposal = shown(playbook, text=OIL)
+    rejected = rejection_of(proposal.operation, proposal.insight, "q-1", playbook, "not true of tung oil")
+
+    playbook = playbook.entered(rejected, NOON)
+
+    refusal = playbook.rejected[-1]
+    assert (refusal.text, refusal.reason, refusal.request_id) == (OIL, "not true of tung oil", "q-1")
+    assert len(playbook.active) == 1
+    assert playbook.applied["q-1"] == playbook.version
+
+
+def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
+    journal = Journal(GLUE, SAND)
+    proposal = shown(journal.playbook, text=OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
+    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "two things"))
+    one, other = journal.playbook.active
+
+    assert journal.playbook.are_apart(other, one)
+    journal.write(journal.playbook.edited("b-00002", SAND + " By hand."))
+    assert not journal.playbook.are_apart(*journal.playbook.active)
+
+
+def test_a_quote_is_kept_where_it_stands_and_dropped_where_it_does_not() -> None:
+    sources: Any = {("note", "db/1"): "Glue both faces.\nThen clamp.", ("answer", None): "Clamp for a day."}
+    quotes = [
+        Quote(where="note", ref="db/1", quote="both faces.\nThen"),
+        Quote(where="note", ref="db/1", quote="both faces. Then"),
+        Quote(where="answer", quote="Glue both faces."),
+        Quote(where="note", ref="db/2", quote="Glue"),
+        Quote(where="answer", quote=" "),
+        Quote(where="answer", quote=""),
+    ]
+
+    found = verified(quotes, sources, "t", "r")
+
+    assert [(each.quote, each.start, each.end, each.ref) for each in found] == [("both faces.\nThen", 5, 21, "db/1")]
+
+
+def test_a_quote_is_found_however_its_letters_are_composed() -> None:
+    sources: Any = {("answer", None): "Utiliser la pie\u0300ce 木か\u3099"}
+
+    found = verified([Quote(where="answer", quote="pi\u00e8ce 木が")], sources, "t", "r")
+
+    assert [(each.quote, each.start, each.end) for each in found] == [("pièce 木が", 12, 20)]
