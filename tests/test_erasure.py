@@ -30,6 +30,7 @@ from ringi.errors import (
     RingiError,
     ThreadBusyError,
 )
+from ringi.journal import Journal, entries_in
 from ringi.record import SOMEBODY, Query
 from ringi.request import Request
 from ringi.seal import Sealer, compare, read_seals
@@ -564,3 +565,67 @@ async def redelivered(place: Place, by: str) -> None:
     )  # fmt: skip
     tried = task.tried("https://crm.example.com", NOON, "queued")
     await TryLog(place.stream).add("default", "r1", tried.model_copy(update={"by": by}))
+
+
+async def test_who_wrote_in_a_journal_is_gone_when_they_are_erased_and_what_they_entered_adds_up(place: Place) -> None:
+    journal, event = Journal.begun("playbook", "test", {"sum": 0}, by="system", now=NOON)
+    await place.store.put(journal, event)
+    for number, (by, words) in enumerate([("annzwetschge", "zwetschge said so"), ("bob", "bob's"), ("ann", "a's")], 1):
+        entry = {"add": number, "reason": words}
+        journal, event = journal.written(entry, {"sum": journal.state["sum"] + number}, by=by, now=NOON)
+        await place.store.put(journal, event)
+    if place.url != "memory://":
+        assert "zwetschge" in await place.everything()
+
+    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    done = await place.inbox.erase_all("root", person="annzwetschge")
+
+    assert looked.journals == done.journals == ("playbook",)
+    if place.url != "memory://":
+        assert "zwetschge" not in await place.everything()
+    await place.verified()
+    assert (await place.inbox.erase_all("root", person="annzwetschge")).journals == ()
+    left = await place.store.get(Journal, "default", "playbook")
+    assert (left.state, left.entry, left.is_sound) == ({"sum": 6}, {"add": 3, "reason": "a's"}, True)
+    noted = entries_in(await place.store.events(record_id="playbook"))
+    assert [each.version for each in noted] == [2, 3, 4]
+    assert [(each.by, each.entry["add"], each.entry["reason"]) for each in noted] == [
+        (SOMEBODY, 1, None),
+        ("bob", 2, "bob's"),
+        ("ann", 3, "a's"),
+    ]
+
+
+async def test_a_journal_of_which_much_was_erased_goes_on_and_keeps_what_is_left(file: Place) -> None:
+    journal, event = Journal.begun("playbook", "test", {"sum": 0}, by="system", now=NOON)
+    await file.store.put(journal, event)
+    for by in ("ann", "bob", "ann"):
+        journal, event = journal.written({"add": 1, "reason": by}, {"sum": journal.version}, by=by, now=NOON)
+        await file.store.put(journal, event)
+
+    await file.inbox.erase_all("first", person="ann")
+    await file.inbox.erase_all("second", person="bob")
+    await file.inbox.erase_all("third", person="first")
+    journal = await file.store.get(Journal, "default", "playbook")
+    await file.store.put(*journal.written({"add": 4, "reason": "cat"}, {"sum": 7}, by="cat", now=NOON))
+
+    noted = entries_in(await file.store.events(record_id="playbook"))
+    assert [(each.version, each.by, each.entry) for each in noted] == [
+        (2, SOMEBODY, {"add": 1, "reason": None}),
+        (3, SOMEBODY, {"add": 1, "reason": None}),
+        (4, SOMEBODY, {"add": 1, "reason": None}),
+        (5, "cat", {"add": 4, "reason": "cat"}),
+    ]
+    await file.verified()
+
+
+async def test_a_journal_is_never_too_old(file: Place) -> None:
+    await file.store.put(*Journal.begun("playbook", "test", {"sum": 0}, by="ann", now=NOON))
+    await file.answered()
+    file.clock.advance(days=400)
+
+    done = await file.inbox.erase_all("root", before=file.clock())
+
+    assert (done.requests, done.journals) == (("r1",), ())
+    assert (await file.store.get(Journal, "default", "playbook")).erased is None
+    await file.verified()

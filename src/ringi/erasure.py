@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container, Sequence
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict
 
 from ringi.ask import Time
 from ringi.audit import misfits
+from ringi.due import Due, is_of, key_of, keys_of, old, theirs, thread_key, unique
 from ringi.errors import (
     ConflictError,
     FenceError,
@@ -21,6 +22,7 @@ from ringi.errors import (
     UnreadableError,
 )
 from ringi.failpoint import failpoint
+from ringi.journal import Journal
 from ringi.record import (
     AGENT,
     POLICY,
@@ -101,6 +103,8 @@ class Erasure(Frozen):
 
     requests: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+    """In which somebody's name and words were."""
     left: dict[str, str] = {}
     """Ids of what cannot be erased now, and why."""
     upto: Position = START
@@ -110,17 +114,18 @@ class Erasure(Frozen):
 
     def and_then(self, more: Erasure) -> Erasure:
         """Return both as one."""
-        requests, threads = (self.requests, more.requests), (self.threads, more.threads)
-        one = [tuple(dict.fromkeys(id for ids in both for id in ids)) for both in (requests, threads)]
-        return Erasure(requests=one[0], threads=one[1], left={**self.left, **more.left}, upto=more.upto, next=more.next)
 
+        def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys([*mine, *theirs]))
 
-class Due(NamedTuple):
-    """What is to be erased now, and what cannot be."""
-
-    requests: list[Request]
-    threads: list[Thread]
-    left: dict[str, str]
+        return Erasure(
+            requests=one(self.requests, more.requests),
+            threads=one(self.threads, more.threads),
+            journals=one(self.journals, more.journals),
+            left={**self.left, **more.left},
+            upto=more.upto,
+            next=more.next,
+        )
 
 
 class Eraser:
@@ -179,6 +184,16 @@ class Eraser:
                 return
         raise ConflictError.too_often(Thread.record, key.id)
 
+    async def journal(self, key: Key, erased: Erased, person: str) -> None:
+        """Erase a person's name and words in a journal; what was entered stays, for it is part of the sum."""
+        for _ in range(TRIES):
+            journal = await self._store.get(Journal, *key)
+            history = await self._history(journal)
+            named = [event for event in history if names(event, person)]
+            if not named or await self._saved(journal, erased, journal.without(named), named, history, person):
+                return
+        raise ConflictError.too_often(Journal.record, key.id)
+
     async def sweep(self, sweep: Sweep, erased: Erased, tenant: str | None) -> Erasure:
         """Erase what one part of the feed leads to; `next` of the result leads to the next part."""
         events = await self._store.events(sweep.after, BATCH, tenant=tenant)
@@ -189,6 +204,7 @@ class Eraser:
         return Erasure(
             requests=tuple(request.id for request in due.requests if request.id not in left),
             threads=tuple(thread.id for thread in due.threads if thread.id not in left),
+            journals=tuple(journal.id for journal in due.journals if journal.id not in left),
             left=left,
             upto=read[-1].position if read else sweep.after,
             next=read[-1].position if len(read) == BATCH else None,
@@ -201,11 +217,13 @@ class Eraser:
             try:
                 if isinstance(record, Thread):
                     return await self.thread(record.key, erased, sweep.person)
+                if isinstance(record, Journal):
+                    return await self.journal(record.key, erased, str(sweep.person))
                 await self.request(record.key, erased, lambda _: None, sweep.person)
             except (ConflictError, UnreadableError) as error:
                 left[record.id] = str(error)
 
-        records = [*due.threads, *due.requests]
+        records = [*due.threads, *due.requests, *due.journals]
         for n in range(0, len(records), AT_ONCE):
             await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
         return left
@@ -222,13 +240,14 @@ class Eraser:
         at = {key for request in requests if (key := thread_key(request))}
         of_requests = {thread.key: thread for thread in await readable(self._store, Thread, list(at))}
         if sweep.before:
-            return old(requests, threads, of_requests, sweep)
-        spoken = {_key(event) for event in wanted if event.actor == sweep.person}
+            return old(requests, threads, of_requests, sweep.before)
+        spoken = {key_of(event) for event in wanted if event.actor == sweep.person}
         more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
         more += await readable(self._store, Thread, [key for thread in more if (key := thread.parent)])
         found = unique([*threads, *more])
         beside = await self._beside(events, sweep.person, {thread.key for thread in found})
-        return theirs(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
+        due = theirs(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
+        return due._replace(journals=await readable(self._store, Journal, keys_of(wanted, Journal.record)))
 
     async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
         """Return the threads that runs of this person's threads began here: they were told what those knew."""
@@ -293,7 +312,7 @@ class Eraser:
             return False
         return True
 
-    async def _history(self, record: Request | Thread) -> list[Event]:
+    async def _history(self, record: Record) -> list[Event]:
         found: list[Event] = []
         while page := await self._store.events(
             found[-1].position if found else START, BATCH, tenant=record.tenant, record_id=record.id
@@ -338,54 +357,3 @@ def changes_of(request: Request, person: str | None, history: Sequence[Event]) -
 def is_bare(request: Request, person: str | None) -> bool:
     """Whether its content is gone; names of those who erased it may be left."""
     return person is None and request.erased is not None and request.erased.rule != "person"
-
-
-def old(requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], sweep: Sweep) -> Due:
-    """Return what ended before the time, and whose thread is not in use any more."""
-
-    def is_over(thread: Thread | None) -> bool:
-        return thread is None or (not thread.is_live and bool(sweep.before and thread.updated_at < sweep.before))
-
-    def thread_of(request: Request) -> Thread | None:
-        key = thread_key(request)
-        return of_requests.get(key) if key else None
-
-    ended = [r for r in requests if r.ended_at and sweep.before and r.ended_at < sweep.before]
-    ended = [request for request in ended if is_over(thread_of(request))]
-    also = [thread for request in ended if (thread := thread_of(request))]
-    over = [thread for thread in unique([*threads, *also]) if is_over(thread) and not thread.erased]
-    return Due(ended, over, {})
-
-
-def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> Due:
-    """Return what names a person, apart from what cannot be erased now; `naming` are threads whose events do."""
-    newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
-    left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}
-    left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
-    left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
-    over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
-    return Due([request for request in requests if request.id not in left], over, left)
-
-
-def is_of(thread: Thread, person: str | None) -> bool:
-    """Whether a person began a thread, or an erasure that was somebody's has come to it before."""
-    return thread.started_by == person or (thread.erased is not None and thread.erased.rule == "person")
-
-
-def thread_key(request: Request) -> Key | None:
-    """Return the key of the thread whose run waits for a request, or has waited for it."""
-    return Key(request.tenant, request.continuation.key) if request.continuation else None
-
-
-def keys_of(events: Sequence[Event], kind: str) -> list[Key]:
-    """Return the keys of the records of a kind that these events are of."""
-    return list(dict.fromkeys(_key(event) for event in events if event.record == kind))
-
-
-def _key(event: Event) -> Key:
-    return Key(event.tenant, event.record_id)
-
-
-def unique(records: Sequence[R]) -> list[R]:
-    """Return the records, each once."""
-    return list({record.key: record for record in records}.values())

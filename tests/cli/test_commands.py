@@ -344,7 +344,7 @@ def test_a_sweep_only_counts_until_it_is_told_yes(desk: Desk, rule: tuple[str, s
     id = answered(desk)
 
     looked = ringi(desk, "erase", *rule, "--json")
-    assert json.loads(looked.stdout) == {"erased": False, "requests": [id], "threads": [], "left": {}}
+    assert json.loads(looked.stdout) == {"erased": False, "requests": [id], "threads": [], "journals": [], "left": {}}
     assert "her words" in ringi(desk, "show", id).stdout
     done = ringi(desk, "erase", *rule, "--yes")
 

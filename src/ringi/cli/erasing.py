@@ -76,10 +76,11 @@ def parsed_day(text: str) -> datetime:
 
 def told(done: Erasure, is_dry: bool) -> str:
     """Return in words what was erased, or would be."""
-    counts = [("request", len(done.requests)), *([("thread", len(done.threads))] if done.threads else [])]
+    others = {"thread": len(done.threads), "journal": len(done.journals)}
+    counts = [("request", len(done.requests)), *((name, number) for name, number in others.items() if number)]
     what = " and ".join(f"{number:,} {name}{'' if number == 1 else 's'}" for name, number in counts)
     return f"{'would erase' if is_dry else 'erased'} {what}"
 
 
 def _shown(done: Erasure) -> dict[str, Any]:
-    return {"requests": list(done.requests), "threads": list(done.threads), "left": done.left}
+    return {name: list(getattr(done, name)) for name in ("requests", "threads", "journals")} | {"left": done.left}

@@ -16,9 +16,10 @@ from ringi.audit import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.erasure import Erasure
-from ringi.errors import RingiError
+from ringi.errors import NotFoundError, RingiError
 from ringi.form import Form, Select
 from ringi.inbox import Inbox, Limits
+from ringi.journal import Journal, entries_in
 from ringi.record import START, Event, Query, Viewer, cursor_of
 from ringi.request import Request
 from ringi.store import Store
@@ -29,6 +30,7 @@ TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
 DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
 CLAIM_SECONDS = 30
+JOURNAL = "r0"
 FORM = Form([Select("reason", options=["late", "damaged"])])
 REASONS = st.sampled_from([None, {"reason": "late"}, {"reason": "damaged"}, {"reason": "none of these"}])
 ARGS = st.sampled_from([None, None, {"amount": 10}])
@@ -69,7 +71,7 @@ def unplaced(value: Any) -> Any:
         return [unplaced(item) for item in value]
     if isinstance(value, Erasure):
         # Records come from a store in any order.
-        ids = {"requests": tuple(sorted(value.requests)), "threads": tuple(sorted(value.threads))}
+        ids = {name: tuple(sorted(getattr(value, name))) for name in ("requests", "threads", "journals")}
         return value.model_copy(update={**ids, "upto": START})
     return value.model_copy(update={"position": START}) if isinstance(value, Event) else value
 
@@ -178,6 +180,22 @@ class InboxMachine(RuleBasedStateMachine):
         """Cancel."""
         self.both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
 
+    @rule(tenant=TENANTS, by=PEOPLE, number=st.integers(1, 9))
+    def note(self, tenant: str, by: str, number: int) -> None:
+        """Write in a journal; its first entry begins it."""
+
+        async def write(inbox: Inbox) -> Journal:
+            try:
+                journal = await inbox.store.get(Journal, tenant, JOURNAL)
+            except NotFoundError:
+                journal, event = Journal.begun(JOURNAL, "test", {"sum": 0}, by=by, now=self.clock(), tenant=tenant)
+                await inbox.store.put(journal, event)
+            entry, state = {"add": number, "reason": f"{by} says so"}, {"sum": journal.state["sum"] + number}
+            await inbox.store.put(*journal.written(entry, state, by=by, now=self.clock()))
+            return await inbox.store.get(Journal, tenant, JOURNAL)
+
+        self.both(tenant, write)
+
     @rule(tenant=TENANTS, id=IDS)
     def erase(self, tenant: str, id: str) -> None:
         """Erase what one request says, and look for it."""
@@ -193,7 +211,7 @@ class InboxMachine(RuleBasedStateMachine):
         done = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
         if not dry_run:
             again = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
-            assert (again.requests, again.left) == ((), done.left)
+            assert (again.requests, again.journals, again.left) == ((), (), done.left)
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([0, 10, 45]))
     def erase_old(self, tenant: str, seconds: float) -> None:
@@ -247,6 +265,14 @@ class InboxMachine(RuleBasedStateMachine):
         """The audit has nothing to say."""
         _, findings = self.runner.run(verify(self.inboxes[0].store))
         assert findings == []
+
+    @invariant()
+    def the_entries_add_up_to_the_journals(self) -> None:
+        """Also when who wrote them is erased."""
+        for journal in self.runner.run(self.inboxes[0].store.find(Journal, Query(limit=100))):
+            read = self.inboxes[0].store.events(limit=10_000, tenant=journal.tenant, record_id=journal.id)
+            noted = entries_in(self.runner.run(read))
+            assert sum(each.entry["add"] for each in noted) == journal.state["sum"]
 
     def _all(self) -> list[Request]:
         return self.runner.run(self.inboxes[0].store.find(Request, Query(limit=100)))

@@ -13,7 +13,7 @@ from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.testing.machine import InboxMachine
 
-TABLES = "requests, shown, texts, threads, events, cursors"
+TABLES = "requests, shown, texts, threads, journals, events, cursors"
 
 
 @asynccontextmanager

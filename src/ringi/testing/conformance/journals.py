@@ -10,8 +10,8 @@ import pytest
 
 from ringi.audit import verify
 from ringi.errors import ConflictError, NotFoundError
-from ringi.journal import Journal
-from ringi.record import Event, Key, Query, cursor_of
+from ringi.journal import Journal, entries_in
+from ringi.record import SOMEBODY, Erased, Event, Key, Query, cursor_of
 from ringi.request import Request
 from ringi.store import Store
 from ringi.testing.clock import NOON
@@ -19,6 +19,7 @@ from ringi.testing.makers import a_journal, a_thread, stored
 from ringi.thread import Thread
 
 SECOND = timedelta(seconds=1)
+SECRET = "Zwetschge 4711 秘密の"
 
 
 async def begun(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1", second: int = 0) -> Journal:
@@ -129,6 +130,23 @@ class JournalsConformance:
         assert await store.get(Request, "tenant-1", "same") == asked
         assert await store.get(Thread, "tenant-1", "same") == thread
         assert await ids(store) == ["same"]
+
+    async def test_an_erasure_empties_an_event_of_a_journal_and_leaves_its_state(
+        self, store: Store, other: Store
+    ) -> None:
+        journal = await begun(store)
+        journal, event = journal.written({"add": 3, "reason": SECRET}, {"sum": 3}, by="bob", now=NOON)
+        await store.put(journal, event)
+        erased = Erased(at=NOON, by="root", rule="person")
+
+        after, event = journal.emptied(erased, {2: SOMEBODY}, **journal.without([event]))
+        await store.erase(after, event, {2: {"actor": SOMEBODY}})
+
+        assert await other.get(Journal, "tenant-1", "journal-1") == after
+        told = await other.events(record_id="journal-1")
+        assert SECRET not in "".join(each.model_dump_json() for each in told) + after.model_dump_json()
+        assert [noted.entry for noted in entries_in(told)] == [{"add": 3, "reason": None}]
+        assert (await verify(store))[1] == []
 
     async def test_a_journal_that_nobody_began_is_not_found(self, store: Store) -> None:
         await stored(store, "same")
