@@ -1,0 +1,6 @@
+"""An agent that answers, looks back at its answers, and learns what a person approved: nothing else."""
+
+from ringi.engrammer.engrammer import Engrammer, Signal
+from ringi.engrammer.notes import FolderNotes, Note, Notes, SqliteNotes
+
+__all__ = ["Engrammer", "FolderNotes", "Note", "Notes", "Signal", "SqliteNotes"]

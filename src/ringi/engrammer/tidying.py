@@ -1,0 +1,97 @@
+"""Bullets that say the same, or the contrary: found by code, decided by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from ringi.backends.fenced_saver import outages
+from ringi.canonical import jsonable
+from ringi.engrammer.graph import Conversation
+from ringi.engrammer.insights import Feedback, Insight, insight_id
+from ringi.engrammer.learning import host_in, learning
+from ringi.engrammer.likeness import alike
+from ringi.engrammer.playbook import Bullet, Playbook
+from ringi.engrammer.stored import read
+from ringi.engrammer.turns import begun
+
+if TYPE_CHECKING:
+    from ringi.engrammer.engrammer import Engrammer
+
+Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
+"""The older bullet, the newer one, and what may set them against each other."""
+CLOSE = 0.6
+"""How much two bullets have in common that a person should look: no measure tells a duplicate from a contradiction."""
+MOST = 10
+"""How many pairs a person is asked about at a time."""
+
+
+def tidying(engrammer: Engrammer) -> object:
+    """Return the graph of the agent that tidies a playbook."""
+
+    async def look(state: Conversation, config: RunnableConfig) -> Conversation:
+        host = host_in(config)
+        with outages():
+            playbook = await read(host.runner.backend.store, host.key.tenant, engrammer.playbook_name)
+        turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
+        pairs = enumerate(islice(pairs_in(playbook), MOST))
+        insights = [insight_of(pair, number, host.run_id, host.key.id) for number, pair in pairs]
+        phase = "reviewing" if insights else "done"
+        return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
+
+    async def finish(state: Conversation) -> Conversation:
+        return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}]}
+
+    def ways(state: Conversation) -> list[Send] | str:
+        return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or END
+
+    graph = StateGraph(Conversation)
+    graph.add_node("look", look)
+    graph.add_node("learn", learning(engrammer))
+    graph.add_node("finish", finish)
+    graph.add_edge(START, "look")
+    graph.add_conditional_edges("look", ways, ["learn", END])
+    graph.add_edge("learn", "finish")
+    graph.add_edge("finish", END)
+    return graph.compile()
+
+
+def pairs_in(playbook: Playbook) -> Iterator[Pair]:
+    """Yield pairs of bullets that are close, each bullet once, without those that a person keeps apart."""
+    taken, bullets = set[str](), playbook.active
+    for position, older in enumerate(bullets):
+        rest = [each for each in bullets[position + 1 :] if not playbook.are_apart(older, each)]
+        for found in alike(older.content.text, rest, at_least=CLOSE):
+            if not taken & {older.id, found.bullet}:
+                taken |= {older.id, found.bullet}
+                yield older, playbook.bullets[found.bullet], tuple(found.flags)
+
+
+def insight_of(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
+    """Return what a person is asked of a pair: to make one of two, or, where they may differ, to end the older."""
+    older, newer, flags = pair
+    is_same = not set(flags) - {"same"}
+    longer = max(older, newer, key=lambda bullet: len(bullet.content.text))
+    op, text = ("merge", longer.content.text) if is_same else ("retire", older.content.text)
+    why = "says nearly the same as" if is_same else f"may contradict ({', '.join(flags)})"
+    return Insight(
+        id=insight_id(run_id, number),
+        type="refine_strategy",
+        section=older.content.section,
+        text=text,
+        why=f"{older.id} {why} {newer.id}: {newer.content.text}",
+        source_bullet_id=older.id,
+        op=op,
+        sources=(newer.id,),
+        evidence=(),
+        feedback=Feedback(source="self", verdict="unknown"),
+        question="",
+        answer="",
+        thread_id=thread_id,
+        run_id=run_id,
+    )

@@ -1,0 +1,133 @@
+"""An Engrammer on a script that a test writes, and a conversation with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from tests.threads.world import World, at_work
+
+from ringi.engrammer import Engrammer
+from ringi.engrammer.playbook import Playbook, Written
+from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
+from ringi.engrammer.stored import entries, read, turns_of
+from ringi.engrammer.turns import Turn
+from ringi.request import Request
+from ringi.testing.scripted_model import Said, ScriptedModel
+from ringi.thread import Thread
+
+TENANT = "default"
+TALK = "talk"
+
+
+def insight(text: str, type: Any = "new_strategy", **more: Any) -> RawInsight:
+    return RawInsight(type=type, description=text, **more)
+
+
+@dataclass
+class Models:
+    """What the two models say, and how often each was asked."""
+
+    lessons: dict[str, list[RawInsight]] = field(default_factory=dict)
+    """By question, what the reflector proposes."""
+    answers: dict[str, Said] = field(default_factory=dict)
+    reflections: dict[str, Said] = field(default_factory=dict)
+    answered: int = 0
+    reflected: int = 0
+    told: list[Sequence[BaseMessage]] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    """Questions at which the provider fails."""
+
+    def say(self, messages: Sequence[BaseMessage]) -> Said:
+        self.told.append(messages)
+        return self.reflect(messages) if REFLECTING in messages[0].text else self.answer(messages)
+
+    def answer(self, messages: Sequence[BaseMessage]) -> Said:
+        self.answered += 1
+        asked = next(m.text for m in reversed(messages) if m.type == "human")
+        if asked in self.broken:
+            raise ConnectionError("the provider is down")
+        return self.answers.get(asked, f"Answer to: {asked}")
+
+    def reflect(self, messages: Sequence[BaseMessage]) -> Said:
+        self.reflected += 1
+        question = messages[1].text.partition("## Question\n")[2].partition("\n\n##")[0]
+        return self.reflections.get(question) or Reflection(insights=self.lessons.get(question, []))
+
+    def engrammer(self, **more: Any) -> Engrammer:
+        return Engrammer(ScriptedModel(script=self.say), **more)
+
+
+class Thoughtful(ScriptedModel):
+    """Begins to speak once it may."""
+
+    may_speak: Any
+
+    async def _astream(self, *args: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+        await self.may_speak.wait()
+        async for chunk in super()._astream(*args, **more):
+            yield chunk
+
+
+class Lab:
+    """A conversation with a worker behind it."""
+
+    def __init__(self, world: World, engrammer: Engrammer) -> None:
+        self.world, self.engrammer = world, engrammer
+
+    async def ask(self, query: str, id: str = TALK, **more: Any) -> Thread:
+        return await self.world.run(self.engrammer.name, {"query": query, **more}, id)
+
+    async def say(self, verdict: str, id: str = TALK, **more: Any) -> Thread:
+        told = {"verdict": verdict, **({"text": more.pop("text")} if "text" in more else {})}
+        return await self.world.run(self.engrammer.name, {"feedback": told, **more}, id)
+
+    async def tidy(self, id: str = "tidy") -> Thread:
+        return await self.world.run(self.engrammer.tidier, {}, id)
+
+    async def turns(self, id: str = TALK) -> list[Turn]:
+        return await turns_of(self.world.backend, await self.world.thread(id))
+
+    async def turn(self, id: str = TALK) -> Turn:
+        return (await self.turns(id))[-1]
+
+    async def waiting(self, id: str = TALK) -> list[Request]:
+        return await self.world.pending(id)
+
+    async def decide(self, decision: Any, id: str = TALK, **more: Any) -> Thread:
+        """Decide the first of what waits, by its title."""
+        return await self.world.answer((await self.waiting(id))[0], decision, **more)
+
+    async def learn(self, *texts: str) -> Playbook:
+        """Let a person approve these texts, one after another."""
+        for number, text in enumerate(texts):
+            self_asked = f"teach {number} {text}"
+            self.models.lessons[self_asked] = [insight(text)]
+            await self.ask(self_asked, f"teach-{number}-{len(text)}")
+            await self.decide("approve", f"teach-{number}-{len(text)}")
+        return await self.playbook()
+
+    async def playbook(self) -> Playbook:
+        return await read(self.world.backend.store, TENANT, self.engrammer.playbook_name)
+
+    async def texts(self) -> list[str]:
+        return [bullet.content.text for bullet in (await self.playbook()).active]
+
+    async def entries(self) -> list[Written]:
+        return await entries(self.world.backend.store, TENANT, self.engrammer.playbook_name)
+
+    models: Models
+
+
+@asynccontextmanager
+async def lab(models: Models, url: str, **more: Any) -> AsyncIterator[Lab]:
+    """Open a conversation with an Engrammer, and a worker."""
+    engrammer = models.engrammer(**more)
+    async with at_work(url, engrammer.agents()) as world:
+        opened = Lab(world, engrammer)
+        opened.models = models
+        yield opened
