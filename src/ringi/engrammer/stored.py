@@ -12,7 +12,7 @@ from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.inbox import change
-from ringi.journal import Journal
+from ringi.journal import Journal, entries_in
 from ringi.record import START, SYSTEM, Event, Key
 from ringi.store import Store
 from ringi.thread import Thread, checkpoint_thread
@@ -67,10 +67,9 @@ async def entries(store: Store, tenant: str, name: str) -> list[Written]:
     """Return all that was ever entered in a playbook, oldest first."""
     found, after = list[Event](), START
     while page := await store.events(after, PAGE, tenant=tenant, record_id=journal_id(name)):
-        # A thread may have this id too.
-        found += [event for event in page if event.record == Journal.record and event.version > 1]
+        found += page
         after = page[-1].position
-    return [Written(e.version, e.at, e.actor, Entry.model_validate(e.changed["entry"])) for e in found]
+    return [Written(each.version, each.at, each.by, Entry.model_validate(each.entry)) for each in entries_in(found)]
 
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:

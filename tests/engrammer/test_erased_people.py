@@ -1,0 +1,49 @@
+"""Whoever is erased leaves the playbook as it is, and their name in no place of its history."""
+
+from pathlib import Path
+
+from tests.threads.world import opened
+
+from ringi.engrammer.playbook import Playbook, folded
+from ringi.engrammer.stored import enter, entries, read
+from ringi.record import SOMEBODY
+from ringi.testing.clock import NOON, Clock
+
+TENANT = "default"
+
+
+async def test_a_playbook_is_the_sum_of_its_entries_also_when_who_wrote_some_is_erased(tmp_path: Path) -> None:
+    async with opened(f"sqlite:///{tmp_path}/ringi.db", [], clock=Clock()) as world:
+
+        async def add(text: str, by: str) -> Playbook:
+            made = await enter(
+                world.backend,
+                TENANT,
+                "cook",
+                lambda now: now.added("strategies", text, reason=f"{by} says so"),
+                by=by,
+                now=NOON,
+            )
+            return made
+
+        await add("Salt the water.", "ann")
+        await add("Rest the dough.", "bob")
+        before = await add("Taste it.", "ann")
+
+        done = await world.inbox.erase_all("root", person="ann")
+
+        assert done.journals == ("playbook:cook",)
+        assert await read(world.backend.store, TENANT, "cook") == before
+        history = await entries(world.backend.store, TENANT, "cook")
+        assert [each.version for each in history] == [2, 3, 4]
+        assert [(each.by, each.entry.reason) for each in history] == [
+            (SOMEBODY, None),
+            ("bob", "bob says so"),
+            (SOMEBODY, None),
+        ]
+        assert folded((each.entry, each.at) for each in history) == before
+        after = await add("Serve it hot.", "bob")
+        assert after.version == 5
+        history = await entries(world.backend.store, TENANT, "cook")
+        assert folded((each.entry, each.at) for each in history) == after
+        await world.verified()
