@@ -135,13 +135,13 @@ class Steps:
     async def tag(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Count what the bullets did; counts are no text, and nobody has to approve them."""
         host, turn = host_in(config), state["turns"][-1]
-        tags, key = [Tag.model_validate(each) for each in turn.get("tags", ())], f"tags:{turn['run_id']}"
+        tags = [Tag.model_validate(each) for each in turn.get("tags", ())]
 
         def counted(playbook: Playbook) -> Entry | None:
             left = tuple(tag for tag in tags if tag.bullet in playbook.bullets)
-            if not left or key in playbook.applied:
+            if not left or turn["run_id"] in playbook.counted:
                 return None
-            return Entry(op="tag", tags=left, request_id=key, thread_id=host.key.id, run_id=turn["run_id"])
+            return Entry(op="tag", tags=left, thread_id=host.key.id, run_id=turn["run_id"])
 
         if tags:
             backend, by, now = host.runner.backend, f"{THREAD}{host.key.id}", host.inbox.clock()

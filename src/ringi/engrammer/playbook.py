@@ -59,6 +59,8 @@ __all__ = [
 ]
 
 MOST_REJECTED = 200
+MOST_COUNTED = 200
+"""A run that a worker died of counts its tags again at once, or within days: not after so many others."""
 
 
 class Playbook(Frozen):
@@ -72,6 +74,8 @@ class Playbook(Frozen):
     """The version in which the answer to each request is."""
     apart: tuple[tuple[str, str], ...] = ()
     """Pairs of hashes of bullets that a person keeps apart, each in order."""
+    counted: tuple[str, ...] = ()
+    """The newest runs whose tags are counted."""
 
     @property
     def active(self) -> tuple[Bullet, ...]:
@@ -113,6 +117,7 @@ class Playbook(Frozen):
                 "rejected": (*self.rejected, *_rejected(entry, at))[-MOST_REJECTED:],
                 "applied": applied,
                 "apart": tuple(dict.fromkeys((*self.apart, *self._apart(entry)))),
+                "counted": (*self.counted, *_counted(entry))[-MOST_COUNTED:],
             }
         )
 
@@ -300,6 +305,10 @@ def _rejected(entry: Entry, at: datetime) -> tuple[Rejected, ...]:
         return ()
     about = {"request_id": entry.request_id, "reason": entry.reason, "bullet": next(iter(entry.bullets), None)}
     return (Rejected(text=entry.text, at=at, op=entry.refused or "add", **about),)
+
+
+def _counted(entry: Entry) -> tuple[str, ...]:
+    return (entry.run_id,) if entry.op == "tag" and entry.run_id is not None else ()
 
 
 def _pair(one: Bullet, other: Bullet) -> tuple[str, str]:

@@ -1,0 +1,51 @@
+"""A worker of an Engrammer, to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from langchain_core.messages import BaseMessage
+
+from ringi import failpoint
+from ringi.backends.postgres import jobs as postgres_jobs
+from ringi.backends.sqlite import jobs
+from ringi.connect import inbox_on, open_backend
+from ringi.engrammer import Engrammer
+from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
+from ringi.testing.scripted_model import Said, ScriptedModel
+from ringi.threads import lease
+from ringi.threads.agent import by_name
+from ringi.threads.runner import Runner
+
+KNOWN = "Let it rest."
+LESSONS = ("Clamp it for thirty minutes.", "Never sand across the grain.")
+
+
+def say(messages: Sequence[BaseMessage]) -> Said:
+    """Answer with what is known, and propose both lessons for every question."""
+    if REFLECTING not in messages[0].text:
+        return "As I learned [b-00001]." if "[b-00001]" in messages[0].text.partition("# Playbook")[2] else "I guess."
+    insights = [RawInsight(type="new_strategy", description=text, quotes=["learned"]) for text in LESSONS]
+    return Reflection(insights=insights, bullet_tags=[BulletTag(id="b-00001", tag="helpful")])
+
+
+def engrammer() -> Engrammer:
+    """Return what the worker serves."""
+    return Engrammer(ScriptedModel(script=say))
+
+
+def work(url: str, seconds: float, armed: str) -> None:
+    """Work until killed: `armed` names a fail-point, `seconds` is the length of leases and claims."""
+    lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
+    postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
+    name, _, nth = armed.partition(":")
+    failpoint.ARMED.update({name: f"kill9@{nth or 1}"})
+    asyncio.run(main(url))
+
+
+async def main(url: str) -> None:
+    """Run threads for ever."""
+    async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
+        await Runner(backend, inbox, by_name(engrammer().agents())).work(asyncio.Event())

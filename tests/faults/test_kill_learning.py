@@ -1,0 +1,111 @@
+"""Workers that are killed while they learn: what a person approved is learned once, and nothing else ever is."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import AsyncIterator
+from multiprocessing.context import ForkServerProcess as Process
+from pathlib import Path
+
+import pytest
+from tests.engrammer import learner
+from tests.threads.world import World, checked, opened, until
+
+from ringi.engrammer.playbook import Playbook, folded
+from ringi.engrammer.stored import enter, entries, read, turns_of
+from ringi.errors import NotFoundError
+from ringi.request import Request
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([learner.__name__])
+LEASE = 0.5
+TALK, NAME = "talk", "engrammer"
+FIRST, SECOND = learner.LESSONS
+POINTS = (
+    *("tag.entered", "run.before_park", "curate.begun", "curate.begun:2"),
+    *("playbook.entered", "playbook.entered:2", "playbook.entered:3", "curate.entered", "curate.entered:2"),
+    *("change.before_commit:2", "change.before_commit:4", "change.before_commit:6", "run.before_finish"),
+)
+
+
+class School:
+    """A store, its workers, and a person."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.workers = world, list[Process]()
+
+    def worker(self, failpoint: str = "") -> Process:
+        process = FORKS.Process(target=learner.work, args=(self.world.backend.url, LEASE, failpoint))
+        process.start()
+        self.workers.append(process)
+        return process
+
+    async def playbook(self) -> Playbook:
+        return await read(self.world.backend.store, "default", NAME)
+
+    async def waiting(self) -> list[Request]:
+        try:
+            return await self.world.pending(TALK)
+        except NotFoundError:
+            return []
+
+    async def decided(self) -> bool:
+        """Decide what waits, as a person who looks again and again would; true once the run has ended."""
+        for request in await self.waiting():
+            await self.world.respond(request, "approve" if FIRST in request.title else "reject")
+        return (await self.world.thread(TALK)).status == "done"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def school(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[School]:
+    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+    if request.param == "postgres":
+        url = f"{request.getfixturevalue('postgres_url')}?schema=t{tmp_path.name.replace('-', '_')[:40].lower()}"
+    async with opened(url, learner.engrammer().agents()) as world:
+        school = School(world)
+        try:
+            yield school
+        finally:
+            for process in school.workers:
+                process.kill()
+                process.join()
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothing_that_was_not(
+    school: School, point: str
+) -> None:
+    world = school.world
+    known = await enter(
+        world.backend,
+        "default",
+        NAME,
+        lambda now: now.added("strategies", learner.KNOWN),
+        by="ann",
+        now=world.inbox.clock(),
+    )
+    await world.start(NAME, {"query": "How?"}, TALK)
+    dying = school.worker(point)
+
+    async def is_over() -> bool:
+        return await school.decided() or not dying.is_alive()
+
+    await until(is_over, "the worker dies", 30)
+    before = {bullet.content.text for bullet in (await school.playbook()).active}
+    assert before <= {learner.KNOWN, FIRST}
+    school.worker()
+    await until(school.decided, "the run ends", 30)
+    playbook = await school.playbook()
+    assert [bullet.content.text for bullet in playbook.active] == [learner.KNOWN, FIRST]
+    assert [rejected.text for rejected in playbook.rejected] == [SECOND]
+    assert (playbook.bullets["b-00001"].used, playbook.bullets["b-00001"].helpful) == (1, 1)
+    written = await entries(world.backend.store, "default", NAME)
+    assert sorted(each.entry.op for each in written) == ["add", "add", "reject", "tag"]
+    assert folded([(each.entry, each.at) for each in written]) == playbook
+    assert playbook.version == known.version + 3
+    (turn,) = await turns_of(world.backend, await world.thread(TALK))
+    assert sorted(each["status"] for each in turn["outcomes"].values()) == ["learned", "rejected"]
+    assert list(checked(await world.items(TALK)).values()) == ["As I learned [b-00001]."]
+    await world.verified()
+    assert dying.exitcode == -signal.SIGKILL
