@@ -14,7 +14,7 @@ from tests.threads.world import World, at_work
 from ringi.engrammer import Engrammer
 from ringi.engrammer.playbook import Playbook, Written
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
-from ringi.engrammer.stored import entries, read, turns_of
+from ringi.engrammer.stored import Make, enter, entries, read, turns_of
 from ringi.engrammer.turns import Turn
 from ringi.request import Request
 from ringi.testing.scripted_model import Said, ScriptedModel
@@ -119,6 +119,11 @@ class Lab:
 
     async def entries(self) -> list[Written]:
         return await entries(self.world.backend.store, TENANT, self.engrammer.playbook_name)
+
+    async def decide_by_hand(self, make: Make, by: str) -> Playbook:
+        """Change the playbook as a person does on its page."""
+        now = self.world.inbox.clock()
+        return await enter(self.world.backend, TENANT, self.engrammer.playbook_name, make, by=by, now=now)
 
     models: Models
 

@@ -11,8 +11,10 @@ from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
 from tests.threads.world import of_type, until
 
 from ringi.engrammer import Signal
+from ringi.engrammer.playbook import folded
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
+from ringi.erasure import Sweep
 from ringi.errors import InvalidError, ThreadBusyError
 from ringi.testing.scripted_model import calls
 
@@ -80,11 +82,11 @@ async def test_what_a_person_rejects_is_not_learned_and_not_proposed_again_in_ne
         assert (await it.decide("reject", message="it depends on the glue")).status == "done"
         assert await it.texts() == []
         (outcome,) = (await it.turn())["outcomes"].values()
-        assert (outcome["status"], outcome["reason"]) == ("rejected", "it depends on the glue")
+        assert outcome["status"] == "rejected"
         await it.ask("Again?")
         assert [request.title for request in await it.waiting()] == [f"Learn: “{SAND}”"]
         (known,) = (await it.turn())["suppressed"]
-        assert known["reason"] == "it depends on the glue"
+        assert known["request_id"] == outcome["request_id"]
         assert "it depends" not in it.models.told[-1][0].text
 
 
@@ -354,3 +356,19 @@ async def test_nothing_of_the_reflection_is_streamed_to_people(file: str) -> Non
         items = await it.world.items(TALK)
         assert await it.world.texts(TALK) == ["Answer to: How long do I clamp?"]
         assert of_type(items, "TOOL_CALL_START") == []
+
+
+async def test_an_erased_person_is_gone_from_the_playbook_and_what_they_approved_stays(url: str) -> None:
+    async with lab(taught(), url) as it:
+        await it.ask("How long do I clamp?")
+        await it.decide("reject", message="ask my wife about it")
+        await it.learn(SAND)
+        await it.decide_by_hand(lambda now: now.edited("b-00001", AGAIN, reason="so says my wife"), by="ann")
+        await it.world.inbox.erase_some(Sweep(person="ann"), "admin")
+        assert await it.texts() == [AGAIN]
+        written = await it.entries()
+        assert [each.entry.op for each in written] == ["reject", "add", "edit"]
+        assert folded([(each.entry, each.at) for each in written]) == await it.playbook()
+        kept = [written, await it.turns(), await it.playbook(), await it.world.asked()]
+        assert [("wife" in str(each), "ann" in str(each)) for each in kept] == [(False, False)] * 4
+        await it.world.verified()

@@ -126,12 +126,11 @@ class Bullet(Frozen):
 
 
 class Rejected(Frozen):
-    """A text that a person refused to have learned."""
+    """A text that a person refused to have learned; why, their own words, stands in the entry and the request."""
 
     text: str
     at: datetime
     request_id: str | None = None
-    reason: str | None = None
     op: Op = "add"
     bullet: str | None = None
     """The bullet that it would have changed."""

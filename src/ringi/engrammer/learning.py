@@ -133,10 +133,9 @@ class Steps:
         return entry_of(operation, insight, request.id, now)
 
     async def _refused(self, host: Host, insight: Insight, request: Request) -> Playbook:
-        reason = request.response.message if request.response else None
         operation = Operation.model_validate(request.action.args) if request.action else None
         assert operation
-        return await self._enter(host, request, lambda now: rejection_of(operation, insight, request.id, now, reason))
+        return await self._enter(host, request, lambda now: rejection_of(operation, insight, request.id, now))
 
     async def _enter(self, host: Host, request: Request, make: Any) -> Playbook:
         def once(now: Playbook) -> Entry | None:
@@ -209,8 +208,8 @@ def authorised(request: Request) -> Operation:
 def told(insight: Insight, request: Request, status: str, playbook: Playbook | None) -> Learning:
     """Return the outcome of an insight, for its turn."""
     version = playbook.applied.get(request.id) if playbook else None
-    reason = request.response.message if request.response else request.reason
-    outcome = {"status": status, "request_id": request.id, "version": version, "reason": reason}
+    # A person's own words stay in the request, where they can be erased.
+    outcome = {"status": status, "request_id": request.id, "version": version, "reason": request.reason}
     return {"renewed": None, "turns": outcome_of(insight, outcome)}
 
 

@@ -303,7 +303,7 @@ def _tagged(bullet: Bullet, tag: Tag) -> Bullet:
 def _rejected(entry: Entry, at: datetime) -> tuple[Rejected, ...]:
     if entry.op != "reject" or entry.text is None:
         return ()
-    about = {"request_id": entry.request_id, "reason": entry.reason, "bullet": next(iter(entry.bullets), None)}
+    about = {"request_id": entry.request_id, "bullet": next(iter(entry.bullets), None)}
     return (Rejected(text=entry.text, at=at, op=entry.refused or "add", **about),)
 
 

@@ -55,7 +55,7 @@ def lessons(
     for number, raw in enumerate(reflection.insights[:MOST_INSIGHTS], 1):
         text = raw.description.strip()
         if earlier := suppressed(text, playbook.rejected, now):
-            known.append({"text": text, "reason": earlier.reason, "at": jsonable(earlier.at)})
+            known.append({"text": text, "request_id": earlier.request_id, "at": jsonable(earlier.at)})
         elif text:
             evidence = found_in(raw.quotes, said_in(turn, notes, playbook), turn)
             dropped += len(raw.quotes) - len(evidence)
