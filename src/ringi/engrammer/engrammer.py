@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ SAID = {
     "required": ["verdict"],
     "additionalProperties": False,
 }
-INPUT = {
+INPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
         "query": {**QUERY, "title": "Question"},
@@ -89,6 +89,8 @@ class Engrammer:
     """What the generator is told of its work, before everything else."""
     title: str = "Engrammer"
     description: str = ""
+    examples: tuple[str, ...] = ()
+    """Questions that people are offered to begin with."""
     budget: int = 8_000
     """How many tokens the playbook may have: what has no room is not learned."""
     check: Callable[[str, str], Awaitable[Signal | None]] | None = None
@@ -125,7 +127,7 @@ class Engrammer:
             conversing(self),
             title=self.title,
             description=self.description,
-            input_schema=INPUT,
+            input_schema=offering(self.examples),
             prepare=lambda input: {"input": input},
             values=shown,
             engrammer=self,
@@ -133,6 +135,12 @@ class Engrammer:
         )
         tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, is_internal=True, history=False)
         return [talking, tidy]
+
+
+def offering(examples: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of the input, with questions to begin with."""
+    properties = INPUT["properties"]
+    return {**INPUT, "properties": {**properties, "query": {**properties["query"], "examples": [*examples]}}}
 
 
 def shown(state: State) -> dict[str, Any]:

@@ -80,14 +80,14 @@ def found_in(quotes: Sequence[str], texts: Mapping[Place, str], turn: Turn) -> t
 
 
 def said_in(turn: Turn, notes: Mapping[str, str], playbook: Playbook) -> dict[Place, str]:
-    """Return the texts in which evidence may stand."""
+    """Return the texts in which evidence may stand; the answer, which may only repeat another, is the last."""
     used = [playbook.bullets[id] for id in turn["bullets"] if id in playbook.bullets]
     return {
         ("question", None): turn["query"],
-        ("answer", None): turn["response"],
         ("feedback", None): turn["feedback"]["text"],
         **{("note", name): text for name, text in notes.items()},
         **{("playbook", bullet.id): bullet.content.text for bullet in used},
+        ("answer", None): turn["response"],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.examples import assistant, chat, finisher, preferences, refund, two_questions
+from ringi.examples import assistant, chat, engrammer, finisher, preferences, refund, two_questions
 from ringi.examples.script import scripted_model
 from ringi.threads.agent import Agent
 
@@ -14,4 +14,4 @@ def agents(model: BaseChatModel | None = None) -> list[Agent]:
     model = model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
     asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]
-    return [*asking, *talking, *assistant.agents(model)]
+    return [*asking, *talking, *assistant.agents(model), *engrammer.agents(model)]

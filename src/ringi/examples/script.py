@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from ringi.examples import chat
+from ringi.examples import chat, engrammer
 from ringi.examples.assistant import SPEAKERS, drafts
 from ringi.testing.scripted_model import ScriptedModel
 
@@ -20,7 +20,7 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
         return chat.reply(messages)
     if drafts.is_planning(messages):
         return drafts.drafted(messages)
-    for speaker in SPEAKERS:
+    for speaker in (*SPEAKERS, *engrammer.SPEAKERS):
         if speaker.is_asked(messages):
             return speaker.reply(messages)
     asked = messages[-1].text

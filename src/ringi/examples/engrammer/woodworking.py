@@ -1,0 +1,86 @@
+"""The database of the example's craft: a SQLite file, made from the SQL beside this module."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import tempfile
+import zlib
+from contextlib import closing
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from ringi.connect import home
+from ringi.engrammer.notes import SCHEMA, Note, SqliteNotes
+from ringi.engrammer.searching import Found
+
+NAME, TITLE = "woodworking_db", "Woodworking: joints, glue, clamps, wood movement, finishes, safety"
+SCRIPTS = ("woodworking_en.sql", "woodworking_ja.sql", "woodworking_zh.sql")
+COLUMNS = """
+ALTER TABLE notes ADD COLUMN language TEXT;
+ALTER TABLE notes ADD COLUMN topic TEXT;
+"""
+
+
+class WoodworkingNotes:
+    """The notes on woodworking: `woodworking.db` in the home folder unless a path is given, made when first used."""
+
+    name, title = NAME, TITLE
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+
+    async def get(self, id: str) -> Note:
+        """Return the note of this id, or raise `NoteNotFoundError`."""
+        return await (await self._made()).get(id)
+
+    async def search(self, query: str, limit: int) -> list[Found]:
+        """Return what fits best."""
+        return await (await self._made()).search(query, limit)
+
+    async def _made(self) -> SqliteNotes:
+        path = self._path or home() / "woodworking.db"
+        await asyncio.to_thread(make, path)
+        return SqliteNotes(self.name, path, self.title)
+
+
+def make(path: Path) -> None:
+    """Make the file unless it is there as this version has it; whoever reads it meanwhile sees all of it or none."""
+    script, version = written()
+    # A file of an older version has other notes, and is replaced.
+    if version_of(path) == version:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    os.close(handle)
+    try:
+        with closing(sqlite3.connect(name)) as connection:
+            connection.executescript(f"BEGIN; {script} PRAGMA user_version = {version}; COMMIT;")
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@cache
+def written() -> tuple[str, int]:
+    """Return what makes the file, and the number of this version of it."""
+    script = "".join([SCHEMA, COLUMNS, *(text_of(name) for name in SCRIPTS)])
+    return script, zlib.crc32(script.encode()) & 0x7FFFFFFF
+
+
+def version_of(path: Path) -> int | None:
+    """Return which version a file is, or None without a file that can be read."""
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error:
+        return None
+
+
+def text_of(name: str) -> str:
+    """Return a file beside this module."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
