@@ -15,10 +15,11 @@ from pydantic import BaseModel
 
 import ringi
 from ringi import errors
-from ringi.assistant.routes import EXTENSION
+from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
+from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems, refusals
 from ringi.server.app import create_app
 from ringi.server.auth import SHORTEST_SECRET, Keys
@@ -30,6 +31,8 @@ GROUPS = {
     "threads": "Threads",
     "chat": "Chat",
     "assistants": "Assistants",
+    "engrammer": "Engrammers",
+    "playbooks": "Playbooks",
     "memories": "Memories",
     "operations": "Operations",
     "events": "Events",
@@ -74,7 +77,7 @@ async def _description() -> Json:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return create_app(platform, [EXTENSION]).api.openapi()
+        return create_app(platform, [ASSISTANTS, ENGRAMMERS]).api.openapi()
 
 
 def _group(call: Json) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 from tests.assistant.served import served
+from tests.engrammer.rows import CONVERSATIONS, PLAYBOOKS
 from tests.server.world import World, open_world, until
 
 from ringi.ask import Answer
@@ -139,7 +140,8 @@ SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")
 HEALTH = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 PUBLIC = {("GET", path) for path in (*HEALTH, *ADDRESSES, *PICTURES, *SIGN_IN)}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS
+ENGRAMMERS = {place: Row(*told) for place, told in (CONVERSATIONS | PLAYBOOKS).items()}
+ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS | ENGRAMMERS
 
 
 PROXY = TrustedProxy((network("127.0.0.1"),), roster=Roster(admins=frozenset({"admin"})))
@@ -209,7 +211,7 @@ async def call(
         body["digest"] = known.json().get("digest", "?")
     body = {name: id if value == "{id}" else value for name, value in body.items()} if body is not None else None
     # A stream would not end here; HEAD asks the same and ends.
-    place = path.format(id=id, agent="chat", action_id="refresh:projects")
+    place = path.format(id=id, agent="chat", action_id="refresh:projects", bullet="b-00009")
     is_stream = path.endswith(("/events", "/stream"))
     if is_stream:
         reply = await client.head(place)
@@ -348,7 +350,9 @@ async def test_a_route_without_an_owner_answers_by_role(world: World, method: st
 async def test_nothing_is_answered_without_a_token(world: World) -> None:
     for method, path in sorted(set(ROWS) - NEEDS_NO_TOKEN):
         reply = await world.stranger().request(
-            method, path.format(id="some", agent="chat", action_id="count-1"), json=ROWS[method, path].body
+            method,
+            path.format(id="some", agent="chat", action_id="count-1", bullet="b-00009"),
+            json=ROWS[method, path].body,
         )
         assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (method, path)
         assert reply.headers["www-authenticate"] == "Bearer"
@@ -380,7 +384,7 @@ async def test_reading_everything_changes_nothing(peopled: World, method: str) -
     admin = peopled.client("admin", "admin")
     for _, path in sorted(routes_of(peopled) | set(ROWS)):
         is_stream = path.endswith(("/events", "/stream"))
-        place = path.format(id="default-admin", name="stamp", agent="chat", action_id="count-1")
+        place = path.format(id="default-admin", name="stamp", agent="chat", action_id="count-1", bullet="b-00009")
         reply = await admin.request("HEAD" if is_stream else method, place)
         assert reply.status_code < 500 or reply.status_code == 503
         if method == "HEAD":

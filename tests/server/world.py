@@ -13,10 +13,11 @@ from typing import Any
 import httpx
 
 from ringi.ask import Ask
-from ringi.assistant.routes import EXTENSION
+from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
+from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.examples import agents
 from ringi.inbox import Inbox
 from ringi.request import Request
@@ -75,7 +76,7 @@ async def open_world(
     *,
     serves: bool = False,
     delivery: DeliverySettings | None = None,
-    extensions: Sequence[Extension] = (EXTENSION,),
+    extensions: Sequence[Extension] = (ASSISTANTS, ENGRAMMERS),
     more_agents: Iterable[Agent] = (),
     **settings: Any,
 ) -> AsyncIterator[World]:

@@ -8,12 +8,10 @@ const file = fileURLToPath(new URL("../src/api/schema.ts", import.meta.url));
 const read = `
 import json
 from fastapi import FastAPI
-from ringi.assistant.routes import EXTENSION
-from ringi.engrammer import models, playbook_models
-from ringi.server.extension import Extension
+from ringi.assistant.routes import EXTENSION as ASSISTANTS
+from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server.openapi import described
-learning = Extension(EXTENSION.routes, models.INPUTS + playbook_models.INPUTS, models.OUTPUTS + playbook_models.OUTPUTS)
-print(json.dumps(described(FastAPI(), [EXTENSION, learning])["components"]["schemas"]))`;
+print(json.dumps(described(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]))`;
 
 const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
 

@@ -94,9 +94,10 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 
 def _applications() -> Sequence[Extension]:
     """Return what is served beside the server's own routes; it needs LangGraph, as the agents do."""
-    from ringi.assistant.routes import EXTENSION
+    from ringi.assistant.routes import EXTENSION as ASSISTANTS
+    from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 
-    return [EXTENSION]
+    return [ASSISTANTS, ENGRAMMERS]
 
 
 async def _work(agents: list[Agent], url: str | None, json_: bool) -> None:

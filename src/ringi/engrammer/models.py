@@ -14,7 +14,7 @@ from ringi.request import Status
 from ringi.thread import ThreadStatus
 
 InsightType = Literal["new_strategy", "refine_strategy", "error_pattern"]
-InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled"]
+InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]
 Operation = Literal["add", "edit", "merge", "retire"]
 SeedStatus = Literal["running", "interrupted", "done", "error"]
 Query = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
@@ -214,12 +214,12 @@ class Insight(Shape):
 class Reflected(Shape):
     """What the agent found looking back."""
 
-    verdict: str | None = None
-    error: str = ""
-    root_cause: str = ""
-    correct_approach: str = ""
-    key_insight: str = ""
-    failed: str | None = None
+    verdict: str | None
+    error: str | None
+    root_cause: str | None
+    correct_approach: str | None
+    key_insight: str | None
+    failed: str | None
     """Why it could not look back."""
 
 

@@ -135,6 +135,7 @@ class RejectedText(Shape):
 
     text: str
     at: datetime
+    op: EntryKind
     request_id: str | None
     reason: str | None
     bullet: str | None
@@ -144,14 +145,15 @@ class PlaybookMeasures(Shape):
     """What became of what was proposed."""
 
     proposed: int
+    """All that was decided, or waits."""
     approved: int
-    """As it was proposed."""
     edited: int
+    """Of the approved, those that a person changed first."""
     rejected: int
     reverted: int
-    """Learned, and taken back later."""
+    """Of the approved, those that were taken back since."""
     precision: float | None
-    """The share of what was decided that was learned and still stands; nothing where nothing was decided."""
+    """Approved of decided; none where nothing was decided."""
 
 
 class Playbook(Shape):
@@ -215,9 +217,11 @@ class PlaybookEntry(Shape):
     tags: list[BulletTag]
     evidence: list[InsightEvidence]
     text: str | None
-    """Of a `reject`: what was refused."""
+    """Of a `reject` the text refused; else the text as it was proposed, where a person changed it."""
+    refused: EntryKind | None
+    """Of a `reject` what would have been done."""
     bullets: list[str]
-    """Of a `keep`: the pair that stays two."""
+    """Of a `keep` those that stay apart; of a `reject` those that it would have changed."""
 
 
 class PlaybookHistory(BaseModel):
@@ -239,8 +243,8 @@ class DiffChange(Shape):
     """A bullet that says other things in two versions."""
 
     id: str
-    before: BulletContent
-    after: BulletContent
+    before: DiffBullet
+    after: DiffBullet
 
 
 class PlaybookDiff(Shape):

@@ -716,6 +716,7 @@ export interface PlaybookEntry {
   tags: BulletTag[];
   evidence: InsightEvidence[];
   text: string | null;
+  refused: ("add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep") | null;
   bullets: string[];
 }
 /**
@@ -842,8 +843,8 @@ export interface DiffBullet {
  */
 export interface DiffChange {
   id: string;
-  before: BulletContent;
-  after: BulletContent;
+  before: DiffBullet;
+  after: DiffBullet;
 }
 /**
  * Which conversation.
@@ -927,10 +928,10 @@ export interface InsightFeedback {
  */
 export interface Reflected {
   verdict: string | null;
-  error: string;
-  rootCause: string;
-  correctApproach: string;
-  keyInsight: string;
+  error: string | null;
+  rootCause: string | null;
+  correctApproach: string | null;
+  keyInsight: string | null;
   failed: string | null;
 }
 /**
@@ -947,7 +948,7 @@ export interface Insight {
   sources: string[];
   evidence: InsightEvidence[];
   feedback: InsightFeedback | null;
-  status: "pending" | "learned" | "edited" | "rejected" | "expired" | "cancelled";
+  status: "pending" | "learned" | "edited" | "rejected" | "expired" | "cancelled" | "obsolete";
   request: InsightRequest | null;
   version: number | null;
   reason: string | null;
@@ -1052,6 +1053,7 @@ export interface PendingInsight {
 export interface Erasure {
   requests?: string[];
   threads?: string[];
+  journals?: string[];
   left?: {
     [k: string]: string;
   };
@@ -1281,6 +1283,7 @@ export interface PlaybookBullet {
 export interface RejectedText {
   text: string;
   at: string;
+  op: "add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep";
   requestId: string | null;
   reason: string | null;
   bullet: string | null;
