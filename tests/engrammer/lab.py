@@ -16,6 +16,7 @@ from ringi.engrammer.playbook import Playbook, Written
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
 from ringi.engrammer.stored import Make, enter, entries, read, turns_of
 from ringi.engrammer.turns import Turn
+from ringi.errors import NotFoundError
 from ringi.request import Request
 from ringi.testing.scripted_model import Said, ScriptedModel
 from ringi.thread import Thread
@@ -97,6 +98,12 @@ class Lab:
 
     async def waiting(self, id: str = TALK) -> list[Request]:
         return await self.world.pending(id)
+
+    async def waiting_if_begun(self, id: str) -> list[Request]:
+        try:
+            return await self.waiting(id)
+        except NotFoundError:
+            return []
 
     async def decide(self, decision: Any, id: str = TALK, **more: Any) -> Thread:
         """Decide the first of what waits, by its title."""
