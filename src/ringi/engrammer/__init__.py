@@ -2,5 +2,6 @@
 
 from ringi.engrammer.engrammer import Engrammer, Signal
 from ringi.engrammer.notes import FolderNotes, Note, Notes, SqliteNotes
+from ringi.engrammer.trying import Case
 
-__all__ = ["Engrammer", "FolderNotes", "Note", "Notes", "Signal", "SqliteNotes"]
+__all__ = ["Case", "Engrammer", "FolderNotes", "Note", "Notes", "Signal", "SqliteNotes"]

@@ -25,8 +25,9 @@ CITED = re.compile(r"\[(b-\d{5,})\]")
 class Answering:
     """One answer in the making: what was said for it, and which notes were read."""
 
-    def __init__(self, model: BaseChatModel, notes: Notes) -> None:
+    def __init__(self, model: BaseChatModel, notes: Notes, *, tells: bool = True) -> None:
         self._model, self._notes = model, notes
+        self._tell = get_stream_writer() if tells else silence
         self.said: list[AIMessage] = []
         self.read: dict[str, str] = {}
         """The notes by `source/id`, as the generator saw them."""
@@ -60,8 +61,12 @@ class Answering:
             return f"there is no tool {tool!r}: use {SEARCH} or {GET}"
         note = await self._notes.get(source, args.get("note_id", ""))
         self.read[f"{source}/{note.id}"] = text_of(note)
-        get_stream_writer()({"name": NOTE_EVENT, "source": source, "noteId": note.id, "title": note.title})
+        self._tell({"name": NOTE_EVENT, "source": source, "noteId": note.id, "title": note.title})
         return text_of(note)
+
+
+def silence(event: dict[str, Any]) -> None:
+    """Tell nobody."""
 
 
 def text_of(note: Note) -> str:

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from ringi.engrammer.graph import conversing
 from ringi.engrammer.notes import Notes
 from ringi.engrammer.tidying import tidying
+from ringi.engrammer.trying import Case
 from ringi.threads.agent import Agent, State
 
 LONGEST_QUERY = 10_000
@@ -97,6 +98,8 @@ class Engrammer:
     """From a question and its answer to what the environment says of it, if anything."""
     grade: Callable[[str, str], bool] = same_answer
     """Whether an answer, the second, is the right one, the first: where a run is told the right one."""
+    cases: tuple[Case, ...] = ()
+    """Questions whose right answers are known: each proposal is tried on them before a person decides."""
     playbook: str = ""
     """The name of the playbook; by default that of the Engrammer. Two of one name learn together."""
     assignee: str | None = None

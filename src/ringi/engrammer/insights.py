@@ -27,6 +27,7 @@ __all__ = [
     "Operation",
     "Proposal",
     "Quote",
+    "Trial",
     "args_schema",
     "check",
     "entry_of",
@@ -93,6 +94,20 @@ class Insight(Frozen):
     run_id: str
 
 
+class Trial(Frozen):
+    """How questions whose right answers are known were answered without a proposal, and with it."""
+
+    cases: int = 0
+    right_before: int = 0
+    right_after: int = 0
+    wins: tuple[str, ...] = ()
+    """The questions that only with it are answered rightly."""
+    losses: tuple[str, ...] = ()
+    """The questions that with it are not answered rightly any more."""
+    failed: str | None = None
+    """Why there is no result."""
+
+
 class Proposal(Frozen):
     """An insight as it is shown: the operation it comes to, what is like it, what it costs."""
 
@@ -109,6 +124,8 @@ class Proposal(Frozen):
     version: int
     renewed: str | None = None
     """Why it is proposed again."""
+    trial: Trial | None = None
+    """None where nothing was tried."""
 
 
 def insight_id(run_id: str, position: int) -> str:

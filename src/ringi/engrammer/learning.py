@@ -26,6 +26,7 @@ from ringi.engrammer.insights import (
 )
 from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.stored import enter, read
+from ringi.engrammer.trying import Trials
 from ringi.engrammer.turns import Turns, merged
 from ringi.failpoint import failpoint
 from ringi.integrations.langgraph import put
@@ -94,17 +95,18 @@ class Steps:
     """The nodes of one Engrammer's learning."""
 
     def __init__(self, engrammer: Engrammer) -> None:
-        self._engrammer = engrammer
+        self._engrammer, self._trials = engrammer, Trials(engrammer)
 
     async def propose(self, state: Learning, config: RunnableConfig) -> Learning:
-        """Lay an insight beside the playbook as it stands."""
-        insight, name = Insight.model_validate(state["insight"]), self._engrammer.playbook_name
-        playbook = await self._read(host_in(config))
+        """Lay an insight beside the playbook as it stands, and try it where that can be done."""
+        host, insight, name = host_in(config), Insight.model_validate(state["insight"]), self._engrammer.playbook_name
+        playbook = await self._read(host)
         proposal = proposed(insight, playbook, self._engrammer.budget, name, state.get("renewed"))
         if proposal is None:
             outcome = {"status": "obsolete", "request_id": None, "version": None, "reason": state.get("renewed")}
             return {"proposal": None, "turns": outcome_of(insight, outcome)}
-        return {"proposal": proposal.model_dump(mode="json")}
+        trial = await self._trials.of(proposal, playbook, config, host.inbox.clock())
+        return {"proposal": proposal.model_copy(update={"trial": trial}).model_dump(mode="json")}
 
     async def gate(self, state: Learning) -> Learning:
         """Ask a person, and nothing else."""
