@@ -80,9 +80,11 @@ async def open_world(
     more_agents: Iterable[Agent] = (),
     **settings: Any,
 ) -> AsyncIterator[World]:
-    """Open a world; with `serves`, on a real port."""
+    """Open a world with the sample agents, but for those whose name one more has; with `serves`, on a real port."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        runner, keys = Runner(backend, inbox, by_name([*agents(), *more_agents])), Keys(SECRET)
+        more = list(more_agents)
+        samples = [agent for agent in agents() if agent.name not in {each.name for each in more}]
+        runner, keys = Runner(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
         app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()

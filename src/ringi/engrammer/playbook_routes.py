@@ -88,7 +88,10 @@ class PlaybookRoutes:
         playbook = await self._at(who, id, written, version)
         waiting = await self._waiting(who, id) if version is None else 0
         of = {"id": place.id, "agent": place.agent, "budget": place.budget}
-        return reply(dumped(playbook_view(of, playbook, written, waiting).model_dump(mode="json")))
+        # Why, a person said to people.
+        refused = [] if who.role == "agent" else playbook.rejected
+        requests = await self._requests(who, [each.request_id for each in refused])
+        return reply(dumped(playbook_view(of, playbook, written, waiting, requests).model_dump(mode="json")))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
@@ -184,9 +187,12 @@ class PlaybookRoutes:
 
     async def _shown(self, who: Principal, written: Iterable[Written]) -> list[PlaybookEntry]:
         page = list(written)
-        keys = [Key(who.tenant, each.entry.request_id) for each in page if each.entry.request_id]
-        requests = {request.id: request for request in await self._store.get_many(Request, keys)}
+        requests = await self._requests(who, [each.entry.request_id for each in page])
         return [entry_view(each, requests.get(each.entry.request_id or "")) for each in page]
+
+    async def _requests(self, who: Principal, ids: Iterable[str | None]) -> dict[str, Request]:
+        found = await self._store.get_many(Request, [Key(who.tenant, id) for id in ids if id])
+        return {request.id: request for request in found}
 
     def _place(self, http: HttpRequest, id: str) -> tuple[Principal, Place]:
         who = self._door.caller(http.scope)

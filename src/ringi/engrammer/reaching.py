@@ -49,6 +49,8 @@ class Conversation:
     """What was asked whether to learn, answered or not, the oldest first."""
     seen: frozenset[str]
     """Which of these the caller may see."""
+    refused: Mapping[str, str | None]
+    """Why somebody said no, by their request, as far as the caller may see it: insights like theirs are not asked."""
     applied: Mapping[str, int]
     """The version of the playbook in which the answer to a request is."""
 
@@ -127,6 +129,9 @@ class Reach:
         backend = self._platform.backend
         turns = [turn for thread in threads for turn in with_begun(thread, await turns_of(backend, thread))]
         asked = [request for thread in threads for request in await asked_in(backend, thread, turns)]
+        earlier = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
+        keys = [Key(self._who.tenant, id) for id in sorted(earlier)]
+        refusals = [each for each in await backend.store.get_many(Request, keys) if may_read(self._who, each)]
         # After the requests: one that shows as answered, and not here, is still on its way.
         playbook = await read(backend.store, self._who.tenant, agent.engrammer.playbook_name)
         return Conversation(
@@ -136,6 +141,7 @@ class Reach:
             tuple(sorted(turns, key=lambda turn: str(turn["at"]))),
             tuple(sorted(asked, key=lambda each: (each.created_at, each.id))),
             frozenset(each.id for each in asked if may_read(self._who, each)),
+            {each.id: words_in(each) for each in refusals},
             playbook.applied,
         )
 
@@ -217,6 +223,11 @@ def is_of(first: Thread, thread: Thread) -> bool:
     """
     began = thread.started_by or ""
     return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
+
+
+def words_in(request: Request | None) -> str | None:
+    """Return what the person said who decided, in their own words."""
+    return request.response.message if request and request.response else None
 
 
 def with_begun(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:

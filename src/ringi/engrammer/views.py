@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from ringi.canonical import jsonable
 from ringi.engrammer import models, playbook_models
-from ringi.engrammer.entries import Bullet, Entry, Written
+from ringi.engrammer.entries import Bullet, Entry, Rejected, Written
 from ringi.engrammer.notes import Note
 from ringi.engrammer.playbook import Diff, Playbook, measures
-from ringi.engrammer.reaching import Conversation
+from ringi.engrammer.reaching import Conversation, words_in
 from ringi.engrammer.rendering import rendered, tokens
 from ringi.request import Request
 
@@ -45,7 +45,10 @@ def turn_view(conversation: Conversation, turn: Mapping[str, Any]) -> models.Eng
     insights = [insight_view(conversation, turn, each) for each in turn["insights"]]
     found = turn["reflected"]
     reflected = {name: found.get(own) for name, own in REFLECTED.items()} if found else None
-    return models.EngrammerTurn.model_validate({**turn, "insights": insights, "reflected": reflected})
+    known = [{**each, "reason": conversation.refused.get(each["request_id"])} for each in turn["suppressed"]]
+    return models.EngrammerTurn.model_validate(
+        {**turn, "insights": insights, "reflected": reflected, "suppressed": known}
+    )
 
 
 def insight_view(conversation: Conversation, turn: Mapping[str, Any], insight: Mapping[str, Any]) -> models.Insight:
@@ -56,7 +59,7 @@ def insight_view(conversation: Conversation, turn: Mapping[str, Any], insight: M
         became = outcome_of(conversation, request, is_over=turn["phase"] == "done")
     shown = request if request and request.id in conversation.seen else None
     asked = models.InsightRequest(id=shown.id, digest=shown.digest, status=shown.status) if shown else None
-    told = {name: became[name] for name in ("status", "version", "reason")}
+    told = {"status": became["status"], "version": became["version"], "reason": words_in(shown) or became["reason"]}
     return models.Insight.model_validate({**insight, **told, "request": asked})
 
 
@@ -75,10 +78,10 @@ def outcome_of(conversation: Conversation, request: Request | None, *, is_over: 
     if said is None:
         return outcome(request.status, reason=request.reason)
     if said.decision == "reject":
-        return outcome("rejected", version, said.message)
+        return outcome("rejected", version)
     if version is None:
         return outcome("cancelled" if is_over else "pending")
-    return outcome("edited" if said.decision == "edit" else "learned", version, said.message)
+    return outcome("edited" if said.decision == "edit" else "learned", version)
 
 
 def outcome(status: str, version: int | None = None, reason: str | None = None) -> Json:
@@ -153,7 +156,7 @@ def note_of(bullet: Bullet, written: Iterable[Written], source: str) -> Note:
 
 
 def playbook_view(
-    of: Mapping[str, Any], playbook: Playbook, written: list[Written], waiting: int
+    of: Mapping[str, Any], playbook: Playbook, written: list[Written], waiting: int, requests: Mapping[str, Request]
 ) -> playbook_models.Playbook:
     """Return a playbook as it stands, or stood; `of` has its id, its agent and its budget."""
     text = rendered(playbook)
@@ -164,9 +167,14 @@ def playbook_view(
         tokens=tokens(text),
         text=text,
         bullets=[bullet_view(each) for each in sorted(playbook.bullets.values(), key=lambda each: each.order)],
-        rejected=[playbook_models.RejectedText.model_validate(jsonable(each)) for each in reversed(playbook.rejected)],
+        rejected=[rejected_view(each, requests.get(each.request_id or "")) for each in reversed(playbook.rejected)],
         measures=playbook_models.PlaybookMeasures.model_validate(jsonable(measures(written, waiting))),
     )
+
+
+def rejected_view(rejected: Rejected, request: Request | None) -> playbook_models.RejectedText:
+    """Return what a person refused; why is read from the request: who was erased has said nothing."""
+    return playbook_models.RejectedText.model_validate({**jsonable(rejected), "reason": words_in(request)})
 
 
 def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
@@ -190,6 +198,7 @@ def entry_view(written: Written, request: Request | None) -> playbook_models.Pla
             "version": written.version,
             "at": written.at,
             "by": written.by,
+            "reason": entry.reason or words_in(request),
             "approved_by": said.responder if said and is_yes else None,
             "rejected_by": said.responder if said and not is_yes else None,
         }
