@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from hypothesis import event, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.engrammer.lab import Lab, Models, insight, lab
 
 from ringi.engrammer import learning
@@ -25,14 +25,31 @@ from ringi.request import Request
 
 TALKS = 3
 WORDS = ("glue", "clamp", "sand", "saw", "plane")
+TAILS = (
+    "before you go on",
+    "before you go on with it, and then",
+    "while the varnish dries in the sun",
+    "whatever the master of the workshop says",
+    "when 3 boards are wet",
+    "when 5 boards are wet",
+)
 POINTS = ("curate.begun", "playbook.entered", "curate.entered")
 DECISIONS = st.sampled_from(["approve", "approve", "edit", "reject"])
 PICK = st.integers(min_value=0, max_value=9)
 TYPES = st.sampled_from(["new_strategy", "refine_strategy", "error_pattern"])
 
+QUESTIONS = st.fixed_dictionaries(
+    {
+        "types": st.lists(TYPES, min_size=1, max_size=3),
+        "pick": PICK,
+        "word": st.sampled_from(WORDS),
+        "is_old": st.booleans(),
+    }
+)
+
 
 def text_of(word: str, number: int) -> str:
-    return f"Rule {number}: mind the {word} {'and wait ' * (number % 3)}before you go on."
+    return f"Always mind the {word} {TAILS[number % len(TAILS)]}."
 
 
 class LearningMachine(RuleBasedStateMachine):
@@ -44,6 +61,7 @@ class LearningMachine(RuleBasedStateMachine):
         self.allowed: set[str] = set()
         self.heads: dict[int, Playbook] = {}
         self.armed: str | None = None
+        self.open: list[Request] = []
         self.runner = asyncio.Runner()
         self.opened = lab(self.models, "memory://", budget=600)
         self.lab: Lab = self.runner.run(self.opened.__aenter__())
@@ -62,12 +80,22 @@ class LearningMachine(RuleBasedStateMachine):
             self.armed = None
             raise OutageError(UnavailableError("the store is away"))
 
-    @rule(types=st.lists(TYPES, min_size=0, max_size=3), pick=PICK, word=st.sampled_from(WORDS), is_old=st.booleans())
+    @initialize(questions=st.lists(QUESTIONS, min_size=2, max_size=3))
+    def begin(self, questions: list[dict[str, Any]]) -> None:
+        """Begin with what waits to be decided."""
+        for asked in questions:
+            self.ask(**asked)
+            self.look()
+
+    @precondition(lambda self: len({request.thread_id for request in self.open} - {"tidy"}) < TALKS)
+    @rule(asked=QUESTIONS)
+    def ask_more(self, asked: dict[str, Any]) -> None:
+        self.ask(**asked)
+
     def ask(self, types: list[Any], pick: int, word: str, is_old: bool) -> None:
         """Ask where no insight waits."""
-        free = [each for each in range(TALKS) if not self.waiting(f"t{each}")]
-        if not free:
-            return
+        held = {request.thread_id for request in self.open}
+        free = [each for each in range(TALKS) if f"t{each}" not in held]
         self.number += 1
         number = self.number // 2 if is_old else self.number
         bullets: list[str | None] = [*self.playbook().bullets] or [None]
@@ -77,6 +105,7 @@ class LearningMachine(RuleBasedStateMachine):
         ]
         self.runner.run(self.lab.ask(f"Q{self.number}", f"t{free[pick % len(free)]}"))
 
+    @precondition(lambda self: self.open)
     @rule(
         pick=PICK,
         decision=st.sampled_from(["approve", "approve", "edit", "reject"]),
@@ -84,10 +113,7 @@ class LearningMachine(RuleBasedStateMachine):
     )
     def decide(self, pick: int, decision: Any, point: str | None) -> None:
         """Decide one of what waits; the store may go away while it is learned."""
-        waiting = [request for id in self.threads() for request in self.waiting(id)]
-        if not waiting:
-            return
-        request = waiting[pick % len(waiting)]
+        request = self.open[pick % len(self.open)]
         assert request.action
         args = dict(request.action.args)
         more: dict[str, Any] = {}
@@ -167,11 +193,15 @@ class LearningMachine(RuleBasedStateMachine):
             else:
                 assert not after.bullets[id].content.is_active
 
-    @precondition(lambda self: not self.waiting("tidy"))
+    @precondition(lambda self: all(request.thread_id != "tidy" for request in self.open))
     @rule()
     def tidy(self) -> None:
         """Look for duplicates."""
         self.runner.run(self.lab.tidy())
+
+    @invariant()
+    def look(self) -> None:
+        self.open = [request for id in self.threads() for request in self.waiting(id)]
 
     @invariant()
     def nothing_is_learned_without_a_person(self) -> None:
