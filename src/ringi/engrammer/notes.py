@@ -70,7 +70,7 @@ class SourceNotFoundError(NotFoundError):
 
     def __init__(self, source: str, known: Sequence[str]) -> None:
         super().__init__("source", source)
-        self.args = (f"no source of notes {source!r}: there {'are' if len(known) > 1 else 'is'} {', '.join(known)}",)
+        self.args = (f"no source of notes {source!r}: choose one of {', '.join(known) or 'none, as there are none'}",)
 
 
 class NotesUnreadableError(RefusalError):
@@ -125,7 +125,7 @@ class NoteSource(Protocol):
 
 
 class Notes:
-    """The sources of an Engrammer by name; the playbook is always one, and is no source to give."""
+    """The sources of an Engrammer by name. `playbook` is none of them: it is what they call the bullets."""
 
     def __init__(self, *sources: NoteSource) -> None:
         self._sources: dict[str, NoteSource] = {}
@@ -157,7 +157,7 @@ class Notes:
     def _of(self, source: str) -> NoteSource:
         found = self._sources.get(source)
         if found is None:
-            raise SourceNotFoundError(source, (*self._sources, PLAYBOOK))
+            raise SourceNotFoundError(source, self.names)
         return found
 
 

@@ -19,6 +19,9 @@ Said = str | BaseModel
 """Words, an `AIMessage`, or an instance of the schema that a structured answer is asked for with."""
 Script = Callable[[Sequence[BaseMessage]], Said]
 
+WORD = re.compile(r"[\u3041-\u9fff]{1,4}\s*|[^\s\u3041-\u9fff]+\s*|\s+")
+"""What is said at once: a word, or a few characters where words are not spaced."""
+
 
 def calls(tool: str, /, **args: Any) -> AIMessage:
     """Return a model's message that calls a tool with these arguments."""
@@ -99,7 +102,7 @@ class ScriptedModel(BaseChatModel):
 
     def _chunks(self, messages: Sequence[BaseMessage]) -> list[ChatGenerationChunk]:
         answer = self._answer(messages)
-        words = re.findall(r"\S+\s*|\s+", answer.text) or [""]
+        words = WORD.findall(answer.text) or [""]
         chunks = [AIMessageChunk(content=word) for word in words[:-1]]
         last = AIMessageChunk(content=words[-1], tool_calls=answer.tool_calls, chunk_position="last")
         return [ChatGenerationChunk(message=chunk) for chunk in [*chunks, last]]

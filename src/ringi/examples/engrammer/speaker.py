@@ -25,6 +25,7 @@ FITTING = 3
 """How many words a bullet shares with a question and its notes for it to be followed."""
 BULLET = re.compile(r"^\[(b-\d+)\] \(\w+\) (.*)$", re.M)
 FOUND = re.compile(r"^([\w-]+): ")
+LETTERS = re.compile(r"[\u3041-\u309f]+")
 SMALL_TALK = re.compile(
     r"^\W*(?:hello|hi|hey|good (?:morning|afternoon|evening)|thanks?|thank you|こんにちは|おはよう|ありがとう"
     r"|你好|您好|谢谢)[\w\s]{0,20}\W*$",
@@ -92,14 +93,19 @@ def results_of(messages: Iterable[BaseMessage]) -> list[tuple[str, dict[str, str
 
 
 def chosen(results: Iterable[tuple[str, dict[str, str], str]], language: str) -> Iterable[tuple[str, str]]:
-    """Yield the notes to read, in the language of the question: the first of each source, and more that fit."""
+    """Yield the notes to read, in the language of the question: the best of the craft, and what is about the same."""
     for tool, args, text in results:
         if tool != SEARCH:
             continue
-        terms = terms_of(args["query"])
         lines = [line for line in text.splitlines() if FOUND.match(line) and language_of(line) == language]
-        fit = lines[:1] + [line for line in lines[1:] if any(term in plain(title_in(line)) for term in terms)]
+        best = lines[: args["source"] == CRAFT]
+        fit = best + [line for line in lines[len(best) :] if is_about(args["query"], title_in(line) if best else line)]
         yield from ((args["source"], line.partition(":")[0]) for line in fit[: READ.get(args["source"], 0)])
+
+
+def is_about(query: str, text: str) -> bool:
+    """Whether a text has a word of a query; two Japanese letters in common are none."""
+    return any(term in plain(text) for term in terms_of(query) if not LETTERS.fullmatch(term))
 
 
 def title_in(line: str) -> str:
