@@ -306,7 +306,7 @@ async def test_a_conversation_goes_on_in_another_thread_while_its_insights_wait(
 async def test_a_thread_that_is_only_named_like_a_conversation_learns_nothing_of_it(file: str) -> None:
     async with lab(taught(), file) as it:
         await it.ask("How long do I clamp?")
-        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="eve")
+        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="agent:eve")
         await it.world.rest(f"{TALK}~q2")
         told = [message.text for message in next(t for t in reversed(it.models.told) if t[-1].text == "Next?")]
         assert told[1:] == ["Next?"]
@@ -372,3 +372,12 @@ async def test_an_erased_person_is_gone_from_the_playbook_and_what_they_approved
         kept = [written, await it.turns(), await it.playbook(), await it.world.asked()]
         assert [("wife" in str(each), "ann" in str(each)) for each in kept] == [(False, False)] * 4
         await it.world.verified()
+
+
+async def test_whoever_of_the_team_goes_on_with_a_conversation_is_understood(file: str) -> None:
+    async with lab(taught(), file) as it:
+        await it.ask("How long do I clamp?")
+        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="ben")
+        await it.world.rest(f"{TALK}~q2")
+        told = [message.text for message in next(t for t in reversed(it.models.told) if t[-1].text == "Next?")]
+        assert told[1:] == ["How long do I clamp?", "Answer to: How long do I clamp?", "Next?"]

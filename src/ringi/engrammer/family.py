@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from ringi.record import AGENT
+from ringi.thread import Thread
 
 MOST = 50
 """How many threads a conversation has at most: so many questions may have insights that wait."""
@@ -18,3 +22,26 @@ def base_of(thread_id: str) -> str:
 def family(conversation: str) -> list[str]:
     """Return the ids of all threads that a conversation may have, the first being its own."""
     return [conversation, *(f"{conversation}~q{number}" for number in range(2, MOST + 1))]
+
+
+def is_of(first: Thread, thread: Thread) -> bool:
+    """Whether a thread is one of a conversation, and not only called like one.
+
+    Anybody may give a thread such a name: of agents, only the one that began the conversation is heard in it.
+    """
+    began = thread.started_by or ""
+    return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
+
+
+def kin(threads: Iterable[Thread], id: str, by: str | None) -> list[Thread]:
+    """Return the other threads of a thread's conversation, as far as who runs it may know of them.
+
+    Persons know all threads of their tenant, an agent those that it began.
+    """
+    known = {thread.id: thread for thread in threads}
+    first, own = known.get(base_of(id)), known.get(id)
+    if first is None or own is None or not is_of(first, own):
+        return []
+    others = [thread for thread in known.values() if thread.id != id and is_of(first, thread)]
+    is_agent = (by or AGENT).startswith(AGENT)
+    return [thread for thread in others if not is_agent or thread.started_by == by]

@@ -13,7 +13,7 @@ from langgraph.types import Send
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import jsonable
 from ringi.engrammer.answering import Answering, cited_in, references_of, text_of
-from ringi.engrammer.family import base_of, family
+from ringi.engrammer.family import base_of, family, kin
 from ringi.engrammer.insights import Feedback
 from ringi.engrammer.learning import host_in, learning
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
@@ -178,7 +178,7 @@ class Steps:
         with outages():
             ids = [Key(tenant, id) for id in family(base_of(host.key.id))]
             threads = await backend.store.get_many(Thread, ids)
-            elsewhere = [turn for each in kin(threads, host.key) for turn in await turns_of(backend, each)]
+            elsewhere = [turn for each in kin(threads, host.key.id, host.by) for turn in await turns_of(backend, each)]
         here = [turn for turn in state["turns"] if turn["run_id"] != host.run_id]
         return sorted([*elsewhere, *here], key=lambda turn: str(turn["at"]))
 
@@ -195,13 +195,3 @@ class Steps:
     async def _playbook(self, host: Host) -> Playbook:
         with outages():
             return await read(host.runner.backend.store, host.key.tenant, self._engrammer.playbook_name)
-
-
-def kin(threads: Iterable[Thread], key: Key) -> list[Thread]:
-    """Return the other threads of a conversation: those of the same person.
-
-    Anybody may give a thread the name of one of another's conversation: it does not learn what was said there.
-    """
-    found = list(threads)
-    own = {thread.started_by for thread in found if thread.key == key}
-    return [thread for thread in found if thread.key != key and thread.started_by in own]

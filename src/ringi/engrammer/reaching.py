@@ -12,12 +12,12 @@ from ringi.ask import parsed
 from ringi.backend import Backend
 from ringi.canonical import jsonable
 from ringi.engrammer.engrammer import EngrammerAgent
-from ringi.engrammer.family import MOST, base_of, family
+from ringi.engrammer.family import MOST, base_of, family, is_of
 from ringi.engrammer.refusals import CrowdedError
 from ringi.engrammer.stored import read, turns_of
 from ringi.engrammer.turns import Turn, begun
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
-from ringi.record import AGENT, Key, Query, topic_of
+from ringi.record import Key, Query, topic_of
 from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.permissions import may_read, may_read_thread, readable_thread
@@ -214,15 +214,6 @@ class Reach:
     def _runner(self) -> Runner:
         assert self._platform.runner
         return self._platform.runner
-
-
-def is_of(first: Thread, thread: Thread) -> bool:
-    """Whether a thread is one of a conversation, and not only called like one.
-
-    Anybody may give a thread such a name: of agents, only the one that began the conversation is heard in it.
-    """
-    began = thread.started_by or ""
-    return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
 
 
 def words_in(request: Request | None) -> str | None:
