@@ -114,6 +114,12 @@ def bench(arguments: list[str]) -> None:
     run([PYTHON, "-m", "benchmarks", *arguments])
 
 
+def bench_learning(arguments: list[str]) -> None:
+    """Let an Engrammer learn the Formula questions: `--data FOLDER`, and `--model PROVIDER:NAME` for a real model."""
+    setup([])
+    run([PYTHON, "-m", "benchmarks.learning", *arguments])
+
+
 def lock(arguments: list[str]) -> None:
     """Write requirements.lock anew; `--upgrade` takes newer versions."""
     setup([])
@@ -131,6 +137,7 @@ COMMANDS = {
     "docs": docs,
     "dist": dist,
     "bench": bench,
+    "bench-learning": bench_learning,
     "lock": lock,
 }
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import ValidationError
 
 from ringi.canonical import jsonable
 from ringi.engrammer.entries import Where
@@ -40,9 +41,10 @@ async def reflection_of(
         again = [HumanMessage(f"That could not be read: {why}. Answer once more, in the schema.")] if why else []
         answer = await structured(model).ainvoke([*told, *again], config)
         said.append(answer["raw"])
-        if isinstance(answer["parsed"], Reflection):
-            return answer["parsed"]
-        why = str(answer["parsing_error"] or "nothing in the schema was said")[:EXCERPT]
+        try:
+            return Reflection.model_validate(answer["parsed"])
+        except ValidationError as error:
+            why = str(answer["parsing_error"] or error)[:EXCERPT]
         log.warning("the reflector's answer cannot be read: %s", why)
     raise UnreadableReflectionError(why)
 

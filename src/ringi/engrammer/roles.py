@@ -123,7 +123,9 @@ def tool(name: str, description: str, properties: dict[str, Any]) -> dict[str, A
 
 def structured(model: BaseChatModel) -> Any:
     """Return the reflector: messages in, `{"raw", "parsed", "parsing_error"}` out; none of it is streamed to people."""
-    return model.with_structured_output(Reflection, include_raw=True).with_config(tags=[TAG_NOSTREAM])
+    # As a schema, not as the class: of a class some providers make a strict schema, in which they allow no defaults.
+    told = model.with_structured_output(Reflection.model_json_schema(), include_raw=True)
+    return told.with_config(tags=[TAG_NOSTREAM])
 
 
 def usage_of(*messages: BaseMessage) -> dict[str, int]:

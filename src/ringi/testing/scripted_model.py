@@ -104,5 +104,10 @@ class ScriptedModel(BaseChatModel):
         answer = self._answer(messages)
         words = WORD.findall(answer.text) or [""]
         chunks = [AIMessageChunk(content=word) for word in words[:-1]]
-        last = AIMessageChunk(content=words[-1], tool_calls=answer.tool_calls, chunk_position="last")
+        last = AIMessageChunk(
+            content=words[-1],
+            tool_calls=answer.tool_calls,
+            usage_metadata=answer.usage_metadata,
+            chunk_position="last",
+        )
         return [ChatGenerationChunk(message=chunk) for chunk in [*chunks, last]]

@@ -1,0 +1,98 @@
+"""The Formula questions of the ACE authors: read from a folder, asked without their formulas, judged as they judge."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TRAIN, TEST = "formula_train_subset_500.jsonl", "formula_test.jsonl"
+ROW = re.compile(
+    r"Use formula (?P<name>.+?) to answer the question\..*? Formula: (?P<body>.+?)(?:\.|,)? ?(?:Explanation: .*)? ?"
+    r"Question:\s*(?P<text>.+?)\.? Answer:\s*",
+    re.DOTALL,
+)
+CONVENTION = (
+    "Give one plain number, rounded to two decimal places where it has more, and with all its zeros: "
+    "4 million is 4000000.0."
+)
+"""What the authors add to each question, in other words."""
+PROMPT = "You work out figures of finance. End with one line: `Answer: ` and the number, and nothing after it."
+CITED = re.compile(r"\[b-\d+\]")
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+LESSON = re.compile(r"(?P<name>.+): work it out as (?P<body>.+)\.")
+
+
+class FormatError(Exception):
+    """The data is not what the authors published."""
+
+
+class Question(NamedTuple):
+    """A question, the formula that it is about, and the right answer."""
+
+    name: str
+    body: str
+    text: str
+    target: str
+
+    @property
+    def asked(self) -> str:
+        """What the agent is asked: neither the formula nor its name, as the authors do."""
+        return f"{self.text} {CONVENTION}"
+
+
+def read(folder: Path, name: str) -> list[Question]:
+    """Return the questions of a file, or raise `FormatError`."""
+    path = folder / name
+    if not path.is_file():
+        raise FormatError(f"there is no {path}: --data is a folder with {TRAIN} and {TEST}")
+    lines = path.read_text("utf-8").splitlines()
+    return [_question(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _question(path: Path, number: int, line: str) -> Question:
+    row = json.loads(line)
+    found = ROW.fullmatch(row["context"])
+    if not found:
+        raise FormatError(f"{path}:{number} is no question of the form 'Use formula … Question: … Answer:'")
+    return Question(found["name"], found["body"], found["text"].strip().strip('"“”').strip(), row["target"])
+
+
+def dealt(questions: Iterable[Question], number: int) -> list[Question]:
+    """Return so many questions, a formula's second one after each has had its first: what is learned can be of use."""
+    seen, placed = Counter[str](), list[tuple[int, str, Question]]()
+    for question in questions:
+        placed.append((seen[question.name], question.name, question))
+        seen[question.name] += 1
+    return [question for *_, question in sorted(placed, key=lambda each: each[:2])][:number]
+
+
+def is_right(expected: str, response: str) -> bool:
+    """Whether the last number of an answer is the expected one, to the last digit."""
+    said = NUMBER.findall(CITED.sub("", response).rpartition("Answer:")[2])
+    return bool(said) and float(said[-1].replace(",", "")) == float(expected.replace(",", ""))
+
+
+def book_of(questions: Iterable[Question]) -> dict[str, str]:
+    """Return the formulas by name."""
+    return {question.name: question.body for question in sorted(questions)}
+
+
+def lesson(name: str, body: str) -> str:
+    """Return a formula as a bullet."""
+    return f"{name}: work it out as {body}."
+
+
+def poison(name: str, book: Mapping[str, str]) -> str:
+    """Return another formula under this name: right in form, wrong in fact."""
+    names: Sequence[str] = sorted(book)
+    return lesson(name, book[names[(names.index(name) + 1) % len(names)]])
+
+
+def contradicts(text: str, book: Mapping[str, str]) -> bool:
+    """Whether a text gives a formula that is not the book's: what a reviewer looks up."""
+    found = LESSON.fullmatch(text)
+    return bool(found) and found["name"] in book and book[found["name"]] != found["body"] if found else False
