@@ -303,7 +303,7 @@ async def test_a_conversation_goes_on_in_another_thread_while_its_insights_wait(
         assert len(await it.waiting()) == 1
 
 
-async def test_a_thread_that_is_only_named_like_a_conversation_learns_nothing_of_it(file: str) -> None:
+async def test_an_agents_thread_that_is_only_named_like_a_conversation_learns_nothing_of_it(file: str) -> None:
     async with lab(taught(), file) as it:
         await it.ask("How long do I clamp?")
         await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="agent:eve")

@@ -159,6 +159,7 @@ def playbook_view(
     of: Mapping[str, Any], playbook: Playbook, written: list[Written], waiting: int, requests: Mapping[str, Request]
 ) -> playbook_models.Playbook:
     """Return a playbook as it stands, or stood; `of` has its id, its agent and its budget."""
+    then = [each for each in written if each.version <= playbook.version]
     text = rendered(playbook)
     return playbook_models.Playbook(
         **of,
@@ -168,7 +169,7 @@ def playbook_view(
         text=text,
         bullets=[bullet_view(each) for each in sorted(playbook.bullets.values(), key=lambda each: each.order)],
         rejected=[rejected_view(each, requests.get(each.request_id or "")) for each in reversed(playbook.rejected)],
-        measures=playbook_models.PlaybookMeasures.model_validate(jsonable(measures(written, waiting))),
+        measures=playbook_models.PlaybookMeasures.model_validate(jsonable(measures(then, waiting))),
     )
 
 
