@@ -92,7 +92,8 @@ def run_in(messages: Sequence[BaseMessage]) -> Run:
     """Return what the reflector is told, in parts."""
     _, *told = PART.split(messages[1].text)
     parts = {name: text.strip() for name, text in zip(told[::2], told[1::2], strict=True)}
-    heading, said = next((found, text) for name, text in parts.items() if (found := FEEDBACK.match(name)))
+    # A question may have lines that look like this one: what the Engrammer says stands after it.
+    *_, (heading, said) = ((found, text) for name, text in parts.items() if (found := FEEDBACK.match(name)))
     return Run(
         question=parts["Question"],
         answer=parts["Answer"],

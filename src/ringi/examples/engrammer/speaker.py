@@ -27,7 +27,7 @@ BULLET = re.compile(r"^\[(b-\d+)\] \(\w+\) (.*)$", re.M)
 FOUND = re.compile(r"^([\w-]+): ")
 LETTERS = re.compile(r"[\u3041-\u309f]+")
 SMALL_TALK = re.compile(
-    r"^\W*(?:hello|hi|hey|good (?:morning|afternoon|evening)|thanks?|thank you|こんにちは|おはよう|ありがとう"
+    r"^\W*(?:(?:hello|hi|hey|good (?:morning|afternoon|evening)|thanks|thank you)\b|こんにちは|おはよう|ありがとう"
     r"|你好|您好|谢谢)[\w\s]{0,20}\W*$",
     re.I,
 )
