@@ -31,6 +31,7 @@ TEXTS = {
     "grain": "# End grain\n\nEnd grain drinks glue: size it first with thinned glue.",
     "koguchi": "# 木口の接着\n\n木口は接着剤を吸うので、薄めて目止めをします。ほぞは緩くしません。クランプは一時間。",
     "hanshui": "# 木材含水率\n\n室内家具用木材的含水率以百分之八到十二为宜。",
+    "nikawa": "# 古い接合\n\n膠は熱で外せる。",
     "oil": "# Rags\n\nRags with linseed oil catch fire by themselves: dry them flat, outdoors.",
 }
 QUERIES = [
@@ -42,6 +43,7 @@ QUERIES = [
     ("クランプ", "koguchi"),
     ("ｸﾗﾝﾌﾟ", "koguchi"),
     ("木材的含水率应该是多少？", "hanshui"),
+    ("膠は?", "nikawa"),
 ]
 Made = Callable[[dict[str, str]], NoteSource]
 

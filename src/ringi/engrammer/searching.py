@@ -18,14 +18,14 @@ BEFORE, EXCERPT = 60, 240
 SCRIPT = re.compile(
     r"[\u3400-\u9fff\uf900-\ufaff々〆]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[^\W_\u3041-\u9fff]+"
 )
-ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s|e)$")
+ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$|(?<=\w{4})e$")
 COMMON = """
 a about an and any are at be best between by can could do does for from have how i if in into is it its long many me
 much my no not of on or our should so some tell than that the their them then there these they this to too us use used
 was we what when where which who why will with would you your
 です ます した して する こと もの とき ので から まで より でき ない ませ せん とは では には のは のが すか くだ
 ださ さい いて って てく ため よう どう どの なに なぜ 何故 教え 場合 必要 方法
-怎么 怎样 什么 如何 应该 可以 是否 为什 么样 多少 需要
+怎么 怎样 什么 如何 应该 可以 是否 为什 么样 多少 需要 合适 今天
 """
 DROPPED = frozenset(COMMON.split())
 
@@ -69,6 +69,8 @@ def parts_of(run: str) -> Iterable[str]:
         return [ENDING.sub("", run)] if len(run) > 1 else []
     if "\u30a1" <= run[0] <= "\u30ff":
         return [run] if len(run) > 1 else []
+    if len(run) == 1:
+        return [run] if run > "\u30ff" else []
     pairs = [run[n : n + 2] for n in range(len(run) - 1)]
     return [pair for pair in pairs if pair not in DROPPED]
 
