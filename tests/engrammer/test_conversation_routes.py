@@ -149,6 +149,23 @@ async def test_feedback_on_no_answer_is_refused_with_the_field(world: World) -> 
     assert [each["field"] for each in problem["errors"]] == ["verdict"]
 
 
+async def test_an_agent_cannot_pass_for_a_user_who_says_something_of_an_answer(world: World) -> None:
+    bot, run = world.client("agent", "bot"), {"agent": "engrammer", "input": {"feedback": {"verdict": "right"}}}
+    await asked(bot, PLAIN)
+    await refused(bot, "/v1/engrammer/c1/feedback", 403, "forbidden", verdict="right")
+    assert (await bot.post("/v1/threads/c1/runs", json=run)).status_code == 202
+    conversation = await once(bot, "c1", is_("error"))
+    assert "an agent's token cannot say" in conversation["error"]
+    assert [turn["feedback"] and turn["feedback"]["source"] for turn in conversation["turns"]] == ["self", None]
+
+
+async def test_whose_truth_an_answer_is_judged_by_is_told(world: World) -> None:
+    (turn,) = (await asked(world.client("agent", "bot"), PLAIN, expected="42"))["turns"]
+    assert (turn["feedback"]["source"], turn["feedback"]["verdict"], turn["feedback"]["by"]) == (
+        "ground_truth", "wrong", "agent:bot",
+    )  # fmt: skip
+
+
 async def test_a_failed_run_tells_why_and_the_conversation_goes_on(world: World, models: Models) -> None:
     models.broken.add("Broken?")
     ann = world.client()

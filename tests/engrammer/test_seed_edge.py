@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from tests.engrammer.lab import Models, insight
 from tests.engrammer.served import Json, asked, decide, once, pending, post, refused, served
 from tests.server.world import World, open_world, until
 
+from ringi.connect import inbox_on, open_backend
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer import FolderNotes, Notes
+from ringi.engrammer.routes import EXTENSION
+from ringi.server import Platform, ServerSettings, create_app
+from ringi.threads.runner import Runner
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH = "How long do I clamp?", "What about sanding and oil?"
@@ -20,18 +27,14 @@ START, STATE, CONTINUE, NOTE = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/ringi.db"
-
-
 @pytest.fixture
 def models() -> Models:
     return Models(lessons={ASK: [insight(CLAMP)], BOTH: [insight(SAND), insight(OIL, "error_pattern")]})
 
 
-@pytest.fixture
-async def world(url: str, models: Models) -> AsyncIterator[World]:
+@pytest.fixture(params=["memory", "sqlite"])
+async def world(request: pytest.FixtureRequest, tmp_path: Path, models: Models) -> AsyncIterator[World]:
+    url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/ringi.db"
     async with served(url, models) as world:
         yield world
 
@@ -120,9 +123,10 @@ async def test_nothing_is_decided_where_nothing_waits(world: World) -> None:
         (NOTE, {"noteId": "1"}, "source"),
     ],
 )
-async def test_a_wrong_input_is_refused_with_its_field(world: World, path: str, body: Json, field: str) -> None:
-    problem = await refused(world.client(), path, 422, "invalid", **body)
-    assert field in [each["field"] for each in problem["errors"]]
+async def test_a_wrong_input_is_refused_with_its_field(path: str, body: Json, field: str) -> None:
+    async with served("memory://", Models()) as world:
+        problem = await refused(world.client(), path, 422, "invalid", **body)
+        assert field in [each["field"] for each in problem["errors"]]
 
 
 async def test_only_what_was_shown_is_decided_where_the_client_says_what_that_was(world: World) -> None:
@@ -140,19 +144,39 @@ async def test_only_what_was_shown_is_decided_where_the_client_says_what_that_wa
     assert [each["text"] for each in playbook["bullets"]] == [first["description"]]
 
 
-async def test_of_two_who_decide_at_once_one_wins_and_decides_all(world: World) -> None:
-    await started(world, BOTH)
-    ann, bob = world.client(name="ann"), world.client(name="bob")
-    replies = await asyncio.gather(
-        ann.post(CONTINUE, json={"threadId": "t-1", "userInput": "approve_learning"}),
-        bob.post(CONTINUE, json={"threadId": "t-1", "userInput": "reject_learning"}),
-    )
-    assert sorted(reply.status_code for reply in replies) == [200, 409]
-    lost = next(reply.json() for reply in replies if reply.status_code == 409)
-    assert lost["code"] in ("final", "nothing_waits")
-    playbook = (await ann.get("/v1/playbooks/engrammer")).json()
-    is_anns = replies[0].status_code == 200
-    assert (len(playbook["bullets"]), len(playbook["rejected"])) == ((2, 0) if is_anns else (0, 2))
+async def test_of_two_who_decide_at_once_one_wins_and_decides_all(url: str, models: Models) -> None:
+    async with served(url, models) as world:
+        await started(world, BOTH)
+        ann, bob = world.client(name="ann"), world.client(name="bob")
+        replies = await asyncio.gather(
+            ann.post(CONTINUE, json={"threadId": "t-1", "userInput": "approve_learning"}),
+            bob.post(CONTINUE, json={"threadId": "t-1", "userInput": "reject_learning"}),
+        )
+        assert sorted(reply.status_code for reply in replies) == [200, 409]
+        lost = next(reply.json() for reply in replies if reply.status_code == 409)
+        assert lost["code"] in ("final", "nothing_waits")
+        playbook = (await ann.get("/v1/playbooks/engrammer")).json()
+        is_anns = replies[0].status_code == 200
+        assert (len(playbook["bullets"]), len(playbook["rejected"])) == ((2, 0) if is_anns else (0, 2))
+
+
+async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Models) -> None:
+    async with served(file, models) as world:
+        await started(world, ASK)
+    async with open_backend(file) as backend, inbox_on(backend) as inbox:
+        # Nobody works here.
+        runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
+        platform = Platform(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
+        idle = replace(world, app=create_app(platform, [EXTENSION]), clients=[])
+        ann, said = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
+        told = (await ann.post(CONTINUE, json=said)).json()
+        assert told["status"] == "error"
+        assert "not learned yet" in told["error"]
+        assert (await post(ann, STATE, threadId="t-1"))["status"] == "running"
+        await ann.aclose()
+        await idle.app.close()
+    async with served(file, models) as world:
+        assert (await settled(world))["status"] == "done"
 
 
 async def test_what_is_stale_is_not_learned_but_asked_again_and_said(world: World, models: Models) -> None:
@@ -240,7 +264,7 @@ async def test_notes_come_from_their_sources_and_what_is_missing_is_said(
     folder.mkdir()
     (folder / "joints.md").write_text("# Joints\n\nThey hold.", "utf-8")
     notes = Notes(FolderNotes("local_db", folder))
-    async with open_world(url, more_agents=models.engrammer(notes=notes).agents()) as world:
+    async with open_world("memory://", more_agents=models.engrammer(notes=notes).agents()) as world:
         ann = world.client()
         await asked(ann, ASK)
         await post(ann, CONTINUE, threadId="c1", userInput="approve_learning")

@@ -19,11 +19,13 @@ from ringi.engrammer.learning import host_in, learning
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
 from ringi.engrammer.playbook import Entry, Playbook, Tag
 from ringi.engrammer.reflecting import UnreadableReflectionError, lessons, reflection_of
+from ringi.engrammer.refusals import NotForAgentsError
 from ringi.engrammer.roles import told_generator, told_reflector, usage_of
 from ringi.engrammer.stored import enter, read, turns_of
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError
 from ringi.failpoint import failpoint
+from ringi.memory import is_person
 from ringi.record import THREAD, Key
 from ringi.thread import Thread
 from ringi.threads.host import Host
@@ -87,6 +89,8 @@ class Steps:
         at = host.inbox.clock().isoformat()
         if "feedback" not in given:
             return {"turns": [begun(host.run_id, host.key.id, given["query"].strip(), at)], "notes": {}}
+        if not is_person(host.by):
+            raise NotForAgentsError.to_say()
         about, said = await self._about(state, host, given.get("turn")), given["feedback"]
         feedback = Feedback(source="user", verdict=said["verdict"], text=said.get("text", "").strip(), by=host.by)
         same = {name: about[name] for name in ("response", "references", "bullets")}
@@ -108,10 +112,10 @@ class Steps:
         about = {"run_id": turn["run_id"], **answered, "usage": usage, "phase": "reflecting"}
         return {"turns": [about], "notes": answering.read}
 
-    async def judge(self, state: Conversation) -> Conversation:
+    async def judge(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Say what there is to judge the answer by: the truth, the world, or nobody but the agent."""
         turn = state["turns"][-1]
-        feedback = await self._judged(turn, state["input"].get("expected"))
+        feedback = await self._judged(turn, state["input"].get("expected"), host_in(config).by)
         return {"turns": [{"run_id": turn["run_id"], "feedback": jsonable(feedback)}]}
 
     async def reflect(self, state: Conversation, config: RunnableConfig) -> Conversation:
@@ -154,10 +158,11 @@ class Steps:
         """End the turn."""
         return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}], "notes": {}}
 
-    async def _judged(self, turn: Turn, expected: str | None) -> Feedback:
+    async def _judged(self, turn: Turn, expected: str | None, by: str | None) -> Feedback:
         if expected is not None:
             verdict = VERDICTS[self._engrammer.grade(expected, turn["response"])]
-            return Feedback(source="ground_truth", verdict=verdict, text=f"The right answer is: {expected}")
+            # Also an agent's token may say so: whoever approves must see whose truth it is.
+            return Feedback(source="ground_truth", verdict=verdict, text=f"The right answer is: {expected}", by=by)
         signal = await self._engrammer.check(turn["query"], turn["response"]) if self._engrammer.check else None
         if signal is None:
             return Feedback(source="self", verdict="unknown")

@@ -65,6 +65,20 @@ class LearningOperation(BaseModel):
     base: dict[str, str]
 
 
+class LearningTrial(BaseModel):
+    """How questions whose right answers are known were answered without the proposal, and with it."""
+
+    cases: int
+    right_before: int
+    right_after: int
+    wins: list[str]
+    """The questions that only with it are answered rightly."""
+    losses: list[str]
+    """The questions that with it are not answered rightly any more."""
+    failed: str | None
+    """Why there is no result."""
+
+
 class Learning(BaseModel):
     """What a request of kind `learning` shows: its `context.learning`."""
 
@@ -84,6 +98,8 @@ class Learning(BaseModel):
     version: int
     renewed: str | None
     """Why it is asked again."""
+    trial: LearningTrial | None
+    """None where nothing was tried."""
     question: str
     answer: str
     thread_id: str

@@ -1121,6 +1121,7 @@ export interface Learning {
   playbook: string;
   version: number;
   renewed: string | null;
+  trial: LearningTrial | null;
   question: string;
   answer: string;
   thread_id: string;
@@ -1146,6 +1147,17 @@ export interface LikeBullet {
   text: string;
   score: number;
   flags: ("same" | "number" | "negation" | "swap")[];
+}
+/**
+ * How questions whose right answers are known were answered without the proposal, and with it.
+ */
+export interface LearningTrial {
+  cases: number;
+  right_before: number;
+  right_after: number;
+  wins: string[];
+  losses: string[];
+  failed: string | null;
 }
 /**
  * What would be done to the playbook: the arguments of the action of a `learning` request.
