@@ -70,7 +70,6 @@ class Entry(Frozen):
     reason: str | None = None
     undoes: int | None = None
     """The version that an `undo` takes back."""
-    evidence: tuple[Evidence, ...] = ()
     text: str | None = None
     """Of a `reject` the text refused."""
     proposed: str | None = None
@@ -89,7 +88,6 @@ class About(TypedDict, total=False):
     thread_id: str | None
     run_id: str | None
     reason: str | None
-    evidence: tuple[Evidence, ...]
     proposed: str | None
 
 

@@ -298,5 +298,4 @@ def _about(insight: Insight, request_id: str | None) -> About:
         "request_id": request_id,
         "thread_id": insight.thread_id,
         "run_id": insight.run_id,
-        "evidence": insight.evidence,
     }
