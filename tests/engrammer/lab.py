@@ -56,7 +56,7 @@ class Models:
 
     def reflect(self, messages: Sequence[BaseMessage]) -> Said:
         self.reflected += 1
-        question = messages[1].text.partition("## Question\n")[2].partition("\n\n##")[0]
+        question = messages[1].text.partition("## Question\n> ")[2].partition("\n\n##")[0]
         return self.reflections.get(question) or Reflection(insights=self.lessons.get(question, []))
 
     def engrammer(self, **more: Any) -> Engrammer:

@@ -26,6 +26,7 @@ KNOWN = 0.6
 """How much of a lesson a bullet has in it that is taken for the same, perhaps in a person's words."""
 BAD_JSON = "(bad JSON)"
 """A question with this is looked back at in a form that nobody can read, once."""
+MARK = re.compile(r"^> ?", re.M)
 PART = re.compile(r"^## (.+)$", re.M)
 FEEDBACK = re.compile(r"Feedback \(source: (\w+), verdict: (\w+)\)")
 
@@ -91,9 +92,8 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
 def run_in(messages: Sequence[BaseMessage]) -> Run:
     """Return what the reflector is told, in parts."""
     _, *told = PART.split(messages[1].text)
-    parts = {name: text.strip() for name, text in zip(told[::2], told[1::2], strict=True)}
-    # A question may have lines that look like this one: what the Engrammer says stands after it.
-    *_, (heading, said) = ((found, text) for name, text in parts.items() if (found := FEEDBACK.match(name)))
+    parts = {name: MARK.sub("", text).strip() for name, text in zip(told[::2], told[1::2], strict=True)}
+    ((heading, said),) = [(found, text) for name, text in parts.items() if (found := FEEDBACK.match(name))]
     return Run(
         question=parts["Question"],
         answer=parts["Answer"],
