@@ -156,10 +156,10 @@ def shares(total: Counter[str], number: int) -> list[str]:
 def grown(found: Sequence[Cost]) -> str:
     """Return what one more bullet costs, by the size of the playbook."""
     head = ["one more bullet in a playbook of", "model calls to curate", "tokens read to curate", "a model would read"]
-    times = ["curation, processor ms", "with its storing, ms"]
+    times = ["proposal, processor ms", "curation, processor ms", "curation and storing, ms"]
     lines = [[*head, *times, "prompt that stays cached", "after an edit in the middle"]]
     for each in found:
-        took, prefixes = (each.code_ms, each.stored_ms), (each.prefix, each.edited)
+        took, prefixes = (each.proposal_ms, each.curation_ms, each.stored_ms), (each.prefix, each.edited)
         numbers = [f"{each.bullets:,}", "0", "0", f"{each.tokens:,}", *(f"{ms:.2f}" for ms in took)]
         lines.append([*numbers, *(f"{prefix:.1%}" for prefix in prefixes)])
     return table(lines)

@@ -13,13 +13,13 @@ from typing import NamedTuple
 from benchmarks.formula import PROMPT
 from ringi.backend import Backend
 from ringi.connect import open_backend
-from ringi.engrammer.insights import Feedback, Insight, entry_of, proposed, refused
+from ringi.engrammer.insights import Feedback, Insight, Proposal, entry_of, proposed, refused
 from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.rendering import shared_prefix, size
 from ringi.engrammer.roles import told_generator
 from ringi.engrammer.stored import APPLICATION, enter, journal_id, read
 from ringi.journal import Journal
-from ringi.record import DEFAULT_TENANT
+from ringi.record import DEFAULT_TENANT, SYSTEM
 
 SIZES = (10, 100, 1_000)
 ROUNDS = 15
@@ -34,10 +34,12 @@ class Cost(NamedTuple):
     bullets: int
     tokens: int
     """Of the playbook: what a curator that is a model would have to read each time."""
-    code_ms: float
-    """Laying the insight beside the playbook, checking it and making its entry: the processor's time."""
+    proposal_ms: float
+    """Laying an insight beside the playbook, with what is like it, for a person to see: the processor's time."""
+    curation_ms: float
+    """Checking what was approved and making its entry: the processor's time."""
     stored_ms: float
-    """All of it until it is on the disk."""
+    """From the approved operation until its entry and the new playbook are on the disk."""
     prefix: float
     """The share of the generator's prompt, its question included, that begins as before the bullet was learned."""
     edited: float
@@ -51,31 +53,28 @@ async def costs(path: Path) -> list[Cost]:
 
 
 async def cost(backend: Backend, bullets: int) -> Cost:
+    """Return what one more bullet costs in a playbook of so many, the median of some rounds."""
     name, playbook = f"of-{bullets}", grown(bullets)
     state = playbook.model_dump(mode="json")
-    await backend.store.put(*Journal.begun(journal_id(name), APPLICATION, state, by="system", now=NOW))
-    stored, code = list[float](), list[float]()
+    await backend.store.put(*Journal.begun(journal_id(name), APPLICATION, state, by=SYSTEM, now=NOW))
+    proposals, curations, stored = list[float](), list[float](), list[float]()
     for number in range(ROUNDS):
-        code.append(seconds(time.thread_time, partial(step, number, playbook)))
+        proposal = offered(number, playbook)
+        proposals.append(timed(partial(offered, number, playbook)))
+        curations.append(timed(partial(curated, proposal, playbook)))
         began = time.perf_counter()
-        await enter(backend, DEFAULT_TENANT, name, partial(step, number), by="system", now=NOW)
-        stored.append(time.perf_counter() - began)
-    after = playbook.entered(step(0, playbook), NOW)
+        await enter(backend, DEFAULT_TENANT, name, partial(curated, proposal), by=SYSTEM, now=NOW)
+        stored.append((time.perf_counter() - began) * 1e3)
+    assert len((await read(backend.store, DEFAULT_TENANT, name)).active) == bullets + ROUNDS
+    after = playbook.entered(curated(offered(0, playbook), playbook), NOW)
     middle = playbook.active[bullets // 2].id
     edited = playbook.entered(playbook.edited(middle, text="It says something else now."), NOW)
-    assert len((await read(backend.store, DEFAULT_TENANT, name)).active) == bullets + ROUNDS
-    return Cost(
-        bullets,
-        size(playbook),
-        median(code) * 1e3,
-        median(stored) * 1e3,
-        shared_prefix(prompt(playbook), prompt(after)),
-        shared_prefix(prompt(playbook), prompt(edited)),
-    )
+    prefixes = [shared_prefix(prompt(playbook), prompt(other)) for other in (after, edited)]
+    return Cost(bullets, size(playbook), median(proposals), median(curations), median(stored), *prefixes)
 
 
-def step(number: int, playbook: Playbook) -> Entry:
-    """Lay an insight beside a playbook, check what it comes to, and return its entry: what the product does."""
+def offered(number: int, playbook: Playbook) -> Proposal:
+    """Lay an insight beside a playbook, as the product does before it asks a person."""
     insight = Insight(
         id=f"i-{number}",
         type="new_strategy",
@@ -87,8 +86,13 @@ def step(number: int, playbook: Playbook) -> Entry:
     )
     proposal = proposed(insight, playbook, BUDGET, "playbook")
     assert proposal
+    return proposal
+
+
+def curated(proposal: Proposal, playbook: Playbook) -> Entry:
+    """Check what a person approved and return its entry, as the product does then."""
     assert refused(proposal.operation, playbook, BUDGET) is None
-    return entry_of(proposal.operation, insight, f"request-{playbook.version}-{number}", playbook)
+    return entry_of(proposal.operation, proposal.insight, f"request-{proposal.insight.id}", playbook)
 
 
 def grown(bullets: int) -> Playbook:
@@ -109,7 +113,8 @@ def prompt(playbook: Playbook) -> str:
     return "\n\n".join(message.text for message in told_generator(PROMPT, playbook, [], QUESTION))
 
 
-def seconds(clock: Callable[[], float], work: Callable[[], object]) -> float:
-    began = clock()
+def timed(work: Callable[[], object]) -> float:
+    """Return the milliseconds of the processor that some work takes: what else runs on the machine does not count."""
+    began = time.thread_time()
     work()
-    return clock() - began
+    return (time.thread_time() - began) * 1e3

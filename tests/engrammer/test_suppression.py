@@ -1,0 +1,44 @@
+"""What was refused of one thing keeps out nothing that is said of another."""
+
+import pytest
+
+from ringi.engrammer.entries import Rejected
+from ringi.engrammer.likeness import NEAR_COPY, likeness, suppressed
+from ringi.testing.clock import NOON
+
+RATIO = "Net Credit Sales / Average Accounts Receivable, rounded to two decimal places"
+
+
+@pytest.mark.parametrize(
+    ("refused", "proposed"),
+    [
+        (f"Working Capital: work it out as {RATIO}.", f"Accounts Receivable Turnover: work it out as {RATIO}."),
+        (f"Beta: work it out as {RATIO}.", f"Balance of Trade: work it out as {RATIO}."),
+        (
+            "Gross Output: work it out as Margin = (Profit / Revenue) × 100.",
+            "Margin: work it out as Margin = (Profit / Revenue) × 100.",
+        ),
+        ("木工用ボンドは接着面の両方に薄く塗って20分おく。", "エポキシ接着剤は接着面の両方に薄く塗って20分おく。"),
+        ("白胶要在两个胶合面上都薄薄涂一层再夹紧。", "环氧树脂要在两个胶合面上都薄薄涂一层再夹紧。"),
+    ],
+)
+def test_a_rule_for_another_thing_is_not_suppressed(refused: str, proposed: str) -> None:
+    assert suppressed(proposed, [Rejected(text=refused, at=NOON)], NOON) is None
+
+
+def test_texts_of_two_things_may_be_as_alike_as_copies_are() -> None:
+    one, other = (f"{name}: work it out as {RATIO}." for name in ("Working Capital", "Accounts Receivable Turnover"))
+
+    assert likeness(one, other) >= NEAR_COPY
+
+
+@pytest.mark.parametrize(
+    ("refused", "proposed"),
+    [
+        ("Clamp the glued joint at once.", "Clamp the glued joint, at once"),
+        ("Dry-fit every joint before you open the glue.", "Always dry-fit every joint before you open the glue."),
+        ("接着する前に、必ず一度は仮組みをして確かめる。", "接着する前に、必ず一度は仮組みをしてよく確かめる。"),
+    ],
+)
+def test_the_same_in_nearly_the_same_words_is_suppressed(refused: str, proposed: str) -> None:
+    assert suppressed(proposed, [Rejected(text=refused, at=NOON)], NOON)
