@@ -76,6 +76,13 @@ def test_a_proposal_says_what_it_changes_and_what_it_costs() -> None:
     assert proposal.room == BUDGET - size(playbook) - 5
 
 
+def test_what_is_like_a_proposal_is_shown_but_not_what_it_changes_itself() -> None:
+    journal = Journal(GLUE, SAND, "Clamp a glued joint for 60 minutes.")
+    proposal = shown(journal.playbook, text=GLUE + " Or more.", op="edit", source_bullet_id="b-00001")
+
+    assert [(each.bullet, each.flags) for each in proposal.similar] == [("b-00003", ("number",))]
+
+
 @pytest.mark.parametrize("op", ["edit", "merge", "retire"])
 def test_an_operation_on_what_changed_meanwhile_is_refused(op: str) -> None:
     journal = Journal(GLUE, SAND)

@@ -114,7 +114,8 @@ class FinalOpError(PlaybookError):
     @classmethod
     def missing(cls, version: int, head: int) -> FinalOpError:
         """Return the error of a version that there is not."""
-        return cls(version, f"there is no such entry; entries have the versions 2 to {head}")
+        known = f"entries have the versions 2 to {head}" if head > 1 else "the playbook is empty"
+        return cls(version, f"there is no such entry; {known}")
 
 
 class AppliedError(PlaybookError):

@@ -27,6 +27,10 @@ RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
 """What keeps its place when widths are made one: 10⁵ is not 105, and 2½ is not 21/2."""
 UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
 TOKEN = re.compile(rf"[{WORDLESS}]|[^\W_{WORDLESS}]+(?:['’][^\W\d_]+)?")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+ARTICLES = frozenset(("a", "an", "the"))
+OPPOSITES = tuple({(), (prefix,)} for prefix in ("反", "逆", "非", "未", "无", "無", "non"))
+"""What makes a word its opposite, set before it."""
 LONGEST_SWAP = 6
 """How many letters a word of a script without spaces has at most."""
 LEAST_COMMON = 0.6
@@ -94,7 +98,10 @@ def is_near_copy(one: str, other: str) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row."""
+    """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row.
+
+    A Chinese character counts alone too: it is a word, or most of one.
+    """
     (grams, length), (others, other_length) = _grams(one), _grams(other)
     if not length or not other_length:
         return float(normalised(one) == normalised(other))
@@ -128,6 +135,7 @@ def normalised(text: str) -> str:
 def _grams(text: str) -> tuple[Counter[str], float]:
     padded = f" {_folded(text)} "
     grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
+    grams.update(HAN.findall(padded))
     return grams, math.sqrt(sum(count * count for count in grams.values()))
 
 
@@ -157,7 +165,7 @@ def _is_negative(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(TOKEN.findall(_folded(text)))
+    return tuple(token for token in TOKEN.findall(_folded(text)) if token not in ARTICLES)
 
 
 def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -167,8 +175,9 @@ def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     start = _common(one, other)
     end = _common(one[start:][::-1], other[start:][::-1])
     swapped = one[start : len(one) - end], other[start : len(other) - end]
-    common = set(one) & set(other)
-    return all(map(_is_word, swapped)) and len(common) >= LEAST_COMMON * len(set(one) | set(other))
+    if start + end < LEAST_COMMON * max(len(one), len(other)):
+        return False
+    return all(map(_is_word, swapped)) or set(swapped) in OPPOSITES
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
