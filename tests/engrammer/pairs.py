@@ -161,13 +161,10 @@ UNRELATED = (
     ("zh", "超时以后重试付款。", "喷漆时戴防毒面具。"),
     ("zh", "日期按年月日书写。", "凿子要经常磨利。"),
 )
-PAIRS = tuple(
-    Pair(label, *pair)
-    for label, pairs in (
-        ("copy", COPIES),
-        ("duplicate", DUPLICATES),
-        ("contradiction", CONTRADICTIONS),
-        ("unrelated", UNRELATED),
-    )
-    for pair in pairs
-)
+LABELLED: dict[Label, tuple[tuple[str, str, str], ...]] = {
+    "copy": COPIES,
+    "duplicate": DUPLICATES,
+    "contradiction": CONTRADICTIONS,
+    "unrelated": UNRELATED,
+}
+PAIRS = tuple(Pair(label, *pair) for label, pairs in LABELLED.items() for pair in pairs)

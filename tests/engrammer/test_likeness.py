@@ -110,7 +110,7 @@ def test_the_likest_bullets_come_first_and_others_not_at_all() -> None:
 
 
 def test_a_near_copy_of_what_was_refused_is_suppressed_for_a_while() -> None:
-    refused = [Rejected(text=GLUE, at=NOON, reason="depends on the glue")]
+    refused = [Rejected(text=GLUE, at=NOON)]
     copy = "Clamp the glued joint for 30 minutes"
 
     assert suppressed(copy, refused, NOON + timedelta(days=29)) == refused[0]
@@ -124,12 +124,12 @@ def test_a_number_changed_is_another_claim() -> None:
 
 
 def test_the_newest_of_two_refusals_is_named() -> None:
-    refused = [Rejected(text=GLUE, at=NOON, reason=why) for why in ("first", "second")]
+    refused = [Rejected(text=GLUE, at=NOON, request_id=id) for id in ("q-1", "q-2")]
 
     found = suppressed(GLUE, refused, NOON)
 
     assert found is not None
-    assert found.reason == "second"
+    assert found.request_id == "q-2"
 
 
 @pytest.mark.parametrize(

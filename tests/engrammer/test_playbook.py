@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal
@@ -77,12 +78,13 @@ def test_the_id_of_a_retired_bullet_is_not_used_again() -> None:
 def test_the_hash_of_a_bullet_tells_its_text_its_section_and_whether_it_is_active() -> None:
     journal = Journal(GLUE)
     hashes = [journal.playbook.bullet("b-00001").hash]
-    for entry in (
+    changes: list[Callable[[], Entry]] = [
         lambda: journal.playbook.edited("b-00001", OIL),
         lambda: journal.playbook.edited("b-00001", section="mistakes"),
         lambda: journal.playbook.retired("b-00001"),
-    ):
-        journal.write(entry())
+    ]
+    for change in changes:
+        journal.write(change())
         hashes.append(journal.playbook.bullet("b-00001").hash)
     assert len(set(hashes)) == 4
 
@@ -156,12 +158,13 @@ def test_a_retired_bullet_is_not_changed_and_a_standing_one_not_restored() -> No
         journal.playbook.restored("b-00001")
     journal.write(journal.playbook.retired("b-00001"))
 
-    for change in (
+    changes: list[Callable[[], Entry]] = [
         lambda: journal.playbook.edited("b-00001", OIL),
         lambda: journal.playbook.retired("b-00001"),
         lambda: journal.playbook.merged("b-00002", ["b-00001"]),
         lambda: journal.playbook.kept_apart(["b-00001", "b-00002"]),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(GoneError, match="restore it first"):
             change()
 
