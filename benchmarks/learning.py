@@ -150,7 +150,13 @@ def spent_on(reports: Sequence[Report]) -> str:
 
 
 def shares(total: Counter[str], number: int) -> list[str]:
-    return [f"{total[name] / number:,.1f}" if number else "" for name in ("calls", "input", "cached", "output")]
+    """Return what each of so many questions cost; providers that count no tokens say 0 of them."""
+    if not number:
+        return [""] * 4
+    tokens = [
+        f"{total[name] / number:,.1f}" if total["input"] else "not told" for name in ("input", "cached", "output")
+    ]
+    return [f"{total['calls'] / number:,.1f}", *tokens]
 
 
 def grown(found: Sequence[Cost]) -> str:

@@ -96,7 +96,8 @@ class Poisoner:
 
 def asked_in(messages: Sequence[BaseMessage]) -> str:
     """Return the question that a reflector is told of."""
-    return messages[1].text.partition(ASKED)[2].partition("\n\n##")[0]
+    lines = messages[1].text.partition(ASKED)[2].partition("\n\n## ")[0].splitlines()
+    return "\n".join(line.removeprefix("> ") for line in lines)
 
 
 def usage(read: int, said: int) -> UsageMetadata:

@@ -162,6 +162,7 @@ def test_a_provider_over_http_is_taught_and_examined_unchanged_and_the_papers_nu
     rights = [line.split("|")[2].strip() for line in said.splitlines() if line.startswith(("| base", "| all"))][:3]
     assert rights == ["1", "2", "1"]
     assert "MECHANICS" not in said
+    assert "not told" in said
     assert "the paper's numbers, not ours" in said
     assert "85.5" in said
     assert {"response_format" in asked for asked in server.asked} == {True, False}
