@@ -173,13 +173,19 @@ def error_classes() -> str:
 def problem_codes() -> str:
     """Return the codes of problem documents with their statuses and meanings."""
     known = [(code, status, _first_line(error)) for error, status, code in problems.KNOWN]
-    http = [(kind.code, kind.status, _first_line(kind)) for kind in refusals.RefusalError.__subclasses__()]
+    http = [(kind.code, kind.status, _first_line(kind)) for kind in _kinds(refusals.RefusalError)]
     internal = [(problems.INTERNAL[1], problems.INTERNAL[0], "Something failed here; it was logged.")]
     rows: dict[str, tuple[str, ...]] = {}
     for code, status, meaning in (*known, *http, *internal):
         # Two errors may share a code: the broader one, which comes first, explains it.
         rows.setdefault(code, (f"`{code}`", str(status), meaning))
     return "\n".join(_table(("code", "status", ""), sorted(rows.values(), key=lambda row: (row[1], row[0]))))
+
+
+def _kinds(kind: type[refusals.RefusalError]) -> Iterator[type[refusals.RefusalError]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
 
 
 GENERATED: dict[str, Callable[[], str]] = {
