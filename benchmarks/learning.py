@@ -63,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     print(head(options.model, material), flush=True)
     broken = asyncio.run(run(model, material, options.poison_every, is_script=not options.model))
     if broken:
-        print("\nBROKEN: see 'not approved' and 'audit' above")
+        print("\nBROKEN: see 'not approved', 'audit' and, of a script, 'no answer' above")
     return 1 if broken else 0
 
 
@@ -113,7 +113,7 @@ async def run(model: BaseChatModel, material: Material, every: int, *, is_script
         print(f"\n{grown(await costs(path))}")
     if not is_script:
         print(f"\n{paper()}")
-    return any(report.unapproved or report.findings for report in reports)
+    return any(each.unapproved or each.findings or (is_script and each.failed) for each in reports)
 
 
 def head(model: str | None, material: Material) -> str:
