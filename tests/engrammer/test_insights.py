@@ -199,6 +199,37 @@ def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
     assert not journal.playbook.are_apart(*journal.playbook.active)
 
 
+def test_who_rejects_that_one_ends_for_another_keeps_both_apart() -> None:
+    journal = Journal(GLUE, SAND)
+    proposal = shown(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
+    assert (proposal.operation.sources, list(proposal.operation.base)) == ((), ["b-00001", "b-00002"])
+
+    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "both hold"))
+
+    assert journal.playbook.are_apart(*journal.playbook.active)
+
+
+def test_a_bullet_does_not_end_for_one_that_changed_or_ended_itself() -> None:
+    journal = Journal(GLUE, "Clamp a glued joint for 60 minutes.")
+    ended: dict[str, Any] = {"op": "retire", "source_bullet_id": "b-00001", "sources": ("b-00002",)}
+    proposal = shown(journal.playbook, **ended)
+    assert [each.bullet for each in proposal.similar] == ["b-00002"]
+    assert proposal.room == BUDGET - size(Journal("Clamp a glued joint for 60 minutes.").playbook)
+
+    journal.write(journal.playbook.edited("b-00002", SAND))
+    assert refused(proposal.operation, journal.playbook, BUDGET) == "changed"
+
+    journal.write(journal.playbook.retired("b-00002"))
+    assert refused(proposal.operation, journal.playbook, BUDGET) == "gone"
+    assert proposed(insight(**ended), journal.playbook, BUDGET, "engrammer", "gone") is None
+
+
+def test_nothing_ends_where_no_bullet_is_named_that_ends() -> None:
+    playbook = Journal(GLUE).playbook
+
+    assert proposed(insight(op="retire", sources=("b-00001",)), playbook, BUDGET, "engrammer") is None
+
+
 def test_a_quote_is_kept_where_it_stands_and_dropped_where_it_does_not() -> None:
     sources: Any = {("note", "db/1"): "Glue both faces.\nThen clamp.", ("answer", None): "Clamp for a day."}
     quotes = [

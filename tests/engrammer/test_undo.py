@@ -6,7 +6,7 @@ import pytest
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 
 from ringi.engrammer.entries import Entry, Tag
-from ringi.engrammer.errors import ConsumedError, DuplicateError, FinalOpError
+from ringi.engrammer.errors import BehindError, ConsumedError, DuplicateError, FinalOpError
 from ringi.engrammer.rendering import rendered
 
 
@@ -134,3 +134,11 @@ def test_what_changed_no_text_and_what_there_is_not_cannot_be_undone(journal: Jo
     for version in (0, 1, 99):
         with pytest.raises(FinalOpError, match="entries have the versions 2 to 5"):
             journal.undo(version)
+
+
+def test_an_undo_by_entries_that_were_read_too_early_is_refused(journal: Journal) -> None:
+    early = list(journal.entries)
+    journal.write(journal.playbook.merged("b-00001", ["b-00002"]))
+
+    with pytest.raises(BehindError, match="is at version 4, and was read up to 3: read it again"):
+        journal.playbook.undone(2, early)

@@ -118,6 +118,13 @@ class FinalOpError(PlaybookError):
         return cls(version, f"there is no such entry; {known}")
 
 
+class BehindError(PlaybookError):
+    """The playbook has gone on since its entries were read."""
+
+    def __init__(self, newest: int, head: int) -> None:
+        super().__init__(f"the playbook is at version {head}, and was read up to {newest}: read it again, and retry")
+
+
 class AppliedError(PlaybookError):
     """The answer to this request is in the playbook already."""
 

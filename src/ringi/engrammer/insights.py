@@ -72,7 +72,7 @@ class Operation(Frozen):
     """What is edited or retired, or speaks for the `sources` of a merge."""
     sources: tuple[str, ...] = ()
     base: dict[str, str] = {}
-    """The hash of each bullet that it changes, as the person sees it."""
+    """The hash of each bullet that it changes, or changes another for, as the person sees it."""
 
 
 class Insight(Frozen):
@@ -138,14 +138,14 @@ def proposed(
 ) -> Proposal | None:
     """Return an insight as it is to be shown beside the playbook as it stands, or None where nothing is left of it.
 
-    What would edit a bullet that is not active adds one instead. Nothing is left of what would retire such a bullet,
-    or merge fewer than two.
+    What would edit a bullet that is not active adds one instead. Nothing is left of what would merge fewer than two,
+    or would retire such a bullet, or one for such a bullet.
     """
     operation = _operation(insight, playbook)
     if operation is None:
         return None
     after, changed = _size_with(operation, playbook), playbook.bullets.get(operation.bullet or "")
-    others = (each for each in playbook.active if each.id not in operation.base)
+    others = (each for each in playbook.active if each.id not in replaced(operation))
     return Proposal(
         insight=insight,
         operation=operation,
@@ -192,9 +192,12 @@ def entry_of(operation: Operation, insight: Insight, request_id: str | None, pla
 def rejection_of(
     operation: Operation, insight: Insight, request_id: str | None, playbook: Playbook, reason: str | None = None
 ) -> Entry:
-    """Return the entry that a rejected operation becomes: bullets that a person will not have merged stay apart."""
+    """Return the entry that a rejected operation becomes.
+
+    Bullets that a person will not have merged, or of which none shall end for the others, stay apart.
+    """
     about: About = {**_about(insight, request_id), "reason": reason}
-    if operation.op == "merge" and not _is_stale(operation, playbook):
+    if len(operation.base) > 1 and not _is_stale(operation, playbook):
         return playbook.kept_apart(operation.base, **about)
     bullets = tuple(each for each in operation.base if each in playbook.bullets)
     return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **about)
@@ -239,20 +242,21 @@ def _operation(insight: Insight, playbook: Playbook) -> Operation | None:
     match insight.op:
         case "merge" if len(standing) < 2:
             return None
-        case "retire" if not standing or standing[0].id != insight.source_bullet_id:
+        case "retire" if insight.source_bullet_id is None or len(standing) < len(named):
             return None
         case "edit" if not standing:
             return Operation(op="add", section=insight.section, text=insight.text)
         case "add":
             return Operation(op="add", section=insight.section, text=insight.text)
-    bullets = standing if insight.op == "merge" else standing[:1]
+    # Who retires a bullet because of another wants it to be as it was shown: else both may be gone.
+    bullets = standing[:1] if insight.op == "edit" else standing
     keep = bullets[0]
     return Operation(
         op=insight.op,
         section=keep.content.section,
         text=keep.content.text if insight.op == "retire" else insight.text,
         bullet=keep.id,
-        sources=tuple(each.id for each in bullets[1:]),
+        sources=tuple(each.id for each in bullets[1:]) if insight.op == "merge" else (),
         base={each.id: each.hash for each in bullets},
     )
 
@@ -278,8 +282,14 @@ def _is_stale(operation: Operation, playbook: Playbook) -> bool:
     return any(id not in known or known[id].hash != hash for id, hash in operation.base.items())
 
 
+def replaced(operation: Operation) -> set[str | None]:
+    """Return the bullets that do not stand as they do any more once it is applied."""
+    return {operation.bullet, *operation.sources}
+
+
 def _size_with(operation: Operation, playbook: Playbook) -> int:
-    lines = {each.id: line(each.id, each.content) for each in playbook.active if each.id not in operation.base}
+    left = (each for each in playbook.active if each.id not in replaced(operation))
+    lines = {each.id: line(each.id, each.content) for each in left}
     if operation.op != "retire":
         id = operation.bullet or playbook.next_id
         lines[id] = line(id, Content(section=operation.section, text=operation.text))

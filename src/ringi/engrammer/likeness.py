@@ -28,6 +28,8 @@ RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
 UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
 TOKEN = re.compile(rf"[{WORDLESS}]|[^\W_{WORDLESS}]+(?:['’][^\W\d_]+)?")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+KNOWN = 1024
+"""How many texts are kept taken apart: those of a playbook, and what is laid beside it."""
 ARTICLES = frozenset(("a", "an", "the"))
 OPPOSITES = tuple({(), (prefix,)} for prefix in ("反", "逆", "非", "未", "无", "無", "non"))
 """What makes a word its opposite, set before it."""
@@ -121,7 +123,7 @@ def flags_of(one: str, other: str) -> tuple[Flag, ...]:
     return tuple(flag for flag, is_set in differ.items() if is_set)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN)
 def normalised(text: str) -> str:
     """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
 
@@ -131,7 +133,7 @@ def normalised(text: str) -> str:
     return " ".join([_folded(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN)
 def _grams(text: str) -> tuple[Counter[str], float]:
     padded = f" {_folded(text)} "
     grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
@@ -151,19 +153,19 @@ def _kept(letter: str) -> str:
     return letter if letter.isascii() else RAISED.get(unicodedata.decomposition(letter).partition(" ")[0], "") + letter
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN)
 def _numbers(text: str) -> tuple[str, ...]:
     plain = THOUSANDS.sub("", _folded(text))
     named = [word for word in _tokens(text) if word.isalpha() and word.isascii() and word in NUMERALS]
     return tuple(sorted(NUMERALS.get(each, each) for each in [*NUMBER.findall(plain), *named]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN)
 def _is_negative(text: str) -> bool:
     return len(NEGATION.findall(_folded(text))) % 2 == 1
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN)
 def _tokens(text: str) -> tuple[str, ...]:
     return tuple(token for token in TOKEN.findall(_folded(text)) if token not in ARTICLES)
 

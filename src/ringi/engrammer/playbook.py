@@ -24,6 +24,7 @@ from ringi.engrammer.entries import (
 )
 from ringi.engrammer.errors import (
     AppliedError,
+    BehindError,
     ChangedError,
     DuplicateError,
     GoneError,
@@ -183,8 +184,12 @@ class Playbook(Frozen):
     def undone(self, version: int, entries: Sequence[Written], **about: Unpack[About]) -> Entry:
         """Return the entry that takes back one version, or raise what stands in the way.
 
-        What an add brought is retired, not removed. `entries` are all of the playbook.
+        What an add brought is retired, not removed. `entries` are all of the playbook, up to this version.
         """
+        newest = max((each.version for each in entries), default=1)
+        # A merge may have come since that left the text of the bullet it kept, and only the entries tell of it.
+        if newest != self.version:
+            raise BehindError(newest, self.version)
         return Entry(op="undo", undoes=version, changes=undoing(version, entries), **about)
 
     def kept_apart(self, bullets: Iterable[str], **about: Unpack[About]) -> Entry:
