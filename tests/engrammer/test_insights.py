@@ -19,7 +19,7 @@ from ringi.engrammer.insights import (
     rejection_of,
     verified,
 )
-from ringi.engrammer.playbook import LONGEST, Playbook
+from ringi.engrammer.playbook import LONGEST, Playbook, blame
 from ringi.engrammer.rendering import size
 from ringi.errors import InvalidError
 from ringi.json_schema import check_instance, check_schema
@@ -199,14 +199,16 @@ def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
     assert not journal.playbook.are_apart(*journal.playbook.active)
 
 
-def test_who_rejects_that_one_ends_for_another_keeps_both_apart() -> None:
+def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> None:
     journal = Journal(GLUE, SAND)
     proposal = shown(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
     assert (proposal.operation.sources, list(proposal.operation.base)) == ((), ["b-00001", "b-00002"])
 
-    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "both hold"))
+    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "no"))
 
-    assert journal.playbook.are_apart(*journal.playbook.active)
+    assert not journal.playbook.are_apart(*journal.playbook.active)
+    assert [(each.op, each.bullet) for each in journal.playbook.rejected] == [("retire", "b-00001")]
+    assert [each.entry.op for each in blame("b-00002", journal.entries)] == ["add"]
 
 
 def test_a_bullet_does_not_end_for_one_that_changed_or_ended_itself() -> None:

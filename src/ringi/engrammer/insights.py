@@ -194,12 +194,13 @@ def rejection_of(
 ) -> Entry:
     """Return the entry that a rejected operation becomes.
 
-    Bullets that a person will not have merged, or of which none shall end for the others, stay apart.
+    Bullets that a person will not have merged stay apart. Who will not have one end for another has not said which of
+    the two is wrong: they may be asked again.
     """
     about: About = {**_about(insight, request_id), "reason": reason}
-    if len(operation.base) > 1 and not _is_stale(operation, playbook):
+    if operation.op == "merge" and not _is_stale(operation, playbook):
         return playbook.kept_apart(operation.base, **about)
-    bullets = tuple(each for each in operation.base if each in playbook.bullets)
+    bullets = tuple(each for each in (operation.bullet, *operation.sources) if each in playbook.bullets)
     return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **about)
 
 
