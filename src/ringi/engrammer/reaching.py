@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
     from ringi.threads.runner import Runner
 
+LONGEST_ID = 190
 OWN = "engrammer"
 """The Engrammer that is meant where several run and none is named."""
 
@@ -147,7 +148,7 @@ class Reach:
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         """Begin a run in the first thread of a conversation that neither runs nor waits."""
-        id = base_of(parsed(ThreadName, {"thread_id": id}).thread_id)
+        id = fit_id(id)
         known = await self._threads(id)
         if id in known:
             readable_thread(self._who, known[id])
@@ -155,7 +156,6 @@ class Reach:
         own = {thread.id for thread in self._own(known, id)}
         free = [each for each in family(id) if each not in known or (each in own and not known[each].is_live)]
         for each in free:
-            parsed(ThreadName, {"thread_id": each})
             try:
                 return await self._runner.start(self._who.tenant, each, name, input, by=self._who.actor)
             except ThreadBusyError:
@@ -214,6 +214,15 @@ class Reach:
     def _runner(self) -> Runner:
         assert self._platform.runner
         return self._platform.runner
+
+
+def fit_id(id: str) -> str:
+    """Return the conversation that an id names, or raise `InvalidError` where its threads could not be told apart."""
+    base = base_of(parsed(ThreadName, {"thread_id": id}).thread_id)
+    if len(base) > LONGEST_ID or base_of(base) != base:
+        why = f"give at most {LONGEST_ID} characters, not ending with `~q` and a number"
+        raise InvalidError.of("threadId", f"the further threads of {base!r} would have no names: {why}")
+    return base
 
 
 def words_in(request: Request | None) -> str | None:
