@@ -60,6 +60,7 @@ __all__ = [
 ]
 
 MOST_REJECTED = 200
+MOST_APPLIED = 1_000
 MOST_COUNTED = 200
 """A run that a worker died of counts its tags again at once, or within days: not after so many others."""
 
@@ -72,7 +73,8 @@ class Playbook(Frozen):
     rejected: tuple[Rejected, ...] = ()
     """The newest refusals, the newest last."""
     applied: dict[str, int] = {}
-    """The version in which the answer to each request is."""
+    """The version in which the answer to each of the newest requests is; an older one would find its bullets changed,
+    or its text there already."""
     apart: tuple[tuple[str, str], ...] = ()
     """Pairs of hashes of bullets that a person keeps apart, each in order."""
     counted: tuple[str, ...] = ()
@@ -110,13 +112,13 @@ class Playbook(Frozen):
         if entry.request_id is not None and entry.request_id in self.applied:
             raise AppliedError(entry.request_id, self.applied[entry.request_id])
         version = self.version + 1
-        applied = {**self.applied, entry.request_id: version} if entry.request_id is not None else self.applied
+        applied = [*self.applied.items(), *([(entry.request_id, version)] if entry.request_id is not None else [])]
         return self.model_copy(
             update={
                 "version": version,
                 "bullets": self.left_by(entry),
                 "rejected": (*self.rejected, *_rejected(entry, at))[-MOST_REJECTED:],
-                "applied": applied,
+                "applied": dict(applied[-MOST_APPLIED:]),
                 "apart": tuple(dict.fromkeys((*self.apart, *self._apart(entry)))),
                 "counted": (*self.counted, *_counted(entry))[-MOST_COUNTED:],
             }
