@@ -133,7 +133,8 @@ ASSISTANTS = {
     ),
 }  # fmt: skip
 ADDRESSES = (
-    *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/memory", "/operations", "/assets", "/look.js"),
+    *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory"),
+    *("/operations", "/assets", "/look.js"),
 )
 PICTURES = ("/stamp.svg", "/stamp-dot.svg")
 SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")

@@ -16,7 +16,10 @@ from starlette.types import Scope
 
 from ringi.server.platform import ServerSettings
 
-ADDRESSES = ("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/memory", "/operations")
+ADDRESSES = (
+    "/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory",
+    "/operations",
+)  # fmt: skip
 BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg"})
 """Files that keep their names, and so must be asked for each time."""
 FOR_EVER = "public, max-age=31536000, immutable"

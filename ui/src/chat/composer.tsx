@@ -14,6 +14,7 @@ interface ComposerProps {
   onSend: (text: string) => void;
   onStop: () => void;
   onLeave: () => void;
+  placeholder?: string;
 }
 
 function useReason({ phase, asks, isStopping }: ComposerProps): string {
@@ -41,7 +42,7 @@ function named(button: ComponentType<ButtonProps>, name: string, testId: string,
 
 /** Where a person writes: always, also while the agent works; sent it can be when the agent has ended. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, phase, isStopping, onSend, onStop, onLeave } = props;
+  const { text, onText, phase, isStopping, onSend, onStop, onLeave, placeholder } = props;
   const words = useChatWords();
   const reason = useReason(props);
   const canStop = phase === "working" || phase === "waiting";
@@ -54,7 +55,7 @@ export function Composer(props: ComposerProps) {
   return (
     <div className="chat-composer" data-phase={phase}>
       <Sender
-        components={components} value={text} onChange={onText} placeholder={words.writeMessage} autoSize={{ minRows: 1, maxRows: 8 }}
+        components={components} value={text} onChange={onText} placeholder={placeholder ?? words.writeMessage} autoSize={{ minRows: 1, maxRows: 8 }}
         loading={phase !== "ready"} onKeyDown={pressed}
         onSubmit={(message) => message.trim() && onSend(message.trim())} onCancel={onStop}
         suffix={(_, { components: buttons }) => (canStop

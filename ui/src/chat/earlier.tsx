@@ -9,17 +9,26 @@ import { useChatWords } from "./words";
 
 /** What a chat is about, as its agent says it, or as it was begun; else whom it is with. */
 function nameOf({ values, title, agent }: ThreadSummary, agents: Agent[]): string {
-  if (typeof values.title === "string" && values.title) return values.title;
+  const own = [values.title, values.query].find((one) => typeof one === "string" && one !== "");
+  if (typeof own === "string") return own;
   return title ?? (agents.find(({ name }) => name === agent)?.title || agent);
 }
 
-function Earlier({ thread, agents, current }: { thread: ThreadSummary; agents: Agent[]; current: boolean }) {
+interface EarlierProps {
+  thread: ThreadSummary;
+  agents: Agent[];
+  current: boolean;
+  to: (id: string) => string;
+}
+
+function Earlier({ thread, agents, current, to }: EarlierProps) {
   const { language } = useChatWords();
   const { id, status, updated_at } = thread;
+  const name = visible(nameOf(thread, agents));
   return (
     <li data-testid="earlier-chat" data-id={id} data-status={status}>
-      <Link to={chatPath(id)} className="row" current={current}>
-        <span className="row-title">{visible(nameOf(thread, agents))}</span>
+      <Link to={to(id)} className="row" current={current}>
+        <span className="row-title" title={name}>{name}</span>
         <span className="row-facts">
           <time dateTime={updated_at} title={updated_at}>{shortTime(updated_at, language)}</time>
           {status !== "done" && <ThreadStatusTag status={status} />}
@@ -29,18 +38,27 @@ function Earlier({ thread, agents, current }: { thread: ThreadSummary; agents: A
   );
 }
 
+interface EarlierChatsProps {
+  agents: Agent[];
+  current: string | undefined;
+  to?: (id: string) => string;
+}
+
+/** What goes on beside a conversation, while something in it waits, is part of that conversation. */
+const isBeside = ({ id }: ThreadSummary) => /~q\d+$/.test(id);
+
 /** The newest threads of agents that can be written to. */
-export function EarlierChats({ agents, current }: { agents: Agent[]; current: string | undefined }) {
+export function EarlierChats({ agents, current, to = chatPath }: EarlierChatsProps) {
   const words = useChatWords();
   const { data, error, refetch } = useThreads(undefined, null);
   const names = new Set(agents.map(({ name }) => name));
-  const chats = (data?.items ?? []).filter(({ agent }) => names.has(agent));
+  const chats = (data?.items ?? []).filter((thread) => names.has(thread.agent) && !isBeside(thread));
   return (
     <nav aria-label={words.earlierChats}>
       <Problem error={data ? null : error} retry={() => void refetch()} />
       {data && chats.length === 0 && <p className="quiet">{words.noChats}</p>}
       <ul className="rows">
-        {chats.map((thread) => <Earlier key={thread.id} thread={thread} agents={agents} current={thread.id === current} />)}
+        {chats.map((thread) => <Earlier key={thread.id} thread={thread} agents={agents} current={thread.id === current} to={to} />)}
       </ul>
     </nav>
   );

@@ -1,4 +1,5 @@
 import type { JsonObject, Request } from "../api/types";
+import { askedBy } from "../learning/of-request";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { atTheGate } from "./gate";
@@ -8,7 +9,10 @@ import { useWords } from "./words";
 const isOfAssistant = ({ assistant, conversation }: JsonObject) => typeof assistant === "string" && typeof conversation === "string";
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
-function wordsOf({ kind, context }: Request): { summary?: string; rest: JsonObject } {
+function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
+  const { kind, context } = request;
+  // All of it stands among the facts, what the agent says of it as its own words.
+  if (askedBy(request)) return { rest: {} };
   if (kind !== "finish") return { rest: isOfAssistant(context) ? {} : context };
   const { task: _shownAsFact, summary, ...rest } = context;
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };

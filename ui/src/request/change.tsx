@@ -19,7 +19,8 @@ const isNested = (value: Json | undefined) => typeof value === "object" && value
 
 const tags = { kept: "span", gone: "del", new: "ins" } as const satisfies Record<Piece["kind"], string>;
 
-function TextChange({ before, after }: { before: string; after: string }) {
+/** A long text word by word: what goes and what comes. */
+export function TextChange({ before, after }: { before: string; after: string }) {
   const pieces = textPieces(before, after).map(({ kind, text }) => createElement(tags[kind], null, visible(text)));
   return createElement("span", { className: "agent-text" }, ...pieces);
 }

@@ -1,6 +1,8 @@
 import { Card, Descriptions, Tag } from "antd";
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
+import { LearningFacts } from "../learning/facts";
+import { askedBy } from "../learning/of-request";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { fieldOfArgument } from "./arg-field";
@@ -25,7 +27,8 @@ interface EditorProps {
   editing: Editing;
 }
 
-function Editor({ request, name, before, editing }: EditorProps) {
+/** One argument in edit. */
+export function Editor({ request, name, before, editing }: EditorProps) {
   const { draft, onChange, onEnter, problems, disabled } = editing;
   const key = editKey(request, name);
   return (
@@ -102,5 +105,7 @@ function FinishFacts({ request, editing }: FactsProps) {
 }
 
 export function Facts(props: FactsProps) {
+  const learning = askedBy(props.request);
+  if (learning) return <LearningFacts request={props.request} editing={props.editing} {...learning} />;
   return props.request.kind === "finish" ? <FinishFacts {...props} /> : <ActionFacts {...props} />;
 }

@@ -1,11 +1,11 @@
 import { Button, Input, Tag } from "antd";
 import { useId } from "react";
-import type { Decision } from "../api/types";
+import type { Decision, Request } from "../api/types";
 import { useKeys } from "../widgets/keys";
 import { DecideButton, Labelled, labelOf } from "./decide-bar";
 import { isChanged } from "./draft";
 import type { Desk } from "./use-desk";
-import { useWords } from "./words";
+import { useWords, type Words } from "./words";
 import { WordsBox } from "./words-box";
 
 interface ConfirmProps {
@@ -59,13 +59,18 @@ function NameBox({ desk }: { desk: Desk }) {
   );
 }
 
+function hintOf({ action, kind }: Request, { editing, editingLearning, editingTask }: Words): string {
+  if (kind === "learning") return editingLearning;
+  return action ? editing : editingTask;
+}
+
 /** The last step of an edit; the editors stand among the facts above. */
 export function EditStep({ desk }: { desk: Desk }) {
   const strings = useWords();
   const changed = isChanged(desk.request, desk.draft);
   return (
     <>
-      <p className="quiet">{desk.request.action ? strings.editing : strings.editingTask}</p>
+      <p className="quiet">{hintOf(desk.request, strings)}</p>
       <NameBox desk={desk} />
       <Confirm
         desk={desk} decision="edit" testId="confirm-edit"
@@ -115,8 +120,9 @@ export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => v
     if (!frozen) change({ reason: toggled(draft.reason, reason) });
   };
   const chosen = new Set(linesOf(draft.reason));
+  const reasons = desk.request.kind === "learning" ? strings.learningReasons : strings.reasons;
   useKeys(strings.keysOfReasons, [
-    ...strings.reasons.map((reason, index) => ({
+    ...reasons.map((reason, index) => ({
       key: String(index + 1), label: reason, run: () => toggle(reason), once: true,
     })),
     { key: "0", label: strings.ownWords, run: focusText },
@@ -125,7 +131,7 @@ export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => v
     <>
       <fieldset className="chips">
         <legend>{strings.why}</legend>
-        {strings.reasons.map((reason, index) => (
+        {reasons.map((reason, index) => (
           <Tag.CheckableTag
             key={reason} checked={chosen.has(reason)} onChange={() => toggle(reason)}
             data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)}

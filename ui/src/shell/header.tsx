@@ -17,7 +17,7 @@ import { useTroubleCount } from "./troubles";
 const Help = later(() => import("./help"));
 const Menu = later(() => import("./menu"));
 
-export type PageName = "inbox" | "threads" | "chat" | "memory" | "operations" | "none";
+export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "operations" | "none";
 
 function Pages({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
@@ -30,6 +30,7 @@ function Pages({ page, session }: { page: PageName; session: Session }) {
       <Link to="/" current={page === "inbox"}>{strings.inbox} <span data-testid="pending-count">{count}</span></Link>
       <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
       <Link to="/chat" current={page === "chat"}>{strings.chatPage}</Link>
+      <Link to="/learning" current={page === "learning"}>{strings.learningPage}</Link>
       <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
       {(troubles || session.role === "admin") && (
         <Link to="/operations" current={page === "operations"}>{strings.operations} {troubles}</Link>
@@ -59,6 +60,7 @@ function useShortcuts(session: Session, openHelp: () => void): void {
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
     { key: "g c", label: strings.chatPage, run: () => go("/chat") },
+    { key: "g l", label: strings.learningPage, run: () => go("/learning") },
     { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
     ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
     { key: "?", label: strings.help, run: openHelp },

@@ -11,6 +11,7 @@ import "./shell.css";
 const ThreadPage = later(() => import("../thread/thread-page"));
 const ThreadsPage = later(() => import("../thread/threads-page"));
 const ChatPage = later(() => import("../chat/chat-page"));
+const LearningPage = later(() => import("../learning/learning-page"));
 const MemoryPage = later(() => import("../memory/memory-page"));
 const OperationsPage = later(() => import("../operations/operations-page"));
 
@@ -18,6 +19,7 @@ function nameOf(path: string): PageName {
   if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
   if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
   if (path === "/chat" || idIn(path, "/chat/") !== undefined) return "chat";
+  if (path === "/learning" || idIn(path, "/learning/") !== undefined) return "learning";
   if (path === "/memory") return "memory";
   if (path === "/operations") return "operations";
   return "none";
@@ -31,6 +33,8 @@ function Route({ path }: { path: string }) {
   const chat = idIn(path, "/chat/");
   // Not by its id: the first message of a new chat gives it one, and the page stays as it is.
   if (path === "/chat" || chat !== undefined) return <ChatPage id={chat} />;
+  const learning = idIn(path, "/learning/");
+  if (path === "/learning" || learning !== undefined) return <LearningPage id={learning} />;
   if (path === "/memory") return <MemoryPage />;
   if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");

@@ -1,6 +1,6 @@
 import { useStrings, type Strings } from ".";
 
-type Part = "detail" | "chat" | "memory" | "assistant";
+type Part = "detail" | "chat" | "memory" | "assistant" | "learning";
 type With<P extends Part> = Strings & NonNullable<Strings[P]>;
 
 /** Return the hook that gives the words of every page and those of one part; in English these come with the part. */

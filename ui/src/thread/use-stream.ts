@@ -19,10 +19,11 @@ interface Followed {
 }
 
 /** Follow a thread's numbered stream; what was seen once is kept, so that coming back goes on after it. */
-export function useStream(id: string): Followed {
+export function useStream(id: string, enabled = true): Followed {
   const client = useQueryClient();
   const [lost, setLost] = useState(false);
   useEffect(() => {
+    if (!enabled) return undefined;
     let batch: Numbered[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const flush = () => {
@@ -49,7 +50,7 @@ export function useStream(id: string): Followed {
       clearTimeout(timer);
       if (batch.length > 0) flush();
     };
-  }, [client, id]);
+  }, [client, id, enabled]);
   const stream = useQuery<StreamState>({
     queryKey: ["stream", id],
     queryFn: skipToken,

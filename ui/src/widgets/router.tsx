@@ -30,10 +30,13 @@ export function go(path: string, { replace = false } = {}): void {
 
 export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
+export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
+export const playbookPath = (id: string, bullet?: string) =>
+  `/learning?${new URLSearchParams({ playbook: id, ...(bullet && { bullet }) }).toString()}`;
 export const chatPath = (id: string) => `/chat/${encodeURIComponent(id)}`;
 
 /** Return the id in a path such as /r/{id}, or undefined. */
-export function idIn(path: string, prefix: "/r/" | "/t/" | "/chat/"): string | undefined {
+export function idIn(path: string, prefix: "/r/" | "/t/" | "/chat/" | "/learning/"): string | undefined {
   if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
   try {
     return decodeURIComponent(path.slice(prefix.length));

@@ -2,6 +2,7 @@ import type { Assistant } from "./assistant";
 import type { Chat } from "./chat";
 import type { Detail } from "./detail";
 import { inbox } from "./inbox";
+import type { Learning } from "./learning";
 import type { Memory } from "./memory";
 import { request } from "./request";
 import { shell } from "./shell";
@@ -9,5 +10,5 @@ import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-/** In another language the words of a request's page, of the chat, of memory and of assistants are there too; in English they come with them. */
-export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant };
+/** In another language the words of a request's page, of the chat, of memory, of assistants and of learning are there too; in English they come with them. */
+export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant; learning?: Learning };

@@ -3,6 +3,7 @@ export const shell = {
   inbox: "Inbox",
   threads: "Threads",
   chatPage: "Chat",
+  learningPage: "Learning",
   memoryPage: "Memory",
   operations: "Operations",
   pages: "Pages",

@@ -5,6 +5,7 @@ export const shell: typeof en = {
   inbox: "受信箱",
   threads: "スレッド",
   chatPage: "チャット",
+  learningPage: "学習",
   memoryPage: "記憶",
   operations: "運用",
   pages: "ページ",

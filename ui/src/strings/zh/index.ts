@@ -3,9 +3,10 @@ import { assistant } from "./assistant";
 import { chat } from "./chat";
 import { detail } from "./detail";
 import { inbox } from "./inbox";
+import { learning } from "./learning";
 import { memory } from "./memory";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory, assistant };
+export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory, assistant, learning };

@@ -5,6 +5,7 @@ export const shell: typeof en = {
   inbox: "收件箱",
   threads: "会话",
   chatPage: "对话",
+  learningPage: "学习",
   memoryPage: "记忆",
   operations: "运维",
   pages: "页面",

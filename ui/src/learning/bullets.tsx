@@ -1,0 +1,73 @@
+import { Button, Empty } from "antd";
+import { useState } from "react";
+import { Fold } from "../thread/fold";
+import { AgentText } from "../widgets/agent-text";
+import { Clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { BulletRow } from "./bullet-row";
+import { EditBullet } from "./edit-bullet";
+import type { Bullet, Playbook } from "./types";
+import { named, useLearningWords } from "./words";
+
+interface SectionProps {
+  playbook: string;
+  section: string;
+  bullets: Bullet[];
+}
+
+function Section({ playbook, section, bullets }: SectionProps) {
+  const words = useLearningWords();
+  return (
+    <section className="bullets" aria-label={named(words.sections, section)}>
+      <h3>{named(words.sections, section)} <span className="quiet">{bullets.length}</span></h3>
+      <ul className="inspector-rows detail">
+        {bullets.map((bullet) => <BulletRow key={bullet.id} playbook={playbook} bullet={bullet} />)}
+      </ul>
+    </section>
+  );
+}
+
+function Refused({ rejected }: { rejected: Playbook["rejected"] }) {
+  const words = useLearningWords();
+  if (rejected.length === 0) return null;
+  return (
+    <Fold id="refused-texts" testId="refused-texts" summary={<span>{words.refusedOnce(rejected.length)}</span>}>
+      <p className="quiet">{words.refusedHint}</p>
+      <ul className="learn-list">
+        {rejected.map(({ text, at, reason }) => (
+          <li key={`${at} ${text}`}>
+            <AgentText text={text} /> <span className="quiet"><Clock at={at} />{reason && ` · “${visible(reason)}”`}</span>
+          </li>
+        ))}
+      </ul>
+    </Fold>
+  );
+}
+
+/** What the agent knows now, by section; what it knew and what was refused below. */
+export function Bullets({ playbook: { id, bullets, rejected } }: { playbook: Playbook }) {
+  const words = useLearningWords();
+  const [adding, setAdding] = useState(false);
+  const active = Map.groupBy(bullets.filter(({ isActive }) => isActive), ({ section }) => section);
+  const retired = bullets.filter(({ isActive }) => !isActive);
+  const order = Object.keys(words.sections);
+  const sections = [...active].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+  return (
+    <div className="playbook-body">
+      {sections.length === 0 && (
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.emptyPlaybook} data-testid="empty-playbook">
+          <span className="quiet">{words.emptyPlaybookHint}</span>
+        </Empty>
+      )}
+      {sections.map(([section, some]) => <Section key={section} playbook={id} section={section} bullets={some} />)}
+      {adding ? <EditBullet playbook={id} onDone={() => setAdding(false)} />
+        : <Button type="dashed" className="add-bullet" onClick={() => setAdding(true)} data-testid="add-bullet">{words.addBullet}</Button>}
+      {retired.length > 0 && (
+        <Fold id={`retired-${id}`} testId="retired" summary={<span>{words.retired(retired.length)}</span>}>
+          <ul className="inspector-rows detail">{retired.map((bullet) => <BulletRow key={bullet.id} playbook={id} bullet={bullet} />)}</ul>
+        </Fold>
+      )}
+      <Refused rejected={rejected} />
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { InputNumber, Skeleton } from "antd";
+import { useId, useState, type ReactNode } from "react";
+import { TextChange } from "../request/change";
+import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+import { useDiff } from "./api";
+import { named, useLearningWords } from "./words";
+
+function Lines({ title, children, testId }: { title: string; children: ReactNode[]; testId: string }) {
+  if (children.length === 0) return null;
+  return <section data-testid={testId}><h3>{title}</h3><ul className="entry-changes">{children}</ul></section>;
+}
+
+function Difference({ id, from, to }: { id: string; from: number; to: number }) {
+  const words = useLearningWords();
+  const { data, error, refetch } = useDiff(id, from, to);
+  if (error) return <Problem error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton active />;
+  const { added, removed, changed } = data;
+  if (added.length + removed.length + changed.length === 0) return <p className="quiet" data-testid="no-difference">{words.noDifference}</p>;
+  return (
+    <div className="detail compare" data-testid="difference">
+      <Lines title={words.addedLines} testId="diff-added">
+        {added.map(({ id: bullet, text, section }) => <li key={bullet}><code>{visible(bullet)}</code> <ins className="agent-text">{visible(text)}</ins> <span className="quiet">{named(words.sections, section)}</span></li>)}
+      </Lines>
+      <Lines title={words.removedLines} testId="diff-removed">
+        {removed.map(({ id: bullet, text }) => <li key={bullet}><code>{visible(bullet)}</code> <del className="agent-text">{visible(text)}</del></li>)}
+      </Lines>
+      <Lines title={words.changedLines} testId="diff-changed">
+        {changed.map(({ id: bullet, before, after }) => <li key={bullet}><code>{visible(bullet)}</code> <TextChange before={before.text} after={after.text} /></li>)}
+      </Lines>
+    </div>
+  );
+}
+
+/** What differs between two versions of what the agent is told. */
+export function Compare({ id, head }: { id: string; head: number }) {
+  const words = useLearningWords();
+  const name = useId();
+  const [from, setFrom] = useState(1);
+  const [to, setTo] = useState(head);
+  const bounds = { min: 1, max: head, precision: 0 };
+  return (
+    <div className="playbook-body">
+      <div className="bar">
+        <label htmlFor={`${name}-from`}>{words.compareFrom}</label>
+        <InputNumber<number> {...bounds} id={`${name}-from`} value={from} onChange={(version) => version && setFrom(version)} data-testid="compare-from" />
+        <label htmlFor={`${name}-to`}>{words.compareTo}</label>
+        <InputNumber<number> {...bounds} id={`${name}-to`} value={to} onChange={(version) => version && setTo(version)} data-testid="compare-to" />
+      </div>
+      <Difference id={id} from={from} to={to} />
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import { Alert, Card, Tag } from "antd";
+import type { Request } from "../api/types";
+import { TextChange } from "../request/change";
+import { Editor, type Editing } from "../request/facts";
+import { isObject } from "../request/schema-field";
+import { same } from "../request/values";
+import { Prose } from "../thread/prose";
+import { visible } from "../widgets/visible";
+import { Neighbours, Proof, Run, Tried } from "./grounds";
+import { Judged } from "./judged";
+import type { Asked } from "./of-request";
+import type { Shown } from "./types";
+import { named, useLearningWords } from "./words";
+import "./learning.css";
+
+/** What the playbook will say, as a difference to what it says. */
+function Words({ op, before, text }: { op: Asked["operation"]["op"]; before: string | null; text: string }) {
+  if (op === "retire") return <del className="agent-text">{visible(before ?? text)}</del>;
+  if (before === null) return <ins className="agent-text">{visible(text)}</ins>;
+  return <TextChange before={before} after={text} />;
+}
+
+function About({ operation: { op, bullet, sources } }: Pick<Asked, "operation">) {
+  const words = useLearningWords();
+  if (op === "edit" && bullet) return <>{words.rewrites(visible(bullet))}</>;
+  if (op === "retire" && bullet) return <>{words.retires(visible(bullet))}</>;
+  if (op === "merge") return <>{words.merges([bullet, ...sources].filter((one) => one !== null).map(visible).join(", "))}</>;
+  return null;
+}
+
+function Cost({ shown: { tokens, room } }: { shown: Shown }) {
+  const words = useLearningWords();
+  if (room < 0) return <span className="error-text" data-testid="no-room">{words.noRoom(-room)}</span>;
+  return <span className="quiet" data-testid="token-cost">{words.costs(tokens, room)}</span>;
+}
+
+/** What a person may change: the text and where it stands; the schema fixes all else. */
+function editable({ action }: Request): string[] {
+  const properties = isObject(action?.schema?.properties) ? action.schema.properties : {};
+  const isFixed = (name: string) => isObject(properties[name]) && properties[name].const !== undefined;
+  return ["text", "section"].filter((name) => action?.args[name] !== undefined && !isFixed(name));
+}
+
+function Editors({ request, editing }: { request: Request; editing: Editing }) {
+  const words = useLearningWords();
+  const labels: Record<string, string> = { text: words.textOfBullet, section: words.sectionOfBullet };
+  return editable(request).map((name) => (
+    <div key={name} className="learn-editor">
+      <span className="quiet" aria-hidden="true">{labels[name]}</span>
+      <Editor request={request} name={name} before={request.action?.args[name] ?? ""} editing={editing} />
+    </div>
+  ));
+}
+
+interface LearningFactsProps extends Asked {
+  request: Request;
+  editing: Editing | undefined;
+}
+
+/** What would be learned, what it rests on, what it costs, and what stands beside it already. */
+export function LearningFacts({ request, shown, operation, editing }: LearningFactsProps) {
+  const words = useLearningWords();
+  const { type, why, before, renewed, feedback } = shown;
+  const learned = request.response?.args?.text;
+  const text = typeof learned === "string" ? learned : operation.text;
+  const isEdited = editing ? !same(editing.draft.edited, request.action?.args) : text !== operation.text;
+  return (
+    <Card
+      size="small" className="learn" data-testid="facts"
+      title={request.status === "pending" ? words.whatIsLearned : words.whatWasProposed}
+      extra={isEdited && <Tag color="processing" data-testid="edited">{words.insightEdited}</Tag>}
+    >
+      {renewed !== null && <Alert type="info" showIcon title={words.renewed[renewed] ?? words.renewedAnyhow} data-testid="renewed" />}
+      <div className="learn-what">
+        <Tag color={type === "error_pattern" ? "warning" : "processing"} variant="outlined">{named(words.insightTypes, type)}</Tag>
+        <span className="quiet">{named(words.sections, operation.section)}</span>
+        <span className="quiet"><About operation={operation} /></span>
+      </div>
+      {editing ? <Editors request={request} editing={editing} /> : (
+        <div className="learn-text" data-testid="learn-text"><Words op={operation.op} before={before} text={text} /></div>
+      )}
+      <div className="learn-what"><Judged feedback={feedback} /><Cost shown={shown} /></div>
+      <Tried trial={shown.trial} />
+      <Neighbours shown={shown} />
+      <Proof shown={shown} />
+      {why && (
+        <aside className="agent-words" data-testid="why-learn" aria-label={words.whyLearn}>
+          <div className="quiet">{words.whyLearn}</div>
+          <Prose text={why} />
+        </aside>
+      )}
+      <Run shown={shown} />
+    </Card>
+  );
+}

@@ -1,0 +1,20 @@
+import { Tag } from "antd";
+import { actorName } from "../request/people";
+import { visible } from "../widgets/visible";
+import type { Feedback } from "./types";
+import { useLearningWords } from "./words";
+
+/** By what an answer was judged: what is only the agent's own opinion is told apart at a glance, and in words. */
+export function Judged({ feedback: { source, verdict, text, by } }: { feedback: Feedback }) {
+  const words = useLearningWords();
+  const isOpinion = source === "self";
+  return (
+    <span className="judged" data-testid="judged" data-source={source} data-verdict={verdict}>
+      <Tag color={isOpinion ? "error" : source === "user" ? "processing" : "success"} variant="outlined">
+        <span aria-hidden="true">{isOpinion ? "⚠︎ " : "✓ "}</span>{words.judgedBy[source]}{source === "user" && by && `: ${actorName(by, words)}`}
+      </Tag>
+      {verdict !== "unknown" && <span className="quiet">{words.verdicts[verdict]}</span>}
+      {text && <q>{visible(text)}</q>}
+    </span>
+  );
+}

@@ -1,0 +1,60 @@
+import { Alert } from "antd";
+import { Fold } from "../thread/fold";
+import { AgentText } from "../widgets/agent-text";
+import { Clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import type { Reflected, Turn } from "./types";
+import { useLearningWords } from "./words";
+
+function Lines({ reflected }: { reflected: Reflected }) {
+  const words = useLearningWords();
+  const lines = [
+    [words.whatWentWrong, reflected.error], [words.rootCause, reflected.rootCause], [words.correctApproach, reflected.correctApproach],
+    [words.keyInsight, reflected.keyInsight],
+  ].filter(([, text]) => text);
+  return (
+    <dl className="looked-back">
+      {lines.map(([title, text]) => <div key={title}><dt>{title}</dt><dd><AgentText text={text ?? ""} /></dd></div>)}
+    </dl>
+  );
+}
+
+const hasWords = (reflected: Reflected) =>
+  Boolean(reflected.error || reflected.rootCause || reflected.correctApproach || reflected.keyInsight);
+
+/** What the agent made of its own answer, in its words. */
+export function LookedBack({ turn: { runId, reflected } }: { turn: Turn }) {
+  const words = useLearningWords();
+  if (!reflected) return null;
+  return (
+    <>
+      {reflected.failed && <Alert type="warning" showIcon title={words.reflectionFailed(visible(reflected.failed))} data-testid="reflection-failed" />}
+      {hasWords(reflected) && (
+        <Fold id={`${runId}-looked-back`} testId="looked-back" summary={<span className="quiet">{words.lookedBack}</span>}><Lines reflected={reflected} /></Fold>
+      )}
+    </>
+  );
+}
+
+/** What it would have proposed, and why that is not asked. */
+export function LeftOut({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes } }: { turn: Turn }) {
+  const words = useLearningWords();
+  const isEmpty = phase === "done" && reflected !== null && !reflected.failed && insights.length + suppressed.length === 0;
+  return (
+    <>
+      {isEmpty && <p className="quiet" data-testid="nothing-to-learn">{words.nothingToLearn}</p>}
+      {suppressed.length > 0 && (
+        <Fold id={`${runId}-suppressed`} testId="suppressed" summary={<span className="quiet">{words.suppressed(suppressed.length)}</span>}>
+          <ul className="learn-list">
+            {suppressed.map(({ text, reason, at }) => (
+              <li key={text}>
+                <AgentText text={text} /> <span className="quiet">{at && <>{words.rejectedThen} <Clock at={at} /></>}{reason && ` · ${visible(reason)}`}</span>
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      )}
+      {droppedQuotes > 0 && <p className="quiet" data-testid="dropped-quotes">{words.droppedQuotes(droppedQuotes)}</p>}
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import { Button, Input } from "antd";
+import { useId, useState } from "react";
+import { useKeys } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { useSay, type Word } from "./api";
+import { useLearningWords } from "./words";
+
+function Thumb({ up }: { up: boolean }) {
+  return (
+    <svg className="thumb" viewBox="0 0 16 16" aria-hidden="true" data-up={up}>
+      <path d="M5.5 7 8.2 1.8a1.5 1.5 0 0 1 1.7 1.8L9.4 6h3.3a1.4 1.4 0 0 1 1.4 1.7l-1 4.7a1.6 1.6 0 0 1-1.5 1.2H5.5zM2 7h2v6.6H2z" />
+    </svg>
+  );
+}
+
+interface WordsProps {
+  verdict: Word["verdict"];
+  isSending: boolean;
+  onSend: (text: string) => void;
+  onBack: () => void;
+}
+
+function Words({ verdict, isSending, onSend, onBack }: WordsProps) {
+  const words = useLearningWords();
+  const id = useId();
+  const [text, type] = useState("");
+  const send = () => onSend(text.trim());
+  useKeys(words.wasItRight, [
+    { key: "mod+Enter", label: words.sendFeedback, run: send, whileTyping: true, once: true },
+    { key: "Escape", label: words.back, run: onBack, whileTyping: true },
+  ]);
+  return (
+    <div className="say-words">
+      <label htmlFor={id} className="quiet">{words.sayMore[verdict]}</label>
+      <Input.TextArea
+        id={id} autoFocus autoSize={{ minRows: 2, maxRows: 8 }} value={text} maxLength={20_000} readOnly={isSending} data-testid="feedback-text"
+        onChange={(event) => type(event.target.value)}
+      />
+      <div className="bar">
+        <Button type="primary" loading={isSending} onClick={send} data-testid="send-feedback">{words.sendFeedback}</Button>
+        <Button disabled={isSending} onClick={onBack}>{words.back}</Button>
+      </div>
+    </div>
+  );
+}
+
+/** A person's word on an answer: it is feedback that the agent looks back with. */
+export function Say({ id, turn }: { id: string; turn: string }) {
+  const words = useLearningWords();
+  const [verdict, choose] = useState<Word["verdict"]>();
+  const { mutate, isPending, isSuccess, error } = useSay(id);
+  if (isSuccess) return <p className="quiet" data-testid="feedback-sent">{words.saySent}</p>;
+  const send = (text: string) => verdict && mutate({ verdict, turn, ...(text && { text }) });
+  return (
+    <fieldset className="say" aria-label={words.wasItRight} data-testid="say">
+      <div className="bar">
+        <span className="quiet">{words.wasItRight}</span>
+        {(["right", "wrong"] as const).map((one) => (
+          <Button
+            key={one} size="small" aria-pressed={verdict === one}
+            disabled={isPending} onClick={() => choose(one)} data-testid={`say-${one}`}
+          >
+            <Thumb up={one === "right"} />{one === "right" ? words.sayRight : words.sayWrong}
+          </Button>
+        ))}
+      </div>
+      {verdict && <Words key={verdict} verdict={verdict} isSending={isPending} onSend={send} onBack={() => choose(undefined)} />}
+      <Problem error={error} />
+    </fieldset>
+  );
+}
