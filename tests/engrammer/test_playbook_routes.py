@@ -146,7 +146,7 @@ async def test_what_was_changed_meanwhile_is_refused_with_what_stands_in_the_way
     assert (problem["version"], problem["op"]) == (edited["version"], "edit")
     problem = await refused(ann, CHANGES, 409, "duplicate", op="add", text=f"{SAND} ", section="others")
     assert problem["bullet"] == "b-00001"
-    await refused(ann, CHANGES, 409, "final", op="undo", version=9)
+    await refused(ann, CHANGES, 409, "not_undoable", op="undo", version=9)
     await refused(ann, CHANGES, 404, "unknown", op="retire", bullet="b-00009")
     await refused(ann, CHANGES, 409, "standing", op="restore", bullet="b-00001")
     assert await texts(world) == {"b-00001": SAND}

@@ -101,7 +101,7 @@ class ConsumedError(PlaybookError):
 class FinalOpError(PlaybookError):
     """There is nothing of this version to undo."""
 
-    code: ClassVar[str] = "final"
+    code: ClassVar[str] = "not_undoable"
 
     def __init__(self, version: int, why: str) -> None:
         super().__init__(f"version {version} cannot be undone: {why}")
