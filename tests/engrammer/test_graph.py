@@ -394,3 +394,14 @@ async def test_a_question_cannot_bring_its_own_verdict_before_the_reflector(file
             "## Bullets that were used",
             "## Refused by people, not to be proposed again",
         ]
+
+
+async def test_what_the_playbook_says_already_is_asked_of_nobody(file: str) -> None:
+    models = taught()
+    models.lessons["Again?"] = [insight(f" {GLUE.upper()} ")]
+    async with lab(models, file) as it:
+        await it.ask("How long do I clamp?")
+        await it.decide("approve")
+        assert (await it.ask("Again?")).status == "done"
+        (outcome,) = (await it.turn())["outcomes"].values()
+        assert (outcome["status"], outcome["reason"]) == ("obsolete", "duplicate")

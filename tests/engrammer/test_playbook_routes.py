@@ -302,3 +302,13 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}
         reply = await ann.get(path)
         jsonschema_rs.validator_for(schema).validate(reply.json())
+
+
+async def test_where_a_group_decides_nobody_else_changes_the_playbook_by_hand(models: Models) -> None:
+    agents = models.engrammer(candidate_groups=("tasters",)).agents()
+    async with open_world("memory://", more_agents=agents) as world:
+        change = {"op": "add", "text": SAND, "section": "others"}
+        problem = await refused(world.client(), CHANGES, 403, "forbidden", **change)
+        assert "decided by tasters" in problem["detail"]
+        await post(world.client("person", "tea", groups=("tasters",)), CHANGES, **change)
+        await post(world.client("admin", "root"), CHANGES, op="retire", bullet="b-00001")

@@ -101,9 +101,10 @@ class Steps:
         """Lay an insight beside the playbook as it stands, and try it where that can be done."""
         host, insight, name = host_in(config), Insight.model_validate(state["insight"]), self._engrammer.playbook_name
         playbook = await self._read(host)
-        proposal = proposed(insight, playbook, self._engrammer.budget, name, state.get("renewed"))
-        if proposal is None:
-            outcome = {"status": "obsolete", "request_id": None, "version": None, "reason": state.get("renewed")}
+        proposal = proposed(insight, playbook, self._engrammer.budget, name, (renewed := state.get("renewed")))
+        is_known = proposal is not None and not renewed and self._why_not(proposal.operation, playbook) == "duplicate"
+        if proposal is None or is_known:
+            outcome = {"status": "obsolete", "request_id": None, "version": None, "reason": renewed or "duplicate"}
             return {"proposal": None, "turns": outcome_of(insight, outcome)}
         trial = await self._trials.of(proposal, playbook, config, host.inbox.clock())
         return {"proposal": proposal.model_copy(update={"trial": trial}).model_dump(mode="json")}
@@ -130,9 +131,12 @@ class Steps:
         return told(insight, request, status, playbook)
 
     def _entry(self, operation: Operation, insight: Insight, request: Request, now: Playbook) -> Entry:
-        if why := refused(operation, now, self._engrammer.budget):
+        if why := self._why_not(operation, now):
             raise StaleError(why)
         return entry_of(operation, insight, request.id, now)
+
+    def _why_not(self, operation: Operation, now: Playbook) -> str | None:
+        return refused(operation, now, self._engrammer.budget)
 
     async def _refused(self, host: Host, insight: Insight, request: Request) -> Playbook:
         operation = Operation.model_validate(request.action.args) if request.action else None

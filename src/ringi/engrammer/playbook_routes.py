@@ -18,7 +18,7 @@ from ringi.engrammer.errors import BudgetError
 from ringi.engrammer.playbook import Playbook, blame, diff, folded
 from ringi.engrammer.playbook_models import BulletHistory, PlaybookChange, PlaybookEntry, PlaybookSummary
 from ringi.engrammer.reaching import Reach
-from ringi.engrammer.refusals import NotForAgentsError, StaleError
+from ringi.engrammer.refusals import NotForAgentsError, NotTheirPlaybookError, StaleError
 from ringi.engrammer.rendering import size
 from ringi.engrammer.stored import enter, entries, read
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_in, playbook_view
@@ -55,6 +55,14 @@ class Place(NamedTuple):
     agent: str
     budget: int
     tidier: str
+    assignee: str | None
+    candidate_groups: tuple[str, ...]
+
+    def is_decided_by(self, who: Principal) -> bool:
+        """Whether a caller is one of those who decide on what is learned."""
+        is_free = not self.assignee and not self.candidate_groups
+        is_theirs = who.name == self.assignee or bool(set(self.candidate_groups) & set(who.groups))
+        return who.role == "admin" or is_free or is_theirs
 
 
 class PlaybookRoutes:
@@ -132,6 +140,8 @@ class PlaybookRoutes:
         """Change a playbook as a person; return the entry that this made."""
         who, place = self._place(http, id)
         refuse_to_change(who)
+        if not place.is_decided_by(who):
+            raise NotTheirPlaybookError(place.agent, [*place.candidate_groups, *filter(None, [place.assignee])])
         given = parsed(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(given)
         written, now = await self._written(who, id), self._platform.inbox.clock()
@@ -206,7 +216,9 @@ class PlaybookRoutes:
         for agent in Reach(self._platform, who).agents.values():
             each = agent.engrammer
             assert each
-            found.setdefault(each.playbook_name, Place(each.playbook_name, each.name, each.budget, each.tidier))
+            whom = (each.assignee, each.candidate_groups)
+            place = Place(each.playbook_name, each.name, each.budget, each.tidier, *whom)
+            found.setdefault(each.playbook_name, place)
         return found
 
 

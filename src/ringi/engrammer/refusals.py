@@ -58,6 +58,13 @@ class NotForAgentsError(ForbiddenError):
         return cls("an agent's token cannot say what a user thinks of an answer: give `expected` with the question")
 
 
+class NotTheirPlaybookError(ForbiddenError):
+    """A person changes a playbook by hand on whose proposals others decide."""
+
+    def __init__(self, agent: str, deciders: Iterable[str]) -> None:
+        super().__init__(f"what {agent!r} learns is decided by {', '.join(deciders)}: ask one of them to change it")
+
+
 class StaleError(RefusalError):
     """A person changes a bullet that they have not seen as it is now."""
 

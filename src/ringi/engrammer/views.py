@@ -200,6 +200,7 @@ def entry_view(written: Written, request: Request | None) -> playbook_models.Pla
             "at": written.at,
             "by": written.by,
             "reason": entry.reason or words_in(request),
+            "text": entry.text or entry.proposed,
             # It quotes what people said: kept in the request, where it can be erased.
             "evidence": learning_in(request).get("evidence", []) if request else [],
             "approved_by": said.responder if said and is_yes else None,
