@@ -38,6 +38,8 @@ def test_its_title_is_the_beginning_of_what_a_person_said_first() -> None:
 
     assert title([{"role": "system", "content": "be kind"}, {"role": "user", "content": " Refund\nplease"}]) == "Refund"
     assert title([{"role": "user", "content": "a" * 81}]) == "a" * 79 + "…"
+    asked = Run(id="r", input={"query": "How long?\nExactly."})
+    assert Thread.begun("t", "engrammer", asked, by="ann", now=NOON)[0].title == "How long?"
     assert [title(odd) for odd in (None, "hi", [], ["hi"], [{"role": "user", "content": [1]}])] == [None] * 5
 
     done = held().finished(held(), NOON, {})[0]

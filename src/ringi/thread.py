@@ -220,8 +220,10 @@ def checkpoint_thread(key: Key) -> str:
 
 
 def title_of(input: dict[str, Any]) -> str | None:
-    """Return the first line of what a person says first in an input, shortened; None where nobody says anything."""
-    words = next((words for message in words_in(input) if (words := message["content"].strip())), None)
+    """Return the first line of what a person says first in an input, or asks, shortened; None where nobody does."""
+    asked = input.get("query")
+    said = [message["content"] for message in words_in(input)] + ([asked] if isinstance(asked, str) else [])
+    words = next((words for each in said if (words := each.strip())), None)
     if words is None:
         return None
     line: str = words.splitlines()[0]

@@ -283,3 +283,41 @@ async def test_notes_come_from_their_sources_and_what_is_missing_is_said(
         missing = await refused(ann, NOTE, 404, "not_found", source="woodworking_db", noteId="1")
         assert "local_db, playbook" in missing["detail"]
         await refused(ann, NOTE, 404, "not_found", source="local_db", noteId="../joints")
+
+
+async def test_one_word_never_approves_what_came_after_it_was_shown(world: World) -> None:
+    await started(world, ASK)
+    ann, ben = world.client(), world.client("person", "ben")
+    await post(ben, START, query=BOTH, threadId="t-1")
+    await once(ben, "t-1", lambda shown: len(shown["pending"]) == 3)
+    told = await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
+    assert told == {"status": "interrupted", "error": None}
+    bullets = (await ann.get("/v1/playbooks/engrammer")).json()["bullets"]
+    assert [each["text"] for each in bullets] == [CLAMP]
+    await refused(ann, CONTINUE, 409, "unseen", threadId="t-1", userInput="approve_learning")
+    assert len((await post(ann, STATE, threadId="t-1"))["pendingInsights"]) == 2
+    assert (await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"
+
+
+async def test_a_call_that_is_made_again_does_not_approve_what_was_asked_again(world: World, models: Models) -> None:
+    models.lessons["Shorter?"] = [insight("Clamp it for ten minutes.", "refine_strategy", source_bullet_id="b-00001")]
+    ann = world.client()
+    await started(world, ASK)
+    await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
+    await started(world, "Shorter?")
+    change: Json = {"op": "edit", "bullet": "b-00001", "text": "Clamp it for a day."}
+    await post(world.client("person", "ben"), "/v1/playbooks/engrammer/changes", **change)
+    approve: Json = {"threadId": "t-1", "userInput": "approve_learning"}
+    assert (await post(ann, CONTINUE, **approve))["status"] == "interrupted"
+    await refused(ann, CONTINUE, 409, "unseen", **approve)
+    bullets = (await ann.get("/v1/playbooks/engrammer")).json()["bullets"]
+    assert [each["text"] for each in bullets] == ["Clamp it for a day."]
+
+
+async def test_a_process_that_showed_nothing_takes_the_first_proposals_of_one_run_for_seen_and_nothing_else(
+    world: World,
+) -> None:
+    await post(world.client(), START, query=BOTH, threadId="t-1")
+    cal = world.client("person", "cal")
+    await once(cal, "t-1", lambda shown: len(shown["pending"]) == 2)
+    assert (await post(cal, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"

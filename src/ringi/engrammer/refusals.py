@@ -27,6 +27,17 @@ class NothingWaitsError(RefusalError):
         return cls(f"{named} does not wait in conversation {id!r}: read its state again")
 
 
+class UnseenError(RefusalError):
+    """Somebody approves what waits, and was not shown it."""
+
+    status: ClassVar[int] = 409
+    code: ClassVar[str] = "unseen"
+
+    def __init__(self, id: str) -> None:
+        what = f"what waits in conversation {id!r} is not what you were shown"
+        super().__init__(f"{what}: read its state again, or name `insights` with their digests")
+
+
 class CrowdedError(RefusalError):
     """A conversation has as many threads as it may have, and all of them run or wait."""
 

@@ -20,6 +20,7 @@ from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, SourceNotFo
 from ringi.engrammer.playbook_routes import PlaybookRoutes
 from ringi.engrammer.reaching import Conversation, Reach
 from ringi.engrammer.refusals import NotForAgentsError, NothingWaitsError
+from ringi.engrammer.showing import Shown
 from ringi.engrammer.stored import entries, read
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 from ringi.errors import ConflictError, DigestMismatchError, InvalidError
@@ -40,7 +41,7 @@ class EngrammerRoutes:
 
     def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
         self._platform, self._door, self._limits = platform, door, limits
-        self._playbooks = PlaybookRoutes(platform, door)
+        self._playbooks, self._shown = PlaybookRoutes(platform, door), Shown()
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -63,11 +64,13 @@ class EngrammerRoutes:
 
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return where a conversation stands: the newest answer, and all that waits to be learned."""
-        reach, given = self._reach(http), parsed(models.EngrammerAsked, await self._body(http))
-        return shown(state_view(await reach.conversation(given.thread_id)))
+        who, given = self._door.caller(http.scope), parsed(models.EngrammerAsked, await self._body(http))
+        conversation = await Reach(self._platform, who).conversation(given.thread_id)
+        self._shown.note(who, conversation)
+        return shown(state_view(conversation))
 
     async def go_on(self, http: HttpRequest) -> HttpResponse:
-        """Decide on all insights that wait, or on those that are named, and wait until the runs have gone on.
+        """Decide on the insights that are named, or on all that the caller was shown, and wait until the runs go on.
 
         Of two who decide at once, the first decides all of them.
         """
@@ -75,8 +78,8 @@ class EngrammerRoutes:
         refuse_agents(who)
         given, reach = parsed(EngrammerContinue, await self._body(http)), self._reach(http)
         conversation = await reach.conversation(given.thread_id)
-        shown_digests = chosen(who, conversation, given)
-        decided, lost = await self._decide(http, who, shown_digests, given)
+        digests = self._chosen(who, conversation, given)
+        decided, lost = await self._decide(http, who, digests, given)
         is_settled = await reach.settled(decided, self._platform.settings.max_wait)
         return shown(continued_view(await reach.conversation(conversation.id), decided, lost, is_settled=is_settled))
 
@@ -106,6 +109,11 @@ class EngrammerRoutes:
             "turn": answered_in(conversation, given.turn),
         }
         return begun(await self._run(who, conversation.id, None, input))
+
+    def _chosen(self, who: Principal, conversation: Conversation, given: EngrammerContinue) -> dict[str, str]:
+        waiting = chosen(who, conversation, given)
+        is_named = given.insights is not None or given.user_input == "reject_learning"
+        return waiting if is_named else self._shown.seen(who, conversation, waiting)
 
     async def _begin(self, who: Principal, id: str, given: models.EngrammerStart | models.EngrammerQuestion) -> Thread:
         expected = {} if given.expected is None else {"expected": given.expected}
