@@ -318,6 +318,6 @@ async def test_a_process_that_showed_nothing_takes_the_first_proposals_of_one_ru
     world: World,
 ) -> None:
     await post(world.client(), START, query=BOTH, threadId="t-1")
+    await once(world.client(), "t-1", lambda shown: len(shown["pending"]) == 2)
     cal = world.client("person", "cal")
-    await once(cal, "t-1", lambda shown: len(shown["pending"]) == 2)
     assert (await post(cal, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"

@@ -90,7 +90,10 @@ class EngrammerRoutes:
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, their answers, and what became of what they taught."""
-        return shown(conversation_view(await self._reach(http).conversation(id)))
+        who = self._door.caller(http.scope)
+        conversation = await Reach(self._platform, who).conversation(id)
+        self._shown.note(who, conversation)
+        return shown(conversation_view(conversation))
 
     async def ask(self, http: HttpRequest, id: str) -> HttpResponse:
         """Ask a question, also while insights of an earlier one wait; it goes on in the background."""
