@@ -114,6 +114,7 @@ async def test_nothing_is_decided_where_nothing_waits(world: World) -> None:
         (START, {"query": "a", "threadId": "with space"}, "threadId"),
         (START, {"query": "a", "threadId": 5}, "threadId"),
         (START, {"query": "a", "more": 1}, "more"),
+        (START, {"query": "a", "expected": " "}, "expected"),
         (START, {"query": "a", "threadId": "x" * 200 + "y"}, "threadId"),
         (START, {"query": "a", "threadId": "x" * 195}, "threadId"),
         (START, {"query": "a", "threadId": "c~q2~q2"}, "threadId"),

@@ -15,6 +15,7 @@ from ringi.engrammer.graph import conversing
 from ringi.engrammer.notes import Notes
 from ringi.engrammer.tidying import tidying
 from ringi.engrammer.trying import Case
+from ringi.record import WORDLESS
 from ringi.threads.agent import Agent, State
 
 LONGEST_QUERY = 10_000
@@ -29,7 +30,7 @@ INPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
         "query": {**QUERY, "title": "Question"},
-        "expected": {"type": "string", "title": "The right answer, if it is known", "maxLength": LONGEST_QUERY},
+        "expected": {**QUERY, "title": "The right answer, if it is known"},
         "feedback": {**SAID, "title": "What a person says of an answer"},
         "turn": {"type": "string", "title": "The run of that answer; by default the newest"},
     },
@@ -41,6 +42,10 @@ INPUT: dict[str, Any] = {
 }
 TIDY_INPUT: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+LETTER = rf"[^\W{WORDLESS}]"
+BEFORE = rf"(?:(?<!{LETTER})(?<!\d[.,](?=\d))|(?!{LETTER}))"
+AFTER = rf"(?:(?!{LETTER}|['’]t)(?!(?<=\d)[.,]\d)|(?<!{LETTER}))"
+"""Where words and numbers begin and end: 'no' is no part of 'know', nor '3 mm' of '1.3 mm', nor 'can' of 'can’t'."""
 SHOWN = ("query", "response", "references", "phase")
 
 
@@ -57,7 +62,8 @@ def same_answer(expected: str, response: str) -> bool:
     wanted, said = NUMBER.findall(expected), NUMBER.findall(response)
     if wanted and NUMBER.fullmatch(expected.strip()):
         return bool(said) and math.isclose(as_number(said[-1]), as_number(wanted[-1]), rel_tol=1e-3, abs_tol=5e-3)
-    return plain(expected) in plain(response)
+    words = plain(expected)
+    return bool(words) and re.search(f"{BEFORE}{re.escape(words)}{AFTER}", plain(response)) is not None
 
 
 def as_number(text: str) -> float:

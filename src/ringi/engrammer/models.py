@@ -19,6 +19,7 @@ Operation = Literal["add", "edit", "merge", "retire"]
 SeedStatus = Literal["running", "interrupted", "done", "error"]
 Query = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 Words = Annotated[str, Field(max_length=20_000)]
+Expected = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 Digest = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -29,7 +30,7 @@ class EngrammerStart(Frozen):
     thread_id: Id | None = Field(default=None, alias="threadId")
     agent: Name | None = None
     """The Engrammer, where there are several and the conversation is new."""
-    expected: Words | None = None
+    expected: Expected | None = None
     """The right answer, where it is known: then the feedback is no opinion."""
 
 
@@ -69,7 +70,7 @@ class EngrammerQuestion(Frozen):
     """A question in a conversation."""
 
     query: Query
-    expected: Words | None = None
+    expected: Expected | None = None
     """The right answer, where it is known: then the feedback is no opinion."""
     agent: Name | None = None
     """The Engrammer, where there are several and the conversation is new."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import takewhile
 
 from ringi.engrammer.entries import Content
 from ringi.engrammer.playbook import Playbook
 
 PER_TOKEN = 4
+MARK = re.compile(r"\[(?=b-\d)")
+"""The beginning of what a line begins with."""
 
 
 def rendered(playbook: Playbook) -> str:
@@ -20,8 +23,8 @@ def rendered(playbook: Playbook) -> str:
 
 
 def line(id: str, content: Content) -> str:
-    """Return a bullet as one line, whatever breaks its text has."""
-    return f"[{id}] ({content.section}) " + r"\n".join(content.text.splitlines())
+    """Return a bullet as one line, whatever breaks its text has, and with no other bullet's mark in it."""
+    return f"[{id}] ({content.section}) " + MARK.sub(r"\\[", r"\n".join(content.text.splitlines()))
 
 
 def size(playbook: Playbook) -> int:
