@@ -53,7 +53,7 @@ class EngrammerContinue(Frozen):
     thread_id: Id = Field(alias="threadId")
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
     insights: Annotated[tuple[ShownInsight, ...], Field(min_length=1, max_length=500)] | None = None
-    """Only these, and only as they were shown; without it, what the caller was shown last, to be rejected all that wait."""
+    """Only these, as they were shown; without it, what the caller was shown last; to be rejected, all that wait."""
     reason: Words | None = None
 
 
