@@ -289,6 +289,31 @@ async def test_a_line_is_edited_retired_and_restored_by_hand_and_its_history_say
         await expect(page.get_by_test_id("diff-added")).to_contain_text("Ask for the temperature first.", timeout=WAIT)
 
 
+async def test_lines_that_may_contradict_each_other_are_found_when_somebody_asks_and_a_person_decides(
+    open_page: Open, tmp_path: Path
+) -> None:
+    with DemoServer(tmp_path) as server:
+        page = await open_page(server)
+        await see_playbook(page, 0)
+        for text in ("Clamp a glued joint for 30 minutes.", "Clamp a glued joint for 60 minutes."):
+            await page.get_by_test_id("add-bullet").click()
+            await page.get_by_test_id("bullet-text-box").fill(text)
+            await page.get_by_test_id("save-bullet").click()
+            await expect(lines_of(page).filter(has_text=text)).to_be_visible(timeout=WAIT)
+        await page.get_by_test_id("tidy").click()
+        await expect(page.get_by_test_id("pending-count")).to_have_text("1", timeout=WAIT)
+        playbook = page.url
+        await page.goto(server.url)
+        await page.get_by_test_id("request-row").first.click()
+        await expect(page.get_by_test_id("contradicts")).to_contain_text("another number", timeout=WAIT)
+        await page.get_by_test_id("decide-approve").click()
+        await expect(page.get_by_test_id("record")).to_be_visible(timeout=WAIT)
+        await page.goto(playbook)
+        await expect(lines_of(page)).to_have_count(1, timeout=WAIT)
+        await tab(page, 1)
+        await expect(page.locator("[data-testid=entry][data-op=retire]")).to_be_visible(timeout=WAIT)
+
+
 async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open, workshop: DemoServer) -> None:
     page = await open_page(workshop)
     await page.route("**/stream?*", lambda route: route.abort())

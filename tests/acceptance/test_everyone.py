@@ -23,7 +23,13 @@ DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
 """`ENLARGED` is the desk at 200 %."""
 BUDGET = 250_000
 LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}
-EMPTY = {"/": ".inbox .ant-empty", "/threads": "main .ant-empty", "/chat": ".chat-begin", "/memory": ".ant-empty"}
+EMPTY = {
+    "/": ".inbox .ant-empty",
+    "/threads": "main .ant-empty",
+    "/chat": ".chat-begin",
+    "/learning": ".ant-empty",
+    "/memory": ".ant-empty",
+}
 """Pages with nothing on them, and what they show."""
 UNFOLD = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
   for (const folded of document.querySelectorAll('.chat-earlier')) folded.open = true;

@@ -77,6 +77,8 @@ export function Talk(props: TalkProps) {
   const [expected, expect] = useState("");
   const cancel = useSteer("cancel");
   const toQuestion = useCallback(() => document.querySelector<HTMLElement>(".chat-composer textarea")?.focus({ preventScroll: true }), []);
+  // On a phone it would open the keyboard over what was just decided.
+  const afterwards = () => window.matchMedia("(pointer: fine)").matches && toQuestion();
   const toProposal = () => openProposal()?.focus();
   useKeys(words.questions, [
     { key: "m", label: words.toQuestion, run: toQuestion },
@@ -86,7 +88,10 @@ export function Talk(props: TalkProps) {
     type("");
     expect("");
     // What did not arrive is not lost.
-    talk.send(query, expected.trim(), () => type(query));
+    talk.send(query, expected.trim(), () => {
+      type(query);
+      expect(expected);
+    });
   };
   if (talk.isMissing && turns.length === 0) return <p data-testid="no-question">{words.noSuchQuestion}</p>;
   const isBusy = talk.isSending || isAnswering(newest);
@@ -99,7 +104,7 @@ export function Talk(props: TalkProps) {
         {turns.map((turn) => (
           <TurnView
             key={turn.runId || "new"} id={id} turn={turn} stream={turn === newest ? stream : undefined} isJudged={judged.has(turn.runId)}
-            playbook={playbook} toQuestion={toQuestion}
+            playbook={playbook} afterwards={afterwards}
           />
         ))}
         {turns.length === 0 && conversation?.status === "running" && <Bloom words={words.blooming.answering} />}

@@ -4,7 +4,7 @@ import { TextChange } from "../request/change";
 import { actorName, isThread } from "../request/people";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
-import { Link, learningPath, requestPath } from "../widgets/router";
+import { learnedInPath, Link, requestPath } from "../widgets/router";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { useChange } from "./api";
@@ -93,7 +93,7 @@ export function EntryView({ entry, playbook, of }: EntryProps) {
       {(requestId || threadId || changes.length > 0) && (
         <div className="entry-ways">
           {requestId && <Link to={requestPath(requestId)}>{words.theRequest}</Link>}
-          {threadId && op !== "tag" && <Link to={learningPath(threadId.replace(/~q\d+$/, ""))}>{words.theRun}</Link>}
+          {threadId && op !== "tag" && <Link to={learnedInPath(threadId)}>{words.theRun}</Link>}
           {changes.length > 0 && of === undefined && <Undo entry={entry} playbook={playbook} />}
         </div>
       )}

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Prose } from "../thread/prose";
 import { AgentText } from "../widgets/agent-text";
-import { Link, learningPath } from "../widgets/router";
+import { learnedInPath, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { BulletRef, EvidenceRef } from "./ref";
 import type { Like, Shown, Trial } from "./types";
@@ -82,13 +82,14 @@ export function Tried({ trial }: { trial: Trial | null }) {
 /** The run that taught it, for who has not just read it. */
 export function Run({ shown: { question, answer, thread_id: thread } }: { shown: Shown }) {
   const words = useLearningWords();
+  if (!question) return null;
   return (
     <details className="compact learn-run" data-testid="learn-run">
       <summary>{words.ofRun}</summary>
       <div className="learn-run-body">
         <strong><AgentText text={question} /></strong>
         <Prose text={answer} />
-        {thread && <Link to={learningPath(thread.replace(/~q\d+$/, ""))}>{words.toRun}</Link>}
+        {thread && <Link to={learnedInPath(thread)}>{words.toRun}</Link>}
       </div>
     </details>
   );

@@ -10,10 +10,12 @@ export function Judged({ feedback: { source, verdict, text, by } }: { feedback: 
   const isOpinion = source === "self";
   return (
     <span className="judged" data-testid="judged" data-source={source} data-verdict={verdict}>
-      <Tag color={isOpinion ? "error" : source === "user" ? "processing" : "success"} variant="outlined">
-        <span aria-hidden="true">{isOpinion ? "⚠︎ " : "✓ "}</span>{words.judgedBy[source]}{source === "user" && by && `: ${actorName(by, words)}`}
+      <Tag color={isOpinion ? "error" : "processing"} variant="outlined">
+        {isOpinion && <span aria-hidden="true">⚠︎ </span>}{words.judgedBy[source]}{source === "user" && by && `: ${actorName(by, words)}`}
       </Tag>
-      {verdict !== "unknown" && <span className="quiet">{words.verdicts[verdict]}</span>}
+      {verdict !== "unknown" && (
+        <span className={verdict === "wrong" ? "error-text" : "quiet"}><span aria-hidden="true">{verdict === "wrong" ? "✕ " : "✓ "}</span>{words.verdicts[verdict]}</span>
+      )}
       {text && <q>{visible(text)}</q>}
     </span>
   );

@@ -42,11 +42,12 @@ function nextOpen(decided: Request): HTMLElement | undefined {
 interface ProposalsProps {
   insights: Insight[];
   playbook: string | undefined;
-  toQuestion: () => void;
+  /** Nothing is left to decide. */
+  afterwards: () => void;
 }
 
 /** What the agent would learn: each is decided by itself, or all at once. */
-export function Proposals({ insights, playbook, toQuestion }: ProposalsProps) {
+export function Proposals({ insights, playbook, afterwards }: ProposalsProps) {
   const words = useLearningWords();
   const title = useId();
   if (insights.length === 0) return null;
@@ -55,14 +56,14 @@ export function Proposals({ insights, playbook, toQuestion }: ProposalsProps) {
   const onDecided = (decided: Request) => {
     const next = nextOpen(decided);
     if (next) next.focus();
-    else toQuestion();
+    else afterwards();
   };
   return (
     <section className="proposals" aria-labelledby={title} data-testid="proposals">
       <header className="proposals-head">
         <h3 id={title}>{words.learnThis}</h3>
         <span className="quiet">{waiting === 0 ? words.allDecided : words.openOf(waiting, insights.length)}</span>
-        <AllAtOnce ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={toQuestion} />
+        <AllAtOnce ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={afterwards} />
       </header>
       {insights.map((insight) => {
         const { id, request, status } = insight;

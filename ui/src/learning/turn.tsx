@@ -20,7 +20,7 @@ interface TurnProps {
   /** Somebody has said already whether it was right. */
   isJudged: boolean;
   playbook: string | undefined;
-  toQuestion: () => void;
+  afterwards: () => void;
 }
 
 /** What was asked; of a word on an answer, that word. */
@@ -37,7 +37,7 @@ function Asked({ turn: { parent, query, feedback } }: { turn: Turn }) {
 const emptyStream: StreamState = { last: 0, phase: "idle", values: undefined, events: [], items: [] };
 
 /** A question, its answer, and what is proposed to be learned from both. */
-export function TurnView({ id, turn, stream, isJudged, playbook, toQuestion }: TurnProps) {
+export function TurnView({ id, turn, stream, isJudged, playbook, afterwards }: TurnProps) {
   const words = useLearningWords();
   const { parent, phase, response, feedback, insights, runId, error } = turn;
   const isOnAnswer = parent !== null;
@@ -56,7 +56,7 @@ export function TurnView({ id, turn, stream, isJudged, playbook, toQuestion }: T
         </div>
       )}
       <LookedBack turn={turn} />
-      <Proposals insights={insights} playbook={playbook} toQuestion={toQuestion} />
+      <Proposals insights={insights} playbook={playbook} afterwards={afterwards} />
       <LeftOut turn={turn} />
     </article>
   );

@@ -25,22 +25,29 @@ function asTurn(query: string, run: string, thread: string): Turn {
 /** The conversation, with the question that was just asked in it. */
 export function useTalk({ id, agent, isNew, onBegin }: TalkProps) {
   const [begun, setBegun] = useState(!isNew);
+  const [startedAt, setStartedAt] = useState(Infinity);
   const ask = useAsk(id);
-  const { data, error, refetch } = useConversation(id, begun);
+  const { data, dataUpdatedAt, error, refetch } = useConversation(id, begun);
   const { variables, isPending, data: started, isError } = ask;
   const told = data?.turns ?? [];
   const isTold = started !== undefined && told.some(({ runId }) => runId === started.run_id);
-  const asked = variables && !isError && !isTold ? [asTurn(variables.query, started?.run_id ?? "", started?.thread_id ?? id)] : [];
+  // Stopped before it said that it began, it never will.
+  const isOver = started !== undefined && data !== undefined && data.status !== "running" && dataUpdatedAt > startedAt + 1_000;
+  const asked = variables && !isError && !isTold && !isOver ? [asTurn(variables.query, started?.run_id ?? "", started?.thread_id ?? id)] : [];
   const turns = [...told, ...asked];
-  const send = (query: string, expected: string, onRefused: () => void) => ask.mutate({ query, agent: agent.name, ...(expected && { expected }) }, {
-    onSuccess: () => {
-      setBegun(true);
-      onBegin();
-    },
-    onError: onRefused,
-  });
+  const send = (query: string, expected: string, onRefused: () => void) => {
+    setStartedAt(Infinity);
+    ask.mutate({ query, agent: agent.name, ...(expected && { expected }) }, {
+      onSuccess: () => {
+        setStartedAt(Date.now());
+        setBegun(true);
+        onBegin();
+      },
+      onError: onRefused,
+    });
+  };
   return {
-    turns, send, isSending: isPending, refusal: ask.error,
-    conversation: data, error, refetch, isMissing: !isNew && isStatus(error, 404), isLoading: begun && !data && !error && turns.length === 0,
+    turns, send, isSending: isPending, refusal: ask.error, conversation: data, error, refetch, isMissing: !isNew && isStatus(error, 404),
+    isLoading: begun && !data && !error && turns.length === 0,
   };
 }

@@ -40,3 +40,9 @@ test("what somebody said, and the task, stay as they are", () => {
 test.each(["approval", "form"] as const)("the words of an agent in a request of kind %s stay as they are", (kind) => {
   expect(atTheGate("Is this finished: x", { kind }, ja as Strings)).toBe("Is this finished: x");
 });
+
+test("the title of a proposal to learn is said in the language of the page, and its words stay as they are", () => {
+  expect(readFileSync("../src/ringi/engrammer/learning.py", "utf8")).toContain("Learn: “{");
+  expect(atTheGate("Learn: “Clamp first”", { kind: "learning" }, ja as Strings)).toBe("学習：「Clamp first」");
+  expect(atTheGate("Learn: “Clamp first”", { kind: "approval" }, ja as Strings)).toBe("Learn: “Clamp first”");
+});

@@ -15,14 +15,18 @@ const sentences: [RegExp, (words: Gate, found: string) => string][] = [
   [/^Then this begins, with nothing but its hand-over:$/m, (words) => words.thenBegins],
 ];
 
+/** What the title of a proposal says around its words. */
+const learned = /^Learn: “(.*)”$/s;
+
 const nameOf = (task: string, words: Gate) => (task === "a task without words" ? words.noWords : task);
 
 /**
- * The gate's own sentences in this person's language; every other text as it is.
+ * The gate's own sentences, and a proposal's title, in this person's language; every other text as it is.
  *
  * Known by their whole words and by nothing that an agent could send along: what is shown means what was asked.
  */
 export function atTheGate(text: string, { kind }: Pick<Request, "kind">, { gate }: Strings): string {
+  if (kind === "learning") return text.replace(learned, (_, what: string) => gate.learn(what));
   if (kind !== "finish" && kind !== "question") return text;
   return sentences.reduce((said, [sentence, words]) => said.replace(sentence, (_, found: string) => words(gate, found)), text);
 }

@@ -31,6 +31,9 @@ export function go(path: string, { replace = false } = {}): void {
 export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
 export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
+/** Where a run of an agent that learns is told: as part of its conversation, or by itself where it has none. */
+export const learnedInPath = (thread: string) =>
+  (thread.startsWith("tidy-") ? threadPagePath(thread) : learningPath(thread.replace(/~q\d+$/, "")));
 export const playbookPath = (id: string, bullet?: string) =>
   `/learning?${new URLSearchParams({ playbook: id, ...(bullet && { bullet }) }).toString()}`;
 export const chatPath = (id: string) => `/chat/${encodeURIComponent(id)}`;

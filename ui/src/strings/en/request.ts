@@ -37,6 +37,7 @@ export const request = {
   superseded: "a newer question took its place",
   threadCancelled: "the run was stopped",
   gate: {
+    learn: (what: string) => `Learn: “${what}”`,
     isFinished: (task: string) => `Is this finished: ${task}`,
     stopped: (task: string) => `Stopped before its end: ${task}`,
     noWords: "a task without words",

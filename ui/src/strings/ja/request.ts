@@ -35,6 +35,7 @@ export const request: typeof en = {
   superseded: "新しい質問に置き換わりました",
   threadCancelled: "実行が停止されました",
   gate: {
+    learn: (what: string) => `学習：「${what}」`,
     isFinished: (task: string) => `完了してよいですか：${task}`,
     stopped: (task: string) => `途中で止まりました：${task}`,
     noWords: "内容のないタスク",

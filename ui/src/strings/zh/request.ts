@@ -35,6 +35,7 @@ export const request: typeof en = {
   superseded: "已被新的提问取代",
   threadCancelled: "运行已被停止",
   gate: {
+    learn: (what: string) => `学习：“${what}”`,
     isFinished: (task: string) => `任务完成了吗：${task}`,
     stopped: (task: string) => `中途停止：${task}`,
     noWords: "没有内容的任务",
