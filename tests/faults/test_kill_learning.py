@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import signal
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from ringi.request import Request
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([learner.__name__])
 LEASE = 0.5
+MANY = 40
 TALK, NAME = "talk", "engrammer"
 FIRST, SECOND = learner.LESSONS
 POINTS = (
@@ -35,8 +37,8 @@ class School:
     def __init__(self, world: World) -> None:
         self.world, self.workers = world, list[Process]()
 
-    def worker(self, failpoint: str = "") -> Process:
-        process = FORKS.Process(target=learner.work, args=(self.world.backend.url, LEASE, failpoint))
+    def worker(self, failpoint: str = "", lease: float = LEASE) -> Process:
+        process = FORKS.Process(target=learner.work, args=(self.world.backend.url, lease, failpoint))
         process.start()
         self.workers.append(process)
         return process
@@ -109,3 +111,26 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     assert list(checked(await world.items(TALK)).values()) == ["As I learned [b-00001]."]
     await world.verified()
     assert dying.exitcode == -signal.SIGKILL
+
+
+async def test_what_a_person_approves_in_many_conversations_at_once_two_workers_learn_once_each(
+    school: School,
+) -> None:
+    world, names = school.world, [f"talk-{number}" for number in range(MANY)]
+    lessons = [f"Rule {number}: wait {number * 7919} seconds." for number in range(MANY)]
+    both = [school.worker(lease=10.0), school.worker(lease=10.0)]
+    for name, lesson in zip(names, lessons, strict=True):
+        await world.start(NAME, {"query": f"{learner.TEACHES}{lesson}"}, name)
+    for name in names:
+        await world.rest(name, limit=60)
+    waiting = [await world.one(name) for name in names]
+    await asyncio.gather(*(world.respond(request, "approve") for request in waiting))
+    threads = [await world.rest(name, limit=60) for name in names]
+    assert [(thread.status, thread.error) for thread in threads] == [("done", None)] * MANY
+    playbook, written = await school.playbook(), await entries(world.backend.store, "default", NAME)
+    assert sorted(bullet.content.text for bullet in playbook.active) == sorted(lessons)
+    assert set(playbook.applied) == {request.id for request in waiting}
+    assert [each.entry.op for each in written] == ["add"] * MANY
+    assert folded([(each.entry, each.at) for each in written]) == playbook
+    await world.verified()
+    assert all(worker.is_alive() for worker in both)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ringi.errors import UnavailableError
 from ringi.server.refusals import RefusalError
 
 
@@ -133,3 +134,10 @@ class AppliedError(PlaybookError):
     def __init__(self, request_id: str, version: int) -> None:
         self.more: dict[str, Any] = {"version": version}
         super().__init__(f"request {request_id!r} was applied as version {version}: there is nothing left to do")
+
+
+class BusyPlaybookError(UnavailableError):
+    """Others change the playbook all the time: nothing was entered, and trying again is safe."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"{id!r} is changed by others all the time")

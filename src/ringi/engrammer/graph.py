@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -13,6 +14,7 @@ from langgraph.types import Send
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import jsonable
 from ringi.engrammer.answering import Answering, cited_in, references_of, text_of
+from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.family import base_of, family, kin
 from ringi.engrammer.insights import Feedback
 from ringi.engrammer.learning import host_in, learning
@@ -33,6 +35,7 @@ from ringi.threads.host import Host
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
 
+log = logging.getLogger(__name__)
 EARLIER = 6
 """How many earlier turns the generator is shown."""
 REFUSED = 20
@@ -150,7 +153,10 @@ class Steps:
         if tags:
             backend, by, now = host.runner.backend, f"{THREAD}{host.key.id}", host.inbox.clock()
             with outages():
-                await enter(backend, host.key.tenant, self._engrammer.playbook_name, counted, by=by, now=now)
+                try:
+                    await enter(backend, host.key.tenant, self._engrammer.playbook_name, counted, by=by, now=now)
+                except BusyPlaybookError as error:
+                    log.warning("what the bullets did in run %s is not counted: %s", host.run_id, error)
             failpoint("tag.entered")
         return {"turns": []}
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+import random
+import time
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from ringi.backend import Backend
+from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
 from ringi.failpoint import failpoint
@@ -22,6 +27,13 @@ APPLICATION = "engrammer"
 PAGE = 500
 Make = Callable[[Playbook], Entry | None]
 """From the playbook as it stands to what is entered; None for nothing. It may be called again on what others left."""
+Step: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
+Check: TypeAlias = Callable[[], Awaitable[None]]
+PATIENCE = 30.0
+"""For how many seconds an entry gives way to those of other processes."""
+SHORTEST, LONGEST = 0.01, 1.0
+"""How long it waits at most, the first time and the last, before it tries again."""
+_queues: WeakValueDictionary[tuple[int, Key], asyncio.Lock] = WeakValueDictionary()
 
 
 def journal_id(name: str) -> str:
@@ -37,10 +49,17 @@ async def read(store: Store, tenant: str, name: str) -> Playbook:
         return Playbook()
 
 
-async def enter(backend: Backend, tenant: str, name: str, make: Make, *, by: str, now: datetime) -> Playbook:
+async def anybody() -> None:
+    """Refuse nobody."""
+
+
+async def enter(
+    backend: Backend, tenant: str, name: str, make: Make, *, by: str, now: datetime, check: Check = anybody
+) -> Playbook:
     """Enter what `make` returns, and return the playbook after it: durable, or not at all.
 
-    Whatever `make` raises ends it with nothing entered.
+    Whatever `make` raises ends it with nothing entered; so does `check`, which is asked right before. Raises
+    `BusyPlaybookError` where others were faster all the time.
     """
 
     def step(journal: Journal) -> tuple[Journal, Event | None]:
@@ -52,11 +71,10 @@ async def enter(backend: Backend, tenant: str, name: str, make: Make, *, by: str
         return journal.written(entry.model_dump(mode="json"), after.model_dump(mode="json"), by=by, now=now)
 
     key = Key(tenant, journal_id(name))
-    try:
-        before, after = await change(backend.store, Journal, key, step)
-    except NotFoundError:
-        await _begin(backend.store, key, now)
-        before, after = await change(backend.store, Journal, key, step)
+    # Of hundreds that learn at once in one process, all would lose against each other again and again.
+    queue = _queues.setdefault((id(backend.store), key), asyncio.Lock())
+    async with queue:
+        before, after = await _changed(backend.store, key, step, check, now)
     if after is not before:
         failpoint("playbook.entered")
         await _tell(backend, after)
@@ -83,6 +101,21 @@ async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
 def playbook_in(journal: Journal) -> Playbook:
     """Return the playbook that a journal keeps."""
     return Playbook.model_validate(journal.state)
+
+
+async def _changed(store: Store, key: Key, step: Step, check: Check, now: datetime) -> tuple[Journal, Journal]:
+    until, pause = time.monotonic() + PATIENCE, SHORTEST
+    while True:
+        await check()
+        try:
+            return await change(store, Journal, key, step)
+        except NotFoundError:
+            await _begin(store, key, now)
+        except ConflictError as error:
+            if time.monotonic() + pause > until:
+                raise BusyPlaybookError(key.id) from error
+            await asyncio.sleep(random.uniform(0, pause))
+            pause = min(2 * pause, LONGEST)
 
 
 async def _begin(store: Store, key: Key, now: datetime) -> None:
