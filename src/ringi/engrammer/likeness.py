@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
+from heapq import nsmallest
 from typing import Literal, TypeAlias
 
 from ringi.engrammer.entries import Bullet, Rejected
@@ -70,12 +71,17 @@ class Alike(Frozen):
 
 def alike(text: str, bullets: Iterable[Bullet], *, at_least: float = AT_LEAST, most: int = 5) -> tuple[Alike, ...]:
     """Return the bullets that are most like a text, the likest first."""
-    found = [
+    scored = ((each, likeness(text, each.content.text)) for each in bullets)
+    return likest(text, (each for each in scored if each[1] >= at_least), most=most)
+
+
+def likest(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int = 5) -> tuple[Alike, ...]:
+    """Return of bullets, each with how like a text it is, those that are most like it, the likest first."""
+    first = nsmallest(most, scored, key=lambda each: (-each[1], *each[0].order))
+    return tuple(
         Alike(bullet=each.id, text=each.content.text, score=score, flags=flags_of(text, each.content.text))
-        for each in bullets
-        if (score := likeness(text, each.content.text)) >= at_least
-    ]
-    return tuple(sorted(found, key=lambda each: (-each.score, len(each.bullet), each.bullet))[:most])
+        for each, score in first
+    )
 
 
 def suppressed(text: str, rejected: Sequence[Rejected], now: datetime, op: str = "add") -> Rejected | None:
@@ -104,11 +110,22 @@ def likeness(one: str, other: str) -> float:
 
     A Chinese character counts alone too: it is a word, or most of one.
     """
-    (grams, length), (others, other_length) = _grams(one), _grams(other)
-    if not length or not other_length:
-        return float(normalised(one) == normalised(other))
-    fewer, more = sorted((grams, others), key=len)
-    return round(min(1.0, sum(count * more[gram] for gram, count in fewer.items()) / (length * other_length)), 4)
+    (grams, length), (others, other_length) = grams_in(one), grams_in(other)
+    return rounded(sum(grams[each] * others[each] for each in grams.keys() & others.keys()) / (length * other_length))
+
+
+def rounded(score: float) -> float:
+    """Return a cosine as it is shown and compared."""
+    return round(min(1.0, score), 4)
+
+
+@lru_cache(maxsize=KNOWN)
+def grams_in(text: str) -> tuple[Counter[str], float]:
+    """Return how often each gram stands in a text, and the length of that as a vector: never 0."""
+    padded = f" {_folded(text)} "
+    grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
+    grams.update(HAN.findall(padded))
+    return grams, math.sqrt(sum(count * count for count in grams.values()))
 
 
 def flags_of(one: str, other: str) -> tuple[Flag, ...]:
@@ -131,14 +148,6 @@ def normalised(text: str) -> str:
     """
     units = UNIT.findall(_one_width(text))
     return " ".join([_folded(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
-
-
-@lru_cache(maxsize=KNOWN)
-def _grams(text: str) -> tuple[Counter[str], float]:
-    padded = f" {_folded(text)} "
-    grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
-    grams.update(HAN.findall(padded))
-    return grams, math.sqrt(sum(count * count for count in grams.values()))
 
 
 def _folded(text: str) -> str:

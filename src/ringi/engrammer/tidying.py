@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
@@ -15,18 +15,14 @@ from ringi.canonical import jsonable
 from ringi.engrammer.graph import Conversation
 from ringi.engrammer.insights import Feedback, Insight, insight_id
 from ringi.engrammer.learning import host_in, learning
-from ringi.engrammer.likeness import alike
-from ringi.engrammer.playbook import Bullet, Playbook
+from ringi.engrammer.pairing import Pair, pairs_in
+from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.stored import read
 from ringi.engrammer.turns import begun
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
 
-Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
-"""The older bullet, the newer one, and what may set them against each other."""
-CLOSE = 0.6
-"""How much two bullets have in common that a person should look: no measure tells a duplicate from a contradiction."""
 MOST = 10
 """How many pairs a person is asked about at a time."""
 
@@ -39,8 +35,9 @@ def tidying(engrammer: Engrammer) -> object:
         with outages():
             playbook = await read(host.runner.backend.store, host.key.tenant, engrammer.playbook_name)
         turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
-        pairs = enumerate(islice(pairs_in(playbook), MOST))
-        insights = [insight_of(pair, number, host.run_id, host.key.id) for number, pair in pairs]
+        # The lease of the run would end while the loop compares the bullets of a large playbook.
+        pairs = await asyncio.to_thread(first_pairs, playbook)
+        insights = [insight_of(pair, number, host.run_id, host.key.id) for number, pair in enumerate(pairs)]
         phase = "reviewing" if insights else "done"
         return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
 
@@ -61,15 +58,9 @@ def tidying(engrammer: Engrammer) -> object:
     return graph.compile()
 
 
-def pairs_in(playbook: Playbook) -> Iterator[Pair]:
-    """Yield pairs of bullets that are close, each bullet once, without those that a person keeps apart."""
-    taken, bullets = set[str](), playbook.active
-    for position, older in enumerate(bullets):
-        rest = [each for each in bullets[position + 1 :] if not playbook.are_apart(older, each)]
-        for found in alike(older.content.text, rest, at_least=CLOSE):
-            if not taken & {older.id, found.bullet}:
-                taken |= {older.id, found.bullet}
-                yield older, playbook.bullets[found.bullet], tuple(found.flags)
+def first_pairs(playbook: Playbook) -> list[Pair]:
+    """Return the pairs that a person is asked about now."""
+    return list(islice(pairs_in(playbook), MOST))
 
 
 def insight_of(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:

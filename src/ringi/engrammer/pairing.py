@@ -1,0 +1,87 @@
+"""Which bullets of a playbook are close to each other: all are compared with all, so a comparison has to be quick."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ringi.engrammer.likeness import grams_in, likest, rounded
+from ringi.engrammer.playbook import Bullet, Playbook
+
+Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
+"""The older bullet, the newer one, and what may set them against each other."""
+CLOSE = 0.6
+"""How much two bullets have in common that a person should look: no measure tells a duplicate from a contradiction."""
+RARE = 20
+"""In how many texts a gram stands that is looked up instead of compared."""
+FEW = 16
+"""How often a gram may stand in a text that is compared: it takes the square of it in bits."""
+
+
+class Bits(NamedTuple):
+    """The counts of a text's common grams: `one.rows & other.columns` has as many bits as the product of two is.
+
+    A gram has a square of bits: a text that has it twice sets two rows of it, or two columns.
+    """
+
+    rows: int
+    columns: int
+
+
+class Closeness:
+    """How close texts are to each other: for each pair what `likeness` says, sooner."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._counted = [grams_in(text) for text in texts]
+        texts_with, most = Counter[str](), dict[str, int]()
+        for grams, _ in self._counted:
+            texts_with.update(grams.keys())
+            most.update((gram, count) for gram, count in grams.items() if count > most.get(gram, 0))
+        self._places, self._size = dict[str, tuple[int, int]](), 0
+        for gram, count in most.items():
+            if count <= FEW and texts_with[gram] > RARE:
+                self._places[gram] = (self._size, count)
+                self._size += count * count
+        self._found: dict[str, list[tuple[int, int]]] = {}
+        for position, (grams, _) in enumerate(self._counted):
+            for gram in grams.keys() - self._places.keys():
+                self._found.setdefault(gram, []).append((position, grams[gram]))
+        self._bits = [self._in_bits(grams) for grams, _ in self._counted]
+
+    def close_to(self, position: int) -> Iterator[tuple[int, float]]:
+        """Yield which of the later texts are close to one, and how much."""
+        grams, length = self._counted[position]
+        rows, common = self._bits[position].rows, [0] * len(self._counted)
+        for gram in grams.keys() - self._places.keys():
+            for at, count in self._found[gram]:
+                common[at] += count * grams[gram]
+        for at in range(position + 1, len(common)):
+            product = common[at] + (rows & self._bits[at].columns).bit_count()
+            score = product / (length * self._counted[at][1])
+            if score > CLOSE - 0.001 and rounded(score) >= CLOSE:
+                yield at, rounded(score)
+
+    def _in_bits(self, grams: Counter[str]) -> Bits:
+        rows, columns = bytearray(b"0" * (self._size + 1)), bytearray(b"0" * (self._size + 1))
+        for gram in grams.keys() & self._places.keys():
+            count, (start, most) = grams[gram], self._places[gram]
+            rows[start : start + count * most] = b"1" * (count * most)
+            for row in range(start, start + most * most, most):
+                columns[row : row + count] = b"1" * count
+        return Bits(int(rows, 2), int(columns, 2))
+
+
+def pairs_in(playbook: Playbook) -> Iterator[Pair]:
+    """Yield pairs of bullets that are close, each bullet once, without those that a person keeps apart."""
+    taken, bullets = set[str](), playbook.active
+    closeness = Closeness([each.content.text for each in bullets])
+    for position, older in enumerate(bullets):
+        if older.id in taken:
+            continue
+        near = ((bullets[at], score) for at, score in closeness.close_to(position))
+        free = (each for each in near if not (playbook.apart and playbook.are_apart(older, each[0])))
+        found = next((each for each in likest(older.content.text, free) if each.bullet not in taken), None)
+        if found is not None:
+            taken |= {older.id, found.bullet}
+            yield older, playbook.bullets[found.bullet], tuple(found.flags)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engrammer.pairs import PAIRS
+
+from ringi.engrammer.entries import Bullet, Content, numbered
+from ringi.engrammer.likeness import alike
+from ringi.engrammer.pairing import CLOSE, FEW, RARE, Pair, pairs_in
+from ringi.engrammer.playbook import Playbook
+
+WORDS = st.sampled_from(["clamp", "glue", "sand", "not", "12", "木工", "膠を", "塗る", "打磨", "aaaaa" * FEW])
+TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
+
+
+def book(texts: list[str], apart: tuple[tuple[int, int], ...] = ()) -> Playbook:
+    ids = [numbered(at) for at in range(1, len(texts) + 1)]
+    bullets = {
+        id: Bullet(id=id, content=Content(section="others", text=text), created=2, changed=2)
+        for id, text in zip(ids, texts, strict=True)
+    }
+    hashes = [each.hash for each in bullets.values()]
+    kept = [sorted((hashes[one % len(hashes)], hashes[other % len(hashes)])) for one, other in apart]
+    return Playbook(bullets=bullets, apart=tuple((one, other) for one, other in kept))
+
+
+def plainly(playbook: Playbook) -> Iterator[Pair]:
+    """Compare each bullet with all that come later, one after the other."""
+    taken, bullets = set[str](), playbook.active
+    for position, older in enumerate(bullets):
+        rest = [each for each in bullets[position + 1 :] if not playbook.are_apart(older, each)]
+        for found in alike(older.content.text, rest, at_least=CLOSE):
+            if not taken & {older.id, found.bullet}:
+                taken |= {older.id, found.bullet}
+                yield older, playbook.bullets[found.bullet], tuple(found.flags)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(TEXTS, min_size=1, max_size=2 * RARE),
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=5).map(tuple),
+)
+def test_the_pairs_are_those_that_comparing_each_bullet_with_all_finds(
+    texts: list[str], apart: tuple[tuple[int, int], ...]
+) -> None:
+    playbook = book(texts, apart)
+
+    assert list(pairs_in(playbook)) == list(plainly(playbook))
+
+
+def test_the_pairs_of_three_languages_are_found_as_well_in_one_large_book() -> None:
+    playbook = book([text for pair in PAIRS for text in (pair.one, pair.other)])
+
+    found = list(pairs_in(playbook))
+
+    assert len(found) > RARE
+    assert found == list(plainly(playbook))
