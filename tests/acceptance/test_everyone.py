@@ -27,7 +27,8 @@ EMPTY = {
     "/": ".inbox .ant-empty",
     "/threads": "main .ant-empty",
     "/chat": ".chat-begin",
-    "/learning": ".ant-empty",
+    "/learning": ".chat-begin",
+    "/learning?playbook=engrammer": "[data-testid=empty-playbook]",
     "/memory": ".ant-empty",
 }
 """Pages with nothing on them, and what they show."""
