@@ -60,7 +60,7 @@ class Models:
         return self.reflections.get(question) or Reflection(insights=self.lessons.get(question, []))
 
     def engrammer(self, **more: Any) -> Engrammer:
-        return Engrammer(ScriptedModel(script=self.say), **more)
+        return Engrammer(**{"model": ScriptedModel(script=self.say), **more})
 
 
 class Thoughtful(ScriptedModel):

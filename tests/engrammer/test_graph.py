@@ -16,7 +16,6 @@ from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.erasure import Sweep
 from ringi.errors import InvalidError, ThreadBusyError
-from ringi.testing.scripted_model import calls
 
 GLUE = "Clamp a glued joint for thirty minutes before you unclamp it."
 AGAIN = "Please clamp a glued joint for thirty minutes before you unclamp it again."
@@ -277,13 +276,6 @@ async def test_used_bullets_are_counted_and_tags_change_no_text(file: str) -> No
         assert (bullet.used, bullet.helpful, bullet.harmful) == (1, 1, 0)
         assert bullet.hash == before.bullets["b-00001"].hash
         assert (await it.turn())["references"] == [{"source": "playbook", "noteId": "b-00001"}]
-
-
-async def test_a_model_that_looks_things_up_for_ever_comes_to_an_end(file: str) -> None:
-    models = Models(answers={"Loop?": calls("search_notes", source="nowhere", query="x")})
-    async with lab(models, file) as it:
-        await it.ask("Loop?")
-        assert models.answered == 6
 
 
 async def test_new_input_on_a_thread_whose_insights_wait_is_refused_and_loses_nothing(url: str) -> None:

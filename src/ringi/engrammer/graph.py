@@ -13,7 +13,7 @@ from langgraph.types import Send
 
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import jsonable
-from ringi.engrammer.answering import Answering, cited_in, references_of, text_of
+from ringi.engrammer.answering import Answering, NoAnswerError, cited_in, references_of, text_of
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.family import base_of, family, kin
 from ringi.engrammer.insights import Feedback
@@ -22,7 +22,7 @@ from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
 from ringi.engrammer.playbook import Entry, Playbook, Tag
 from ringi.engrammer.reflecting import UnreadableReflectionError, lessons, reflection_of
 from ringi.engrammer.refusals import NotForAgentsError
-from ringi.engrammer.roles import told_generator, told_reflector, usage_of
+from ringi.engrammer.roles import MOST_TOLD, told_generator, told_reflector, usage_of
 from ringi.engrammer.stored import enter, read, turns_of
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError
@@ -109,6 +109,8 @@ class Steps:
         told = told_generator(self._engrammer.prompt, playbook, earlier[-EARLIER:], turn["query"])
         answering = Answering(self._engrammer.model, self._engrammer.notes)
         response = await answering.talk(told, config)
+        if not response:
+            raise NoAnswerError(answering.said)
         bullets = cited_in(response, playbook)
         answered = {"response": response, "references": references_of(answering.read, bullets), "bullets": bullets}
         usage = {**turn["usage"], "answer": usage_of(*answering.said)}
@@ -198,7 +200,7 @@ class Steps:
         found = {}
         for source, id in ((each["source"], each["noteId"]) for each in references if each["source"] != PLAYBOOK):
             try:
-                found[f"{source}/{id}"] = text_of(await self._engrammer.notes.get(source, id))
+                found[f"{source}/{id}"] = text_of(await self._engrammer.notes.get(source, id))[:MOST_TOLD]
             except NOTE_ERRORS:
                 continue
         return found

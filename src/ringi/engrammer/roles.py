@@ -21,6 +21,8 @@ ANSWERING = "You answer a person's questions"
 REFLECTING = "You look back at how a question was answered"
 PLAYBOOK, EMPTY = "# Playbook", "(nothing is learned yet)"
 SEARCH, GET = "search_notes", "get_note"
+MOST_TOLD = 20_000
+"""How many characters of one text a model is told: a note may be larger than all that it can read."""
 PROMPT = (
     ANSWERING
     + """, in Markdown and in the person's language.
@@ -100,8 +102,13 @@ def told_reflector(
         **{f"Note {name}": text for name, text in notes.items()},
         "Refused by people, not to be proposed again": "\n".join(f"- {text}" for text in refused) or "(nothing)",
     }
-    told = "\n\n".join(f"## {name}\n{quoted(text)}" for name, text in parts.items())
+    told = "\n\n".join(f"## {name}{cut(text)}\n{quoted(text[:MOST_TOLD])}" for name, text in parts.items())
     return [SystemMessage(system), HumanMessage(told)]
+
+
+def cut(text: str) -> str:
+    """Return what the heading of a text says where there may be more of it."""
+    return "" if len(text) < MOST_TOLD else f" (the first {MOST_TOLD:,} characters)"
 
 
 def quoted(text: str) -> str:

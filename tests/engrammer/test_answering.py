@@ -1,0 +1,163 @@
+"""What becomes of an answer, whatever the model and its provider do: it is kept whole, or the run says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.tool import invalid_tool_call
+from tests.engrammer.lab import TALK, Models, insight, lab
+from tests.engrammer.providers import Anthropic, OpenAI
+
+from ringi.engrammer import FolderNotes, Notes
+from ringi.engrammer.answering import NO_MORE, ROUNDS
+from ringi.engrammer.roles import MOST_TOLD
+from ringi.testing.scripted_model import Said, calls, together
+
+Q = "How long?"
+GLUE = "Clamp a glued joint for thirty minutes."
+LOOK_UP = calls("search_notes", source="local", query="glue")
+READ = calls("get_note", source="local", note_id="glue")
+CUT_OFF = invalid_tool_call(name="get_note", args='{"source": "local", "no', id="c-1", error="no JSON")
+PROVIDERS = pytest.mark.parametrize("provider", [Anthropic, OpenAI])
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Notes:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "glue.md").write_text("# Glue\n\nHide glue sets in an hour.")
+    return Notes(FolderNotes("local", folder))
+
+
+class Speaker(Models):
+    """Says these, one after another, and the last for ever."""
+
+    def __init__(self, *said: Said) -> None:
+        super().__init__(lessons={Q: [insight(GLUE)]})
+        self.said = said
+        self.heard: list[Sequence[BaseMessage]] = []
+
+    def answer(self, messages: Sequence[BaseMessage]) -> Said:
+        self.heard.append(messages)
+        self.answered += 1
+        return self.said[min(self.answered, len(self.said)) - 1]
+
+    @property
+    def results(self) -> list[str]:
+        """What the tools returned, as the model was told it last."""
+        return [message.text for message in self.heard[-1] if message.type == "tool"]
+
+
+@PROVIDERS
+async def test_a_model_answers_in_its_last_round_when_it_is_told_that_it_is_the_last(
+    file: str, notes: Notes, provider: Any
+) -> None:
+    models = Speaker(*[LOOK_UP] * (ROUNDS - 1), "An hour.")
+    async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
+        thread = await it.ask(Q)
+        assert (thread.status, thread.error) == ("interrupted", None)
+        assert (await it.turn())["response"] == "An hour."
+        assert [NO_MORE in text for text in models.results] == [False] * (ROUNDS - 2) + [True]
+
+
+@PROVIDERS
+async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversation_goes_on(
+    file: str, notes: Notes, provider: Any
+) -> None:
+    models = Speaker(LOOK_UP)
+    async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
+        thread = await it.ask(Q)
+        assert thread.status == "error"
+        assert thread.error
+        assert f"spoke {ROUNDS} times and answered nothing" in thread.error.message
+        assert models.answered == ROUNDS
+        models.said = ("An hour.",)
+        assert (await it.ask(Q)).status == "interrupted"
+
+
+async def test_what_is_said_beside_a_call_is_a_part_of_the_answer(file: str, notes: Notes) -> None:
+    models = Speaker(together(READ, words="About an hour; let me look. "), "")
+    async with lab(models, file, notes=notes) as it:
+        assert (await it.ask(Q)).status == "interrupted"
+        turn = await it.turn()
+        assert turn["response"] == "About an hour; let me look."
+        assert turn["references"] == [{"source": "local", "noteId": "glue"}]
+
+
+async def test_the_answer_is_what_was_streamed_of_all_rounds(file: str, notes: Notes) -> None:
+    models = Speaker(together(READ, words="Let me look."), "An hour.")
+    async with lab(models, file, notes=notes) as it:
+        await it.ask(Q)
+        assert (await it.turn())["response"] == "Let me look.\n\nAn hour."
+        assert await it.world.texts(TALK) == ["Let me look.", "An hour."]
+
+
+@PROVIDERS
+async def test_a_call_that_was_cut_off_is_made_again(file: str, notes: Notes, provider: Any) -> None:
+    both = AIMessage("", tool_calls=READ.tool_calls, invalid_tool_calls=[CUT_OFF, {**CUT_OFF, "id": None}])
+    models = Speaker(both, "An hour.")
+    async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
+        thread = await it.ask(Q)
+        assert (thread.status, thread.error) == ("interrupted", None)
+        assert (await it.turn())["response"] == "An hour."
+        whole, *cut = models.results
+        assert "sets in an hour" in whole
+        assert ["call again" in text for text in cut] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        AIMessage("", additional_kwargs={"refusal": "I cannot help with that."}),
+        AIMessage([{"type": "refusal", "refusal": "I cannot help with that."}]),
+        AIMessage([{"type": "non_standard", "value": {"type": "refusal", "refusal": "I cannot help with that."}}]),
+    ],
+)
+async def test_a_refusal_is_the_answer_in_its_own_words(file: str, refusal: AIMessage) -> None:
+    models = Speaker(refusal)
+    async with lab(models, file, model=OpenAI(script=models.say)) as it:
+        assert (await it.ask(Q)).status == "interrupted"
+        assert (await it.turn())["response"] == "I cannot help with that."
+
+
+async def test_an_answer_without_words_is_an_error_that_says_how_it_ended(file: str) -> None:
+    models = Speaker(AIMessage(" \n", response_metadata={"finish_reason": "content_filter"}))
+    async with lab(models, file, model=OpenAI(script=models.say)) as it:
+        thread = await it.ask(Q)
+        assert thread.error
+        assert "ended with 'content_filter'" in thread.error.message
+
+
+async def test_a_large_note_is_told_as_far_as_a_model_may_read_and_stays_whole_for_people(
+    file: str, notes: Notes, tmp_path: Path
+) -> None:
+    text = "All about glue. " * 200_000
+    (tmp_path / "notes" / "large.md").write_text(f"# Large\n\n{text}The end.")
+    models = Speaker(calls("get_note", source="local", note_id="large"), "An hour.")
+    models.lessons[Q] = [insight(GLUE, quotes=["All about glue.", "The end."])]
+    async with lab(models, file, notes=notes) as it:
+        await it.ask(Q)
+        (told,) = models.results
+        assert len(told) < MOST_TOLD + 100
+        assert "(These are the first 20,000 characters of 3,200,0" in told
+        reflector_told = models.told[-1][1].text
+        assert len(reflector_told) < MOST_TOLD + 1000
+        assert "## Note local/large (the first 20,000 characters)" in reflector_told
+        (evidence,) = (await it.waiting())[0].context["learning"]["evidence"]
+        assert evidence["quote"] == "All about glue."
+        await it.say("wrong", f"{TALK}~q2", text="No.")
+        assert len(models.told[-1][1].text) < MOST_TOLD + 1000
+    assert (await notes.get("local", "large")).content.endswith("The end.")
+
+
+@pytest.mark.parametrize("bad", ["\x00", "\ud800"])
+async def test_characters_that_no_store_keeps_cost_no_answer(url: str, notes: Notes, bad: str) -> None:
+    models = Speaker(calls("get_note", source="local", note_id=f"glue{bad}"), f"An{bad} hour.")
+    async with lab(models, url, notes=notes) as it:
+        assert (await it.ask(Q)).status == "interrupted"
+        assert (await it.turn())["response"] in ("An hour.", "An? hour.")
+        await it.world.verified()
