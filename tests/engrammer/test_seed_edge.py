@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.engrammer.lab import Models, insight
-from tests.engrammer.served import Json, asked, decide, once, pending, post, refused, served
+from tests.engrammer.served import Json, asked, decide, get, once, pending, post, refused, served
 from tests.server.world import World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
-from ringi.engrammer import FolderNotes, Notes
+from ringi.engrammer import FolderNotes, Notes, learning
 from ringi.engrammer.routes import EXTENSION
+from ringi.engrammer.stored import enter
 from ringi.server import Platform, ServerSettings, create_app
 from ringi.threads.runner import Runner
 
@@ -322,3 +324,32 @@ async def test_a_process_that_showed_nothing_takes_the_first_proposals_of_one_ru
     await once(world.client(), "t-1", lambda shown: len(shown["pending"]) == 2)
     cal = world.client("person", "cal")
     assert (await post(cal, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"
+
+
+async def test_what_is_cancelled_while_a_worker_is_about_to_enter_it_is_not_learned_and_not_reported_as_done(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def held_up(*args: Any, **more: Any) -> Any:
+        begun.set()
+        try:
+            await may.wait()
+            return await enter(*args, **more)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(learning, "enter", held_up)
+    ann = world.client()
+    await asked(ann, ASK)
+    going_on = asyncio.create_task(post(ann, CONTINUE, threadId="c1", userInput="approve_learning"))
+    await begun.wait()
+    await post(ann, "/v1/threads/c1/cancel")
+    may.set()
+    said = await going_on
+    await ended.wait()
+    assert said["status"] == "error"
+    assert said["error"].startswith(f"'Learn: “{CLAMP}”' was approved and is not learned: its run ended before")
+    assert (await get(ann, "/v1/playbooks/engrammer"))["text"] == ""
+    conversation = await get(ann, "/v1/engrammer/c1")
+    assert [each["status"] for each in conversation["turns"][0]["insights"]] == ["cancelled"]

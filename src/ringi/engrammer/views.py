@@ -130,9 +130,24 @@ def continued_view(
     again = [renewed(each) for each in conversation.waiting if learning_in(each).get("insight") in ours]
     threads = {each.thread_id: each.run_id for each in decided}
     failed = [each.error.message for each in conversation.threads if each.error and threads.get(each.id) == each.run_id]
-    told = "; ".join([*failed, *map(str, lost), *again])
-    status: Continued = "error" if failed else "interrupted" if conversation.waiting else "done"
+    stopped = [unlearned(each) for each in decided if is_unlearned(conversation, each)]
+    told = "; ".join([*failed, *stopped, *map(str, lost), *again])
+    status: Continued = "error" if failed or stopped else "interrupted" if conversation.waiting else "done"
     return models.EngrammerContinued(status=status, error=told or None)
+
+
+def is_unlearned(conversation: Conversation, request: Request) -> bool:
+    """Whether a person said yes, and the run that asked has ended without that."""
+    if request.response is None or request.response.decision == "reject" or request.id in conversation.applied:
+        return False
+    ends = {id for turn in conversation.turns for id in turn["outcomes"]}
+    is_open = any(each.is_live and each.run_id == request.run_id for each in conversation.threads)
+    return not is_open and learning_in(request).get("insight") not in ends
+
+
+def unlearned(request: Request) -> str:
+    """Return that what was approved is not learned."""
+    return f"{request.title!r} was approved and is not learned: its run ended before; ask once more to have it proposed"
 
 
 def renewed(request: Request) -> str:

@@ -70,7 +70,7 @@ class Turn:
         self._backend, self._run = hold.backend, hold.run
         self._by = hold.run.by or hold.lease.thread.started_by
         runner = Runner(hold.backend, hold.inbox, agents)
-        self._host = Host(runner, hold.lease.key, hold.run.id, self._by)
+        self._host = Host(runner, hold.thread, hold.run.id, self._by)
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)

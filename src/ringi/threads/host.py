@@ -12,7 +12,7 @@ from ringi.canonical import canonical, digest
 from ringi.inbox import Inbox
 from ringi.record import Key
 from ringi.request import Request
-from ringi.thread import checkpoint_thread
+from ringi.thread import Thread, checkpoint_thread
 from ringi.threads.memories import Memories
 from ringi.threads.runner import Runner
 
@@ -25,8 +25,8 @@ CALL = "tool_call_id"
 class Host:
     """The trail of one run, and the threads beside its own."""
 
-    def __init__(self, runner: Runner, key: Key, run_id: str, by: str | None) -> None:
-        self._runner, self._inbox, self._key, self._run_id, self._by = runner, runner.inbox, key, run_id, by
+    def __init__(self, runner: Runner, held: Thread, run_id: str, by: str | None) -> None:
+        self._runner, self._inbox, self._held, self._run_id, self._by = runner, runner.inbox, held, run_id, by
         self.memories = Memories(runner.inbox, by)
         self._asked: frozenset[tuple[str, str]] = frozenset()
         self._pauses: dict[str, tuple[str, str]] = {}
@@ -48,7 +48,7 @@ class Host:
     @property
     def key(self) -> Key:
         """The tenant and the id of the run's thread."""
-        return self._key
+        return self._held.key
 
     @property
     def run_id(self) -> str:
@@ -59,6 +59,15 @@ class Host:
     def by(self) -> str | None:
         """Who started the run; None when nobody knows any more."""
         return self._by
+
+    async def check_held(self) -> None:
+        """Raise `FenceError` once the run was stopped, or another worker has it: asked right before a lasting effect.
+
+        What is stopped between this and the effect is not held back.
+        """
+        with outages():
+            thread = await self._runner.backend.store.get(Thread, *self.key)
+        thread.refuse_old(self._held)
 
     def pauses(self, place: str, shown: str, title: str) -> None:
         """Take note that a step stops to ask."""
@@ -82,9 +91,9 @@ class Host:
 
     async def approve(self, ask: Ask, rule: str, place: str) -> Request:
         """Record that a rule approves what is asked at this place of the run; twice is once."""
-        told = canonical([checkpoint_thread(self._key), place, rule, digest_of(ask)])
+        told = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
         id = f"p-{hashlib.sha256(told).hexdigest()[:32]}"
-        complete = ask.model_copy(update={"id": id, "thread_id": self._key.id, "run_id": self._run_id})
+        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
         with outages():
             return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
 
