@@ -187,3 +187,11 @@ test("a run that failed says why, and the conversation can go on", async () => {
   expect(screen.queryByTestId("working")).toBeNull();
   expect((screen.getByTestId("message-box") as HTMLTextAreaElement).disabled).toBe(false);
 });
+
+test("a question that was stopped before its answer says so", async () => {
+  server.conversation = aConversation({ status: "idle", turns: [aTurn({ phase: "done", response: null, references: [], bullets: [], feedback: null })] });
+  show(<LearningPage id="learn-1" />);
+  expect(await screen.findByTestId("stopped")).toBeTruthy();
+  expect(screen.queryByTestId("working")).toBeNull();
+  expect(screen.queryByTestId("say")).toBeNull();
+});

@@ -48,6 +48,7 @@ export function TurnView({ id, turn, stream, isJudged, playbook, afterwards }: T
       {!isOnAnswer && response !== null && <Answer turn={turn} />}
       {!isOnAnswer && response === null && isWorking && <Answering stream={stream ?? emptyStream} />}
       {isWorking && (response !== null || isOnAnswer) && <Bloom words={words.blooming.reflecting} />}
+      {phase === "done" && !isOnAnswer && response === null && error === null && <p className="quiet" data-testid="stopped">{words.stoppedEarly}</p>}
       {error !== null && <Alert type="error" showIcon title={words.runFailed} description={<Why why={error} />} data-testid="turn-error" />}
       {!isOnAnswer && (
         <div className="turn-judged">

@@ -15,6 +15,7 @@ export const learning = {
   toProposal: "To the next proposal",
 
   blooming: { answering: "Looking up and thinking", reflecting: "Answered. Looking back at what can be learned", reviewing: "", done: "" },
+  stoppedEarly: "Stopped before it answered. You can ask again.",
   notes: "Notes it used",
   ref: "Ref",
   refNamed: (source: string, id: string) => `Open the note ${id} of ${source}`,

@@ -17,6 +17,7 @@ export const learning: Learning = {
   toProposal: "次の提案へ",
 
   blooming: { answering: "調べて考えています", reflecting: "回答しました。学べることを振り返っています", reviewing: "", done: "" },
+  stoppedEarly: "回答の前に停止しました。もう一度質問できます。",
   notes: "参照したノート",
   ref: "Ref",
   refNamed: (source: string, id: string) => `${source} のノート ${id} を開く`,

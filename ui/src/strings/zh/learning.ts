@@ -17,6 +17,7 @@ export const learning: Learning = {
   toProposal: "跳到下一个提议",
 
   blooming: { answering: "正在查阅和思考", reflecting: "已回答，正在回顾可以学到什么", reviewing: "", done: "" },
+  stoppedEarly: "在回答之前已停止。可以再次提问。",
   notes: "参考的笔记",
   ref: "Ref",
   refNamed: (source: string, id: string) => `打开 ${source} 的笔记 ${id}`,
