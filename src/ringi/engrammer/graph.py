@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
@@ -20,12 +21,12 @@ from ringi.engrammer.insights import Feedback
 from ringi.engrammer.learning import host_in, learning
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
 from ringi.engrammer.playbook import Entry, Playbook, Tag
-from ringi.engrammer.reflecting import UnreadableReflectionError, lessons, reflection_of
+from ringi.engrammer.reflecting import failure_of, lessons, reflection_of
 from ringi.engrammer.refusals import NotForAgentsError
 from ringi.engrammer.roles import MOST_TOLD, told_generator, told_reflector, usage_of
 from ringi.engrammer.stored import enter, read, turns_of
 from ringi.engrammer.turns import Turn, Turns, begun, merged
-from ringi.errors import InvalidError
+from ringi.errors import InvalidError, OutageError
 from ringi.failpoint import failpoint
 from ringi.memory import is_person
 from ringi.record import THREAD, Key
@@ -131,8 +132,11 @@ class Steps:
         told, said = told_reflector(playbook, turn, feedback, notes, refused), list[AIMessage]()
         try:
             reflection = await reflection_of(self._engrammer.reflects, told, config, said)
-        except UnreadableReflectionError as error:
-            found: Turn = {"reflected": {"verdict": feedback.verdict, "failed": str(error)}}
+        except (GraphBubbleUp, OutageError):
+            raise
+        except Exception as error:
+            log.warning("run %s: its answer is not looked back at", turn["run_id"], exc_info=True)
+            found: Turn = {"reflected": {"verdict": feedback.verdict, "failed": failure_of(error)}}
         else:
             if feedback.source == "self":
                 feedback = feedback.model_copy(update={"verdict": reflection.verdict})

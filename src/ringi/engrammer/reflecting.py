@@ -19,10 +19,14 @@ from ringi.engrammer.likeness import suppressed
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import RawInsight, Reflection, structured
 from ringi.engrammer.turns import Turn
+from ringi.threads.langgraph import cleaned
+from ringi.threads.model_form import clean
 
 log = logging.getLogger(__name__)
 TRIES = 2
 MOST_INSIGHTS = 3
+MOST_READ = 10
+"""How many insights are looked at for those that people have not refused before."""
 EXCERPT = 2_000
 Place: TypeAlias = tuple[Where, str | None]
 REFLECTED = {"verdict", "error_identification", "root_cause_analysis", "correct_approach", "key_insight"}
@@ -30,6 +34,12 @@ REFLECTED = {"verdict", "error_identification", "root_cause_analysis", "correct_
 
 class UnreadableReflectionError(Exception):
     """The reflector answers with something else than a reflection."""
+
+
+def failure_of(error: Exception) -> str:
+    """Return why there is no reflection, for people."""
+    what = "" if isinstance(error, UnreadableReflectionError) else f"{type(error).__name__}: "
+    return clean(f"{what}{error}")[:EXCERPT]
 
 
 async def reflection_of(
@@ -42,9 +52,9 @@ async def reflection_of(
         answer = await structured(model).ainvoke([*told, *again], config)
         said.append(answer["raw"])
         try:
-            return Reflection.model_validate(answer["parsed"])
+            return Reflection.model_validate(cleaned(answer["parsed"]))
         except ValidationError as error:
-            why = str(answer["parsing_error"] or error)[:EXCERPT]
+            why = clean(str(answer["parsing_error"] or error))[:EXCERPT]
         log.warning("the reflector's answer cannot be read: %s", why)
     raise UnreadableReflectionError(why)
 
@@ -54,8 +64,10 @@ def lessons(
 ) -> dict[str, Any]:
     """Return what is added to a turn: the insights, what people have refused before, and what the bullets did."""
     insights, known, dropped = list[Insight](), list[dict[str, Any]](), 0
-    for number, raw in enumerate(reflection.insights[:MOST_INSIGHTS], 1):
-        text = raw.description.strip()
+    for number, raw in enumerate(reflection.insights[:MOST_READ], 1):
+        text = raw.description.strip()[:LONGEST]
+        if len(insights) == MOST_INSIGHTS:
+            break
         if earlier := suppressed(text, playbook.rejected, now):
             known.append({"text": text, "request_id": earlier.request_id, "at": jsonable(earlier.at)})
         elif text:

@@ -5,18 +5,20 @@ The third role of ACE (arXiv 2510.04618), the curator, is no model: it writes wh
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.constants import TAG_NOSTREAM
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from ringi.engrammer.insights import Feedback
 from ringi.engrammer.playbook import SECTIONS, InsightType, Playbook
 from ringi.engrammer.rendering import rendered
 
+log = logging.getLogger(__name__)
 ANSWERING = "You answer a person's questions"
 REFLECTING = "You look back at how a question was answered"
 PLAYBOOK, EMPTY = "# Playbook", "(nothing is learned yet)"
@@ -48,34 +50,85 @@ nothing is learned before. Answer with the schema you are given.
 )
 
 
-class RawInsight(BaseModel):
+def one_of(*words: str, otherwise: str) -> BeforeValidator:
+    """Return what takes a word that is none of these for another."""
+    return BeforeValidator(lambda said: said if said in words else otherwise)
+
+
+def quotes_of(said: Any) -> list[str]:
+    """Return the quotes of an insight: what is no text can stand nowhere."""
+    return [each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)]
+
+
+Text = Annotated[str, BeforeValidator(str)]
+Verdict = Annotated[Literal["right", "wrong", "unknown"], one_of("right", "wrong", otherwise="unknown")]
+Worth = Annotated[Literal["helpful", "harmful", "neutral"], one_of("helpful", "harmful", otherwise="neutral")]
+Section = Annotated[
+    Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"],
+    one_of(*SECTIONS, otherwise="others"),
+]
+
+
+class Filled(BaseModel):
+    """What a model fills in: of what it leaves empty, the default holds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        return {name: each for name, each in given.items() if each is not None} if isinstance(given, dict) else given
+
+
+class RawInsight(Filled):
     """One proposal, as the reflector makes it."""
 
     type: InsightType
     description: str = Field(description="What is to be learned, as it will stand in the playbook")
-    section: Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"] = "strategies"
+    section: Section = "strategies"
     source_bullet_id: str | None = Field(default=None, description="Of refine_strategy: which bullet it rewrites")
-    why: str = Field(default="", description="What in this run shows it")
-    quotes: list[str] = Field(default_factory=list, description="Copied letter by letter")
+    why: Text = Field(default="", description="What in this run shows it")
+    quotes: Annotated[list[str], BeforeValidator(quotes_of)] = Field(
+        default_factory=list, description="Copied letter by letter"
+    )
 
 
-class BulletTag(BaseModel):
+class BulletTag(Filled):
     """What a bullet of the playbook did to the answer."""
 
     id: str
-    tag: Literal["helpful", "harmful", "neutral"]
+    tag: Worth
 
 
-class Reflection(BaseModel):
-    """What the reflector found."""
+class Reflection(Filled):
+    """What the reflector found. What cannot be read of an insight costs that one, unless none can be read."""
 
-    verdict: Literal["right", "wrong", "unknown"] = "unknown"
-    error_identification: str = ""
-    root_cause_analysis: str = ""
-    correct_approach: str = ""
-    key_insight: str = ""
+    verdict: Verdict = "unknown"
+    error_identification: Text = ""
+    root_cause_analysis: Text = ""
+    correct_approach: Text = ""
+    key_insight: Text = ""
     bullet_tags: list[BulletTag] = Field(default_factory=list)
     insights: list[RawInsight] = Field(default_factory=list)
+
+    @field_validator("bullet_tags", mode="before")
+    @classmethod
+    def _tags(cls, given: Any) -> Any:
+        return readable(BulletTag, given)
+
+    @field_validator("insights", mode="before")
+    @classmethod
+    def _insights(cls, given: Any) -> Any:
+        return readable(RawInsight, given) or given
+
+
+def readable(model: type[Filled], given: Any) -> list[Filled]:
+    """Return the parts that can be read."""
+    parts, found = given if isinstance(given, list) else [given], list[Filled]()
+    for part in parts:
+        try:
+            found.append(model.model_validate(part))
+        except ValidationError as error:
+            log.warning("one of %d %ss of a reflection cannot be read: %s", len(parts), model.__name__, error)
+    return found
 
 
 def told_generator(
