@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 from tests.engrammer.lab import Models, Thoughtful, insight
-from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served
+from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world
 
-from ringi.engrammer import Engrammer
+from ringi.engrammer import Engrammer, playbook
 from ringi.engrammer.family import MOST
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
@@ -284,3 +284,22 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
     ):
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}
         jsonschema_rs.validator_for(schema).validate(shown)
+
+
+async def test_what_a_playbook_learned_so_many_entries_ago_that_it_forgot_the_request_shows_as_learned(
+    world: World, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playbook, "MOST_APPLIED", 2)
+    ann = world.client()
+    await asked(ann, BOTH)
+    (first, *_) = [each for each in await pending(ann) if each["description"] == SAND]
+    await decide(ann, first, "approve")
+    await once(ann, "c1", lambda conversation: statuses(conversation)[SAND] == "learned")
+    for number in range(3):
+        models.lessons[f"Q{number}?"] = [insight(f"Rule {number} is about {number * 7919}.")]
+        await taught(ann, f"Q{number}?", f"other-{number}")
+    assert statuses(await get(ann, "/v1/engrammer/c1")) == {SAND: "learned", OIL: "pending"}
+    await post(ann, "/v1/threads/c1/cancel")
+    conversation = await get(ann, "/v1/engrammer/c1")
+    assert statuses(conversation) == {SAND: "learned", OIL: "cancelled"}
+    assert [each["version"] for each in conversation["turns"][0]["insights"]] == [2, None]

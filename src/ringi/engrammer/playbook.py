@@ -86,6 +86,11 @@ class Playbook(Frozen):
         return tuple(sorted((each for each in self.bullets.values() if each.content.is_active), key=lambda b: b.order))
 
     @property
+    def has_forgotten(self) -> bool:
+        """Whether it may have the answers to requests that `applied` does not name any more."""
+        return len(self.applied) >= MOST_APPLIED
+
+    @property
     def next_id(self) -> str:
         """The id of the next bullet that is added; none is ever used again."""
         return numbered(len(self.bullets) + 1)

@@ -14,7 +14,7 @@ from ringi.canonical import jsonable
 from ringi.engrammer.engrammer import EngrammerAgent
 from ringi.engrammer.family import MOST, base_of, family, is_of
 from ringi.engrammer.refusals import CrowdedError
-from ringi.engrammer.stored import read, turns_of
+from ringi.engrammer.stored import entries, read, turns_of
 from ringi.engrammer.turns import Turn, begun
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.record import Key, Query, topic_of
@@ -23,6 +23,7 @@ from ringi.server.auth import Principal
 from ringi.server.permissions import may_read, may_read_thread, readable_thread
 from ringi.server.platform import Platform
 from ringi.server.threads import ThreadName
+from ringi.store import Store
 from ringi.thread import Thread, ThreadStatus
 from ringi.threads.loose_ends import PAGE, is_asked_by
 from ringi.threads.reconciler import pages
@@ -133,8 +134,9 @@ class Reach:
         earlier = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
         keys = [Key(self._who.tenant, id) for id in sorted(earlier)]
         refusals = [each for each in await backend.store.get_many(Request, keys) if may_read(self._who, each)]
+        told = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
+        open = [each for each in asked if each.id not in told]
         # After the requests: one that shows as answered, and not here, is still on its way.
-        playbook = await read(backend.store, self._who.tenant, agent.engrammer.playbook_name)
         return Conversation(
             id,
             agent.engrammer,
@@ -143,7 +145,7 @@ class Reach:
             tuple(sorted(asked, key=lambda each: (each.created_at, each.id))),
             frozenset(each.id for each in asked if may_read(self._who, each)),
             {each.id: words_in(each) for each in refusals},
-            playbook.applied,
+            await applied_in(backend.store, self._who.tenant, agent.engrammer.playbook_name, open),
         )
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
@@ -246,6 +248,15 @@ def as_it_ended(thread: Thread, turn: Turn) -> Turn:
     if is_newest and thread.is_live:
         return turn
     return {**turn, "phase": "done", "error": thread.error.message if is_newest and thread.error else None}
+
+
+async def applied_in(store: Store, tenant: str, name: str, asked: Sequence[Request]) -> Mapping[str, int]:
+    """Return the version of a playbook in which the answer to each of these requests is, and that of others."""
+    playbook = await read(store, tenant, name)
+    if not playbook.has_forgotten or all(each.id in playbook.applied for each in asked if each.response):
+        return playbook.applied
+    written = await entries(store, tenant, name)
+    return {each.entry.request_id: each.version for each in written if each.entry.request_id}
 
 
 async def asked_in(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> list[Request]:
