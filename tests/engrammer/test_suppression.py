@@ -1,6 +1,7 @@
 """What was refused of one thing keeps out nothing that is said of another."""
 
 import pytest
+from tests.engrammer.lab import Models, insight, lab
 
 from ringi.engrammer.entries import Rejected
 from ringi.engrammer.likeness import NEAR_COPY, likeness, suppressed
@@ -42,3 +43,19 @@ def test_texts_of_two_things_may_be_as_alike_as_copies_are() -> None:
 )
 def test_the_same_in_nearly_the_same_words_is_suppressed(refused: str, proposed: str) -> None:
     assert suppressed(proposed, [Rejected(text=refused, at=NOON)], NOON)
+
+
+async def test_the_reflector_is_not_told_that_a_bullet_is_refused_which_a_person_kept(file: str) -> None:
+    async with lab(Models(lessons={"How long?": [insight("Sand across the grain.")]}), file) as it:
+        await it.learn("Clamp a glued joint for 30 minutes.", "Clamp a glued joint for 45 minutes.")
+        await it.tidy()
+        (request,) = await it.waiting("tidy")
+        assert request.action
+        assert request.action.args["op"] == "retire"
+        await it.decide("reject", "tidy", message="two glues")
+        await it.ask("How long?")
+        await it.decide("reject")
+        await it.ask("More?")
+        told = it.models.told[-1][1].text.partition("## Refused by people")[2]
+        assert "Sand across the grain." in told
+        assert "Clamp a glued joint" not in told

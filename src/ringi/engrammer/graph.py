@@ -128,7 +128,8 @@ class Steps:
         """Let the reflector look back; what it gets wrong costs what it proposes, not the answer."""
         host, turn, notes = host_in(config), state["turns"][-1], state.get("notes", {})
         playbook, feedback = await self._playbook(host), Feedback.model_validate(turn["feedback"])
-        refused = [each.text for each in playbook.rejected[-REFUSED:]]
+        # Of a bullet that people would not retire or merge, the text is what they want.
+        refused = [each.text for each in playbook.rejected if each.op in ("add", "edit")][-REFUSED:]
         told, said = told_reflector(playbook, turn, feedback, notes, refused), list[AIMessage]()
         try:
             reflection = await reflection_of(self._engrammer.reflects, told, config, said)
