@@ -11,7 +11,7 @@ from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
 from tests.threads.world import of_type, until
 
 from ringi.engrammer import Signal
-from ringi.engrammer.playbook import folded
+from ringi.engrammer.playbook import folded, measures
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.erasure import Sweep
@@ -141,6 +141,10 @@ async def test_what_a_person_wrote_is_what_is_proposed_again_when_the_target_cha
         (again,) = await it.waiting("t-second")
         assert again.action
         assert again.action.args["text"] == "My own words."
+        await it.decide("approve", "t-second")
+        newest = (await it.entries())[-1].entry
+        assert (newest.changes[0].after.text, newest.proposed) == ("My own words.", f"{GLUE} Second?")
+        assert measures(await it.entries()).edited == 1
 
 
 async def test_what_has_no_room_in_the_budget_is_not_learned_until_there_is_room(url: str) -> None:

@@ -86,6 +86,8 @@ class Insight(Frozen):
     source_bullet_id: str | None = None
     op: LearnOp = "add"
     sources: tuple[str, ...] = ()
+    proposed: str | None = None
+    """The text of the agent, where a person has changed it and it is proposed again like that."""
     evidence: tuple[Evidence, ...] = ()
     feedback: Feedback
     question: str = ""
@@ -298,6 +300,8 @@ def _size_with(operation: Operation, playbook: Playbook) -> int:
 
 
 def _as_proposed(operation: Operation, insight: Insight, playbook: Playbook) -> str | None:
+    if insight.proposed is not None:
+        return insight.proposed
     before = _operation(insight, playbook)
     is_same = before is not None and (before.text, before.section) == (operation.text, operation.section)
     return None if is_same or before is None else before.text

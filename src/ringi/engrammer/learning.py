@@ -126,7 +126,9 @@ class Steps:
             playbook = await self._enter(host, request, lambda now: self._entry(operation, insight, request, now))
         except StaleError as error:
             # What the person wrote is not lost: it is what is proposed now.
-            anew = insight.model_copy(update={"text": operation.text, "section": operation.section})
+            said = {"text": operation.text, "section": operation.section}
+            proposed = (insight.proposed or insight.text) if status == "edited" else insight.proposed
+            anew = insight.model_copy(update={**said, "proposed": proposed})
             return {"insight": anew.model_dump(mode="json"), "renewed": error.why}
         return told(insight, request, status, playbook)
 
