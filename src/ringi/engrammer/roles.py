@@ -99,7 +99,7 @@ class BulletTag(Filled):
 
 
 class Reflection(Filled):
-    """What the reflector found. What cannot be read of an insight costs that one, unless none can be read."""
+    """What the reflector found."""
 
     verdict: Verdict = "unknown"
     error_identification: Text = ""
@@ -117,6 +117,7 @@ class Reflection(Filled):
     @field_validator("insights", mode="before")
     @classmethod
     def _insights(cls, given: Any) -> Any:
+        # Where none can be read, what is wrong with them is worth asking once more.
         return readable(RawInsight, given) or given
 
 
