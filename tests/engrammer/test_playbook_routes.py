@@ -13,6 +13,9 @@ from tests.engrammer.lab import Models, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world, until
 
+from ringi.engrammer.playbook import Entry, Tag
+from ringi.engrammer.stored import enter
+
 AT = "/v1/playbooks/engrammer"
 CHANGES = f"{AT}/changes"
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
@@ -132,6 +135,22 @@ async def test_a_person_changes_a_playbook_and_every_change_says_who(world: Worl
     assert await texts(world) == {"b-00001": CLAMP, "b-00002": SAND}
     ops = [each["op"] for each in (await get(world.client(), f"{AT}/bullets/b-00002"))["history"]]
     assert ops == ["add", "merge", "undo", "retire", "restore"]
+
+
+async def test_of_many_who_undo_at_once_while_the_agent_counts_and_learns_each_is_heard(world: World) -> None:
+    lessons = [await add(world, f"Rule {number} is about {number * 7919}.") for number in range(20)]
+
+    async def counted(number: int) -> None:
+        tag = Entry(op="tag", tags=(Tag(bullet="b-00020", tag="used"),), run_id=f"r-{number}")
+        await enter(world.backend, "default", "engrammer", lambda now: tag, by="thread:t", now=world.inbox.clock())
+
+    undoing = (changed(world, "undo", version=each["version"]) for each in lessons[:12])
+    undone = await asyncio.gather(*undoing, *map(counted, range(12)))
+    assert sorted(each["undoes"] for each in undone if each) == [each["version"] for each in lessons[:12]]
+    shown = (await get(world.client(), f"{AT}/history", limit=100))["items"]
+    told = {each["version"]: (each["op"], each["by"], each["at"]) for each in shown}
+    assert all(told[each["version"]] == ("undo", "ann", each["at"]) for each in undone if each)
+    assert len(await texts(world)) == 8
 
 
 async def test_what_was_changed_meanwhile_is_refused_with_what_stands_in_the_way(world: World) -> None:

@@ -142,3 +142,12 @@ def test_an_undo_by_entries_that_were_read_too_early_is_refused(journal: Journal
 
     with pytest.raises(BehindError, match="is at version 4, and was read up to 3: read it again"):
         journal.playbook.undone(2, early)
+
+
+def test_an_undo_needs_no_entries_that_changed_no_bullet(journal: Journal) -> None:
+    early = list(journal.entries)
+    journal.write(Entry(op="tag", tags=(Tag(bullet="b-00001", tag="used"),)))
+    journal.write(Entry(op="reject", text=OIL))
+
+    journal.write(journal.playbook.undone(2, early))
+    assert not journal.playbook.bullets["b-00001"].content.is_active

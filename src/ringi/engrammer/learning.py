@@ -160,7 +160,7 @@ class Steps:
                 by=f"thread:{host.key.id}",
                 now=host.inbox.clock(),
                 # A worker that has not heard yet that its run was cancelled would learn what is withdrawn.
-                check=host.check_held,
+                first=host.check_held,
             )
         failpoint("curate.entered")
         return playbook

@@ -191,11 +191,12 @@ class Playbook(Frozen):
     def undone(self, version: int, entries: Sequence[Written], **about: Unpack[About]) -> Entry:
         """Return the entry that takes back one version, or raise what stands in the way.
 
-        What an add brought is retired, not removed. `entries` are all of the playbook, up to this version.
+        What an add brought is retired, not removed. `entries` are all of the playbook, up to its last change of a
+        bullet: tags and refusals may have come since.
         """
         newest = max((each.version for each in entries), default=1)
         # A merge may have come since that left the text of the bullet it kept, and only the entries tell of it.
-        if newest != self.version:
+        if newest < max((each.changed for each in self.bullets.values()), default=1):
             raise BehindError(newest, self.version)
         return Entry(op="undo", undoes=version, changes=undoing(version, entries), **about)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Annotated, NamedTuple
@@ -14,13 +15,13 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.ask import parsed
 from ringi.engrammer.entries import Entry, Written
-from ringi.engrammer.errors import BudgetError
+from ringi.engrammer.errors import BehindError, BudgetError
 from ringi.engrammer.playbook import Playbook, blame, diff, folded
 from ringi.engrammer.playbook_models import BulletHistory, PlaybookChange, PlaybookEntry, PlaybookSummary
 from ringi.engrammer.reaching import Reach
 from ringi.engrammer.refusals import NotForAgentsError, NotTheirPlaybookError, StaleError
 from ringi.engrammer.rendering import size
-from ringi.engrammer.stored import enter, entries, read
+from ringi.engrammer.stored import First, Trail, enter, entries, nothing, read
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_in, playbook_view
 from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.record import Key
@@ -46,6 +47,8 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "undo": (("version",), ()),
 }
 """What each change needs, and what else it takes."""
+TRIES = 5
+"""How often an undo is tried again because another process has just changed a bullet."""
 
 
 class Place(NamedTuple):
@@ -144,14 +147,7 @@ class PlaybookRoutes:
             raise NotTheirPlaybookError(place.agent, [*place.candidate_groups, *filter(None, [place.assignee])])
         given = parsed(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(given)
-        written, now = await self._written(who, id), self._platform.inbox.clock()
-
-        def make(playbook: Playbook) -> Entry:
-            return checked(made(given, playbook, written), playbook, place.budget, now)
-
-        after = await enter(self._platform.backend, who.tenant, id, make, by=who.actor, now=now)
-        newest = [each for each in await self._written(who, id) if each.version == after.version]
-        shown = await self._shown(who, newest)
+        shown = await self._shown(who, [await self._changed(who, place, given)])
         return reply(dumped(shown[0].model_dump(mode="json")))
 
     async def tidy(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -164,6 +160,31 @@ class PlaybookRoutes:
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
         thread = await runner.start(who.tenant, thread_id, place.tidier, {}, by=who.actor)
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+
+    async def _changed(self, who: Principal, place: Place, given: PlaybookChange) -> Written:
+        """Make a change, and return its entry; what needs all entries is tried again when another process adds one."""
+        trail, now = Trail(self._store, who.tenant, place.id), self._platform.inbox.clock()
+        known, entered = list[Written](), list[Entry]()
+
+        async def read_on() -> None:
+            known[:] = await trail.entries()
+
+        def make(playbook: Playbook) -> Entry:
+            entered.append(checked(made(given, playbook, known), playbook, place.budget, now))
+            return entered[-1]
+
+        async def once(first: First) -> Written:
+            after = await enter(self._platform.backend, who.tenant, place.id, make, by=who.actor, now=now, first=first)
+            return Written(after.version, now, who.actor, entered[-1])
+
+        if given.op != "undo":
+            return await once(nothing)
+        # What has come until now is read before others have to wait for it.
+        await read_on()
+        for _ in range(TRIES):
+            with suppress(BehindError):
+                return await once(read_on)
+        return await once(read_on)
 
     async def _summary(self, who: Principal, place: Place) -> PlaybookSummary:
         playbook = await read(self._store, who.tenant, place.id)

@@ -28,7 +28,7 @@ PAGE = 500
 Make = Callable[[Playbook], Entry | None]
 """From the playbook as it stands to what is entered; None for nothing. It may be called again on what others left."""
 Step: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
-Check: TypeAlias = Callable[[], Awaitable[None]]
+First: TypeAlias = Callable[[], Awaitable[None]]
 PATIENCE = 30.0
 """For how many seconds an entry gives way to those of other processes."""
 SHORTEST, LONGEST = 0.01, 1.0
@@ -49,17 +49,17 @@ async def read(store: Store, tenant: str, name: str) -> Playbook:
         return Playbook()
 
 
-async def anybody() -> None:
-    """Refuse nobody."""
+async def nothing() -> None:
+    """Do nothing."""
 
 
 async def enter(
-    backend: Backend, tenant: str, name: str, make: Make, *, by: str, now: datetime, check: Check = anybody
+    backend: Backend, tenant: str, name: str, make: Make, *, by: str, now: datetime, first: First = nothing
 ) -> Playbook:
     """Enter what `make` returns, and return the playbook after it: durable, or not at all.
 
-    Whatever `make` raises ends it with nothing entered; so does `check`, which is asked right before. Raises
-    `BusyPlaybookError` where others were faster all the time.
+    Whatever `make` raises ends it with nothing entered; so does `first`, which is awaited right before that
+    in each try. Raises `BusyPlaybookError` where others were faster all the time.
     """
 
     def step(journal: Journal) -> tuple[Journal, Event | None]:
@@ -74,7 +74,7 @@ async def enter(
     # Of hundreds that learn at once in one process, all would lose against each other again and again.
     queue = _queues.setdefault((id(backend.store), key), asyncio.Lock())
     async with queue:
-        before, after = await _changed(backend.store, key, step, check, now)
+        before, after = await _changed(backend.store, key, step, first, now)
     if after is not before:
         failpoint("playbook.entered")
         await _tell(backend, after)
@@ -83,11 +83,24 @@ async def enter(
 
 async def entries(store: Store, tenant: str, name: str) -> list[Written]:
     """Return all that was ever entered in a playbook, oldest first."""
-    found, after = list[Event](), START
-    while page := await store.events(after, PAGE, tenant=tenant, record_id=journal_id(name)):
-        found += page
-        after = page[-1].position
-    return [Written(each.version, each.at, each.by, Entry.model_validate(each.entry)) for each in entries_in(found)]
+    return await Trail(store, tenant, name).entries()
+
+
+class Trail:
+    """What was entered in a playbook, for who reads it again and again."""
+
+    def __init__(self, store: Store, tenant: str, name: str) -> None:
+        self._store, self._tenant, self._id = store, tenant, journal_id(name)
+        self._events = list[Event]()
+
+    async def entries(self) -> list[Written]:
+        """Return all that was entered by now, oldest first; only what has come since the last call is read."""
+        after = self._events[-1].position if self._events else START
+        while page := await self._store.events(after, PAGE, tenant=self._tenant, record_id=self._id):
+            self._events += page
+            after = page[-1].position
+        found = entries_in(self._events)
+        return [Written(each.version, each.at, each.by, Entry.model_validate(each.entry)) for each in found]
 
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
@@ -103,10 +116,10 @@ def playbook_in(journal: Journal) -> Playbook:
     return Playbook.model_validate(journal.state)
 
 
-async def _changed(store: Store, key: Key, step: Step, check: Check, now: datetime) -> tuple[Journal, Journal]:
+async def _changed(store: Store, key: Key, step: Step, first: First, now: datetime) -> tuple[Journal, Journal]:
     until, pause = time.monotonic() + PATIENCE, SHORTEST
     while True:
-        await check()
+        await first()
         try:
             return await change(store, Journal, key, step)
         except NotFoundError:
