@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tests.server.world import World, open_world, until
+from tests.server.world import World, is_at_rest, open_world, until
 
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.examples.script import say
-from ringi.record import Query
-from ringi.request import Request
 from ringi.testing.scripted_model import ScriptedModel
-from ringi.thread import Thread
 
 GOALS, PROJECTS = "Grow by 20 %", [{"id": "p1", "name": "Website"}, {"id": "p2", "name": "App"}]
 
@@ -89,12 +86,3 @@ async def served(url: str, office: Office | None = None, **settings: Any) -> Asy
         yield world
         # A side thread that waits to tell its conversation would outlast the worker that has to take that up.
         await until(partial(is_at_rest, world))
-
-
-async def is_at_rest(world: World) -> bool:
-    """Whether nothing runs, nor will by itself."""
-    store = world.backend.store
-    # In this order: what is taken up meanwhile shows as running.
-    if await store.count(Request, Query(unacknowledged=True)):
-        return False
-    return not await store.find(Thread, Query(statuses=("running",), limit=1))

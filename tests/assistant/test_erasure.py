@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.assistant.served import GOALS, Office, is_at_rest, served
+from tests.assistant.served import GOALS, Office, served
 from tests.assistant.test_routes import AT, asked_in, item, memory_of, once, planned, press, pressed
-from tests.server.world import World, until
+from tests.server.world import World, is_at_rest, until
 
 from ringi.audit import verify
 

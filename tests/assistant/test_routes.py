@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import jsonschema_rs
 import pytest
-from tests.assistant.served import GOALS, PROJECTS, Office, is_at_rest, served
-from tests.server.world import World, until
+from tests.assistant.served import GOALS, PROJECTS, Office, served
+from tests.server.world import World, is_at_rest, until
 
 from ringi.assistant import reaching
 from ringi.assistant.seed import MemoryDocument

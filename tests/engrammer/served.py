@@ -9,11 +9,7 @@ from typing import Any
 
 import httpx
 from tests.engrammer.lab import Models
-from tests.server.world import World, open_world, until
-
-from ringi.record import Query
-from ringi.request import Request
-from ringi.thread import Thread
+from tests.server.world import World, is_at_rest, open_world, until
 
 Json = dict[str, Any]
 
@@ -26,15 +22,6 @@ async def served(url: str, *models: Models, named: str = "engrammer", **settings
     async with open_world(url, more_agents=agents, **settings) as world:
         yield world
         await until(partial(is_at_rest, world))
-
-
-async def is_at_rest(world: World) -> bool:
-    """Whether nothing runs, nor will by itself."""
-    store = world.backend.store
-    # In this order: what is taken up meanwhile shows as running.
-    if await store.count(Request, Query(unacknowledged=True)):
-        return False
-    return not await store.find(Thread, Query(statuses=("running",), limit=1))
 
 
 async def get(client: httpx.AsyncClient, path: str, **params: Any) -> Json:

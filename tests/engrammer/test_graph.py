@@ -299,13 +299,20 @@ async def test_a_conversation_goes_on_in_another_thread_while_its_insights_wait(
         assert len(await it.waiting()) == 1
 
 
-async def test_an_agents_thread_that_is_only_named_like_a_conversation_learns_nothing_of_it(file: str) -> None:
+@pytest.mark.parametrize(
+    ("by", "earlier"),
+    [("agent:eve", []), ("ben", ["How long do I clamp?", "Answer to: How long do I clamp?"])],
+    ids=["an agent that only names its thread so", "somebody else of the team"],
+)
+async def test_who_goes_on_with_a_conversation_is_told_what_they_may_know_of_it(
+    file: str, by: str, earlier: list[str]
+) -> None:
     async with lab(taught(), file) as it:
         await it.ask("How long do I clamp?")
-        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="agent:eve")
+        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by=by)
         await it.world.rest(f"{TALK}~q2")
         told = [message.text for message in next(t for t in reversed(it.models.told) if t[-1].text == "Next?")]
-        assert told[1:] == ["Next?"]
+        assert told[1:] == [*earlier, "Next?"]
 
 
 async def test_duplicates_are_proposed_and_a_pair_that_a_person_keeps_apart_is_left_alone(url: str) -> None:
@@ -368,15 +375,6 @@ async def test_an_erased_person_is_gone_from_the_playbook_and_what_they_approved
         kept = [written, await it.turns(), await it.playbook(), await it.world.asked()]
         assert [("wife" in str(each), "ann" in str(each)) for each in kept] == [(False, False)] * 4
         await it.world.verified()
-
-
-async def test_whoever_of_the_team_goes_on_with_a_conversation_is_understood(file: str) -> None:
-    async with lab(taught(), file) as it:
-        await it.ask("How long do I clamp?")
-        await it.world.runner.start("default", f"{TALK}~q2", "engrammer", {"query": "Next?"}, by="ben")
-        await it.world.rest(f"{TALK}~q2")
-        told = [message.text for message in next(t for t in reversed(it.models.told) if t[-1].text == "Next?")]
-        assert told[1:] == ["How long do I clamp?", "Answer to: How long do I clamp?", "Next?"]
 
 
 async def test_a_question_cannot_bring_its_own_verdict_before_the_reflector(file: str) -> None:

@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 from tests.engrammer.lab import Models
 from tests.engrammer.rows import CONVERSATIONS, PLAYBOOKS
-from tests.engrammer.served import is_at_rest, served
+from tests.engrammer.served import served
 from tests.server.test_matrix import HIDDEN, OWNERS, ROLES, ROWS, assert_hidden, call, id_of
-from tests.server.world import until
+from tests.server.world import is_at_rest, until
 
 from ringi.thread import Thread
 

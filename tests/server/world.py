@@ -20,10 +20,12 @@ from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.examples import agents
 from ringi.inbox import Inbox
+from ringi.record import Query
 from ringi.request import Request
 from ringi.server import App, Keys, Platform, ServerSettings, create_app
 from ringi.server.extension import Extension
 from ringi.server.running import Server, configured
+from ringi.thread import Thread
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
@@ -184,3 +186,12 @@ async def listening(client: httpx.AsyncClient, path: str, **headers: str) -> Asy
             await response.aread()
             raise AssertionError((response.status_code, response.text))
         yield Listener(response)
+
+
+async def is_at_rest(world: World) -> bool:
+    """Whether nothing runs, nor will by itself."""
+    store = world.backend.store
+    # In this order: what is taken up meanwhile shows as running.
+    if await store.count(Request, Query(unacknowledged=True)):
+        return False
+    return not await store.find(Thread, Query(statuses=("running",), limit=1))
