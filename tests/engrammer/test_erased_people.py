@@ -30,6 +30,9 @@ async def test_a_playbook_is_the_sum_of_its_entries_also_when_who_wrote_some_is_
         await add("Rest the dough.", "bob")
         before = await add("Taste it.", "ann")
 
+        seen = await entries(world.backend.store, TENANT, "cook")
+        assert [each.by for each in seen] == ["ann", "bob", "ann"]
+
         done = await world.inbox.erase_all("root", person="ann")
 
         assert done.journals == ("playbook:cook",)

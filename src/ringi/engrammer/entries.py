@@ -111,6 +111,8 @@ class Bullet(Frozen):
     created: int
     changed: int
     type: InsightType | None = None
+    created_at: datetime | None = None
+    """None in a playbook that was stored before this was kept."""
 
     @property
     def hash(self) -> str:

@@ -140,7 +140,7 @@ def flags_of(one: str, other: str) -> tuple[Flag, ...]:
     return tuple(flag for flag, is_set in differ.items() if is_set)
 
 
-@lru_cache(maxsize=KNOWN)
+@lru_cache(maxsize=8 * KNOWN)
 def normalised(text: str) -> str:
     """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Self, Unpack
 
 from ringi.engrammer.entries import (
@@ -117,30 +117,35 @@ class Playbook(Frozen):
         if entry.request_id is not None and entry.request_id in self.applied:
             raise AppliedError(entry.request_id, self.applied[entry.request_id])
         version = self.version + 1
-        applied = [*self.applied.items(), *([(entry.request_id, version)] if entry.request_id is not None else [])]
         return self.model_copy(
             update={
                 "version": version,
-                "bullets": self.left_by(entry),
+                "bullets": self.left_by(entry, at),
                 "rejected": (*self.rejected, *_rejected(entry, at))[-MOST_REJECTED:],
-                "applied": dict(applied[-MOST_APPLIED:]),
-                "apart": tuple(dict.fromkeys((*self.apart, *self._apart(entry)))),
+                "applied": self._applied(entry, version),
+                "apart": tuple(dict.fromkeys((*self.apart, *self._apart(entry)))) if entry.op == "keep" else self.apart,
                 "counted": (*self.counted, *_counted(entry))[-MOST_COUNTED:],
             }
         )
 
-    def left_by(self, entry: Entry) -> dict[str, Bullet]:
+    def left_by(self, entry: Entry, at: datetime | None = None) -> dict[str, Bullet]:
         """Return the bullets as an entry leaves them, or raise the `PlaybookError` that forbids it."""
         bullets = dict(self.bullets)
         for change in entry.changes:
-            bullets[change.bullet] = _after(change, bullets, self.version + 1, entry.type)
+            bullets[change.bullet] = _after(change, bullets, self.version + 1, entry.type, at)
         _check_duplicates(entry, bullets)
         for tag in entry.tags:
             bullets[tag.bullet] = _tagged(bullets.get(tag.bullet) or self.bullet(tag.bullet), tag)
         return bullets
 
+    def _applied(self, entry: Entry, version: int) -> dict[str, int]:
+        if entry.request_id is None:
+            return self.applied
+        applied = {**self.applied, entry.request_id: version}
+        return dict(islice(applied.items(), max(0, len(applied) - MOST_APPLIED), None))
+
     def _apart(self, entry: Entry) -> list[tuple[str, str]]:
-        kept = [self.bullet(id) for id in entry.bullets] if entry.op == "keep" else []
+        kept = [self.bullet(id) for id in entry.bullets]
         return [_pair(one, other) for one, other in combinations(kept, 2)]
 
     def added(self, section: str, text: str, **about: Unpack[About]) -> Entry:
@@ -208,9 +213,11 @@ class Playbook(Frozen):
         return Entry(op="keep", bullets=kept, **about)
 
 
-def folded(entries: Iterable[tuple[Entry, datetime]]) -> Playbook:
-    """Return the sum of entries, the oldest first."""
-    playbook = Playbook()
+EMPTY = Playbook()
+
+
+def folded(entries: Iterable[tuple[Entry, datetime]], playbook: Playbook = EMPTY) -> Playbook:
+    """Return the sum of entries, the oldest first, and of the playbook before them."""
     for entry, at in entries:
         playbook = playbook.entered(entry, at)
     return playbook
@@ -288,7 +295,9 @@ def _others(keep: str, sources: tuple[str, ...]) -> tuple[str, ...]:
     return sources
 
 
-def _after(change: Change, bullets: dict[str, Bullet], version: int, type: InsightType | None) -> Bullet:
+def _after(
+    change: Change, bullets: dict[str, Bullet], version: int, type: InsightType | None, at: datetime | None
+) -> Bullet:
     known, expected = bullets.get(change.bullet), numbered(len(bullets) + 1)
     if known is not None:
         if known.content != change.before:
@@ -298,7 +307,8 @@ def _after(change: Change, bullets: dict[str, Bullet], version: int, type: Insig
         raise UnknownBulletError(change.bullet)
     if change.bullet != expected:
         raise ChangedError.numbered(change.bullet, expected)
-    return Bullet(id=change.bullet, content=change.after, created=version, changed=version, type=type)
+    made = {"created": version, "changed": version, "created_at": at}
+    return Bullet(id=change.bullet, content=change.after, type=type, **made)
 
 
 def _check_duplicates(entry: Entry, bullets: dict[str, Bullet]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -16,12 +17,12 @@ from starlette.responses import Response as HttpResponse
 from ringi.ask import parsed
 from ringi.engrammer.entries import Entry, Written
 from ringi.engrammer.errors import BehindError, BudgetError
-from ringi.engrammer.playbook import Playbook, blame, diff, folded
+from ringi.engrammer.playbook import EMPTY, Playbook, blame, diff, folded
 from ringi.engrammer.playbook_models import BulletHistory, PlaybookChange, PlaybookEntry, PlaybookSummary
 from ringi.engrammer.reaching import Reach
 from ringi.engrammer.refusals import NotForAgentsError, NotTheirPlaybookError, StaleError
 from ringi.engrammer.rendering import size
-from ringi.engrammer.stored import First, Trail, enter, entries, nothing, read
+from ringi.engrammer.stored import First, enter, entries, nothing, read
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_in, playbook_view
 from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.record import Key
@@ -127,7 +128,8 @@ class PlaybookRoutes:
         """Return what the agent is told more, no more and otherwise, from one version to another."""
         who, _ = self._place(http, id)
         written = await self._written(who, id)
-        older, newer = await self._at(who, id, written, since), await self._at(who, id, written, to)
+        older = await self._at(who, id, written, since)
+        newer = await self._at(who, id, written, to, older if since <= to else EMPTY)
         return reply(dumped(diff_view(older, newer, diff(older, newer)).model_dump(mode="json")))
 
     async def bullet(self, http: HttpRequest, id: str, bullet: str) -> HttpResponse:
@@ -163,11 +165,10 @@ class PlaybookRoutes:
 
     async def _changed(self, who: Principal, place: Place, given: PlaybookChange) -> Written:
         """Make a change, and return its entry; what needs all entries is tried again when another process adds one."""
-        trail, now = Trail(self._store, who.tenant, place.id), self._platform.inbox.clock()
-        known, entered = list[Written](), list[Entry]()
+        now, known, entered = self._platform.inbox.clock(), list[Written](), list[Entry]()
 
         async def read_on() -> None:
-            known[:] = await trail.entries()
+            known[:] = await self._written(who, place.id)
 
         def make(playbook: Playbook) -> Entry:
             entered.append(checked(made(given, playbook, known), playbook, place.budget, now))
@@ -208,13 +209,17 @@ class PlaybookRoutes:
     async def _written(self, who: Principal, id: str) -> list[Written]:
         return await entries(self._store, who.tenant, id)
 
-    async def _at(self, who: Principal, id: str, written: list[Written], version: int | None) -> Playbook:
+    async def _at(
+        self, who: Principal, id: str, written: list[Written], version: int | None, known: Playbook = EMPTY
+    ) -> Playbook:
+        """Return a playbook as it stood, summed up from a version of it that is known."""
         if version is None:
             return await read(self._store, who.tenant, id)
         head = written[-1].version if written else 1
         if version > head:
             raise InvalidError.of("version", f"{version} has not come yet: the newest is {head}")
-        return folded((each.entry, each.at) for each in written if each.version <= version)
+        entered = [(each.entry, each.at) for each in written if known.version < each.version <= version]
+        return await asyncio.to_thread(folded, entered, known)
 
     async def _shown(self, who: Principal, written: Iterable[Written]) -> list[PlaybookEntry]:
         page = list(written)

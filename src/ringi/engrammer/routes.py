@@ -21,7 +21,7 @@ from ringi.engrammer.playbook_routes import PlaybookRoutes
 from ringi.engrammer.reaching import Conversation, Reach
 from ringi.engrammer.refusals import NotForAgentsError, NothingWaitsError
 from ringi.engrammer.showing import Shown
-from ringi.engrammer.stored import entries, read
+from ringi.engrammer.stored import read, when
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 from ringi.errors import ConflictError, DigestMismatchError, InvalidError
 from ringi.request import Request
@@ -162,7 +162,10 @@ class EngrammerRoutes:
     async def _bullet(self, who: Principal, playbook: str, id: str) -> Note | None:
         store = self._platform.backend.store
         bullet = (await read(store, who.tenant, playbook)).bullets.get(id)
-        return note_of(bullet, await entries(store, who.tenant, playbook), PLAYBOOK) if bullet else None
+        if bullet is None:
+            return None
+        first = bullet.created_at or await when(store, who.tenant, playbook, bullet.created)
+        return note_of(bullet, first, PLAYBOOK)
 
     def _reach(self, http: HttpRequest) -> Reach:
         return Reach(self._platform, self._door.caller(http.scope))

@@ -6,10 +6,10 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ringi.backend import Backend
 from ringi.engrammer.errors import BusyPlaybookError
@@ -17,8 +17,8 @@ from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.inbox import change
-from ringi.journal import Journal, entries_in
-from ringi.record import START, SYSTEM, Event, Key
+from ringi.journal import Journal, Noted, entries_in
+from ringi.record import START, SYSTEM, Event, Key, Position
 from ringi.store import Store
 from ringi.thread import Thread, checkpoint_thread
 
@@ -33,6 +33,9 @@ PATIENCE = 30.0
 """For how many seconds an entry gives way to those of other processes."""
 SHORTEST, LONGEST = 0.01, 1.0
 """How long it waits at most, the first time and the last, before it tries again."""
+_known: WeakKeyDictionary[Store, dict[Key, tuple[Position, list[Written]]]] = WeakKeyDictionary()
+MOST_KNOWN = 20
+"""Of how many playbooks the entries are kept in memory: those that were looked at last."""
 _queues: WeakValueDictionary[tuple[int, Key], asyncio.Lock] = WeakValueDictionary()
 
 
@@ -62,13 +65,16 @@ async def enter(
     in each try. Raises `BusyPlaybookError` where others were faster all the time.
     """
 
+    left = Playbook()
+
     def step(journal: Journal) -> tuple[Journal, Event | None]:
-        playbook = playbook_in(journal)
-        entry = make(playbook)
+        nonlocal left
+        left = playbook_in(journal)
+        entry = make(left)
         if entry is None:
             return journal, None
-        after = playbook.entered(entry, now)
-        return journal.written(entry.model_dump(mode="json"), after.model_dump(mode="json"), by=by, now=now)
+        left = left.entered(entry, now)
+        return journal.written(dict(entry), dict(left), by=by, now=now)
 
     key = Key(tenant, journal_id(name))
     # Of hundreds that learn at once in one process, all would lose against each other again and again.
@@ -78,29 +84,49 @@ async def enter(
     if after is not before:
         failpoint("playbook.entered")
         await _tell(backend, after)
-    return playbook_in(after)
+    return left
 
 
 async def entries(store: Store, tenant: str, name: str) -> list[Written]:
-    """Return all that was ever entered in a playbook, oldest first."""
-    return await Trail(store, tenant, name).entries()
+    """Return all that was ever entered in a playbook, oldest first; of what this process has read, only what is new."""
+    key, known = Key(tenant, journal_id(name)), _known.setdefault(store, {})
+    position, written = known.get(key, (START, []))
+    news = await _events(store, key, position)
+    is_whole = True
+    if any(each.covers for each in news):
+        # An erasure has emptied entries that are known, or were read a moment before it.
+        last, written, news = news[-1].position, [], await _events(store, key, START)
+        is_whole = news[-1].position == last
+    written = [*written, *await _parsed(entries_in(news), len(written))]
+    known.pop(key, None)
+    if is_whole:
+        known[key] = news[-1].position if news else position, written
+        for oldest in list(known)[:-MOST_KNOWN]:
+            del known[oldest]
+    return list(written)
 
 
-class Trail:
-    """What was entered in a playbook, for who reads it again and again."""
+async def when(store: Store, tenant: str, name: str, version: int) -> datetime:
+    """Return when a version of a playbook was made."""
+    return next(each.at for each in await entries(store, tenant, name) if each.version == version)
 
-    def __init__(self, store: Store, tenant: str, name: str) -> None:
-        self._store, self._tenant, self._id = store, tenant, journal_id(name)
-        self._events = list[Event]()
 
-    async def entries(self) -> list[Written]:
-        """Return all that was entered by now, oldest first; only what has come since the last call is read."""
-        after = self._events[-1].position if self._events else START
-        while page := await self._store.events(after, PAGE, tenant=self._tenant, record_id=self._id):
-            self._events += page
-            after = page[-1].position
-        found = entries_in(self._events)
-        return [Written(each.version, each.at, each.by, Entry.model_validate(each.entry)) for each in found]
+async def _parsed(found: Sequence[Noted], before: int) -> list[Written]:
+    parsed = list[Written]()
+    for at, (version, when, by, entry) in enumerate(found):
+        parsed.append(Written(before + version, when, by, Entry.model_validate(entry)))
+        if at % PAGE == 0:
+            # Thousands at once would hold up all that the process serves.
+            await asyncio.sleep(0)
+    return parsed
+
+
+async def _events(store: Store, key: Key, after: Position) -> list[Event]:
+    found = list[Event]()
+    while page := await store.events(after, PAGE, tenant=key.tenant, record_id=key.id):
+        found += page
+        after = page[-1].position
+    return found
 
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from ringi.canonical import jsonable
@@ -161,12 +162,11 @@ def note_view(note: Note) -> Json:
     return {**jsonable(note.more), **known.model_dump(mode="json")}
 
 
-def note_of(bullet: Bullet, written: Iterable[Written], source: str) -> Note:
+def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
     """Return a bullet as a note."""
-    first = next(each for each in written if each.version == bullet.created)
     more = {"section": bullet.content.section, "isActive": bullet.content.is_active, "version": bullet.changed}
     return Note(
-        id=bullet.id, title=bullet.id, content=bullet.content.text, created_at=first.at, source=source, more=more
+        id=bullet.id, title=bullet.id, content=bullet.content.text, created_at=created_at, source=source, more=more
     )
 
 
@@ -200,7 +200,11 @@ def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
 
 def bullet_json(bullet: Bullet) -> Json:
     """Return what is told of a bullet, by the names of its parts here."""
-    return {**bullet.model_dump(mode="json", exclude={"content"}), **jsonable(bullet.content), "hash": bullet.hash}
+    return {
+        **bullet.model_dump(mode="json", exclude={"content", "created_at"}),
+        **jsonable(bullet.content),
+        "hash": bullet.hash,
+    }
 
 
 def entry_view(written: Written, request: Request | None) -> playbook_models.PlaybookEntry:
