@@ -34,7 +34,7 @@ def size(playbook: Playbook) -> int:
 
 def tokens(text: str) -> int:
     """Return an estimate of the tokens of a text: four ASCII characters each, or one other character; rounded up."""
-    ascii_letters = sum(map(str.isascii, text))
+    ascii_letters = len(text.encode("ascii", "ignore"))
     return math.ceil(ascii_letters / PER_TOKEN) + len(text) - ascii_letters
 
 
