@@ -11,11 +11,12 @@ from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
 from tests.threads.world import of_type, until
 
 from ringi.engrammer import Signal
+from ringi.engrammer.learning import authorised
 from ringi.engrammer.playbook import folded, measures
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.erasure import Sweep
-from ringi.errors import InvalidError, ThreadBusyError
+from ringi.errors import InvalidError, NotAuthorisedError, ThreadBusyError
 
 GLUE = "Clamp a glued joint for thirty minutes before you unclamp it."
 AGAIN = "Please clamp a glued joint for thirty minutes before you unclamp it again."
@@ -399,3 +400,17 @@ async def test_what_the_playbook_says_already_is_asked_of_nobody(file: str) -> N
         assert (await it.ask("Again?")).status == "done"
         (outcome,) = (await it.turn())["outcomes"].values()
         assert (outcome["status"], outcome["reason"]) == ("obsolete", "duplicate")
+
+
+async def test_what_is_not_exactly_what_a_person_authorised_is_not_learned(file: str) -> None:
+    async with lab(taught(), file) as it:
+        await it.ask("How long do I clamp?")
+        (asked,) = await it.waiting()
+        assert asked.action
+        await it.decide("edit", args={**asked.action.args, "text": SAND})
+        answered = await it.world.inbox.get(asked.id)
+        assert answered.response
+        assert authorised(answered).text == SAND
+        forged = answered.response.model_copy(update={"args": {**asked.action.args, "text": AGAIN}})
+        with pytest.raises(NotAuthorisedError):
+            authorised(answered.model_copy(update={"response": forged}))
