@@ -136,8 +136,9 @@ class Steps:
         except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            log.warning("run %s: its answer is not looked back at", turn["run_id"], exc_info=True)
-            found: Turn = {"reflected": {"verdict": feedback.verdict, "failed": failure_of(error)}}
+            failed = failure_of(error)
+            log.warning("run %s: its answer is not looked back at: %s", turn["run_id"], failed)
+            found: Turn = {"reflected": {"verdict": feedback.verdict, "failed": failed}}
         else:
             if feedback.source == "self":
                 feedback = feedback.model_copy(update={"verdict": reflection.verdict})

@@ -37,7 +37,7 @@ class UnreadableReflectionError(Exception):
 
 
 def failure_of(error: Exception) -> str:
-    """Return why there is no reflection, for people."""
+    """Return why what a model was asked for is not there, for people."""
     what = "" if isinstance(error, UnreadableReflectionError) else f"{type(error).__name__}: "
     return clean(f"{what}{error}")[:EXCERPT]
 

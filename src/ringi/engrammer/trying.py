@@ -16,6 +16,7 @@ from ringi.engrammer.answering import Answering
 from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.insights import Proposal, Trial, entry_of
 from ringi.engrammer.playbook import Playbook
+from ringi.engrammer.reflecting import failure_of
 from ringi.engrammer.rendering import rendered
 from ringi.engrammer.roles import told_generator
 from ringi.errors import OutageError
@@ -63,8 +64,9 @@ class Trials:
             raise
         except Exception as error:
             # What a provider cannot answer now costs the trial, not the proposal.
-            log.warning("a trial failed", exc_info=True)
-            return Trial(failed=f"{type(error).__name__}: {error}"[:500])
+            failed = failure_of(error)
+            log.warning("a trial failed: %s", failed)
+            return Trial(failed=failed)
         pairs = list(zip(cases, without, with_it, strict=True))
         return Trial(
             cases=len(cases),
