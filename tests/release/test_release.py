@@ -110,7 +110,17 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
     with demo(programs / "ringi", tmp_path) as url, httpx.Client(base_url=url, timeout=30) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
         agents, questions = items(client, tmp_path, "agents"), items(client, tmp_path, "requests")
-        names = {"refund", "preferences", "two_questions", "chat", "finisher", "assistant", "sales", "helper"}
+        names = {
+            "refund",
+            "preferences",
+            "two_questions",
+            "chat",
+            "finisher",
+            "assistant",
+            "sales",
+            "helper",
+            "engrammer",
+        }
         whole = {agent["name"] for agent in agents if "." not in agent["name"]}
         assert (whole, len(questions)) == ((names, 0) if extra else (set(), 3))
         page = client.get("/").raise_for_status().text
