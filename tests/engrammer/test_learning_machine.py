@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,6 +24,7 @@ from ringi.engrammer.playbook import Entry, Playbook, folded
 from ringi.errors import OutageError, UnavailableError
 from ringi.request import Request
 
+pytestmark = pytest.mark.timeout(240)
 TALKS = 3
 WORDS = ("glue", "clamp", "sand", "saw", "plane")
 TAILS = (
