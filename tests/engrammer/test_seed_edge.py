@@ -18,7 +18,7 @@ from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer import FolderNotes, Notes, learning
 from ringi.engrammer.routes import EXTENSION
-from ringi.engrammer.stored import enter
+from ringi.engrammer.stored import enter_in
 from ringi.server import Platform, ServerSettings, create_app
 from ringi.threads.runner import Runner
 
@@ -335,11 +335,11 @@ async def test_what_is_cancelled_while_a_worker_is_about_to_enter_it_is_not_lear
         begun.set()
         try:
             await may.wait()
-            return await enter(*args, **more)
+            return await enter_in(*args, **more)
         finally:
             ended.set()
 
-    monkeypatch.setattr(learning, "enter", held_up)
+    monkeypatch.setattr(learning, "enter_in", held_up)
     ann = world.client()
     await asked(ann, ASK)
     going_on = asyncio.create_task(post(ann, CONTINUE, threadId="c1", userInput="approve_learning"))

@@ -21,7 +21,7 @@ from ringi.assistant.handlers import Fetched
 from ringi.assistant.jobs import CallJob, called, told_of
 from ringi.assistant.memory import ContextMemory, Source, observed
 from ringi.assistant.plans import Plan
-from ringi.assistant.sides import host_in, scope_of, value_of
+from ringi.assistant.sides import scope_of, value_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, dumped
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.stored import Pages
@@ -32,7 +32,7 @@ from ringi.clock import utc_now
 from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.record import Key
 from ringi.thread import Thread
-from ringi.threads.host import Host
+from ringi.threads.host import Host, host_in
 from ringi.threads.operations import abandon
 
 if TYPE_CHECKING:

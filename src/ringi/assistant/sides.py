@@ -30,7 +30,7 @@ from ringi.form import Form
 from ringi.integrations.langgraph import ask
 from ringi.json_schema import check_json
 from ringi.request import Request
-from ringi.threads.host import Host, host_of
+from ringi.threads.host import Host, host_in
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -75,13 +75,6 @@ class NotAskedForError(ValueError):
 
     def __init__(self, name: str | None) -> None:
         super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
-
-
-class NoHostError(RuntimeError):
-    """The graph is run by something else than Ringi."""
-
-    def __init__(self) -> None:
-        super().__init__("an assistant runs on threads of Ringi: serve its agents")
 
 
 def planning(assistant: Assistant) -> Any:
@@ -297,14 +290,6 @@ def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:
     if by != f"{SIDE}{job.get('conversation')}":
         raise NotAskedForError(by)
     return job
-
-
-def host_in(config: RunnableConfig) -> Host:
-    """Return the run's host, or raise where Ringi does not run the graph."""
-    host = host_of(config)
-    if host is None:
-        raise NoHostError
-    return host
 
 
 def scope_of(host: Host) -> Scope:

@@ -7,14 +7,13 @@ from typing import Any
 
 from ringi.assistant.memory import ContextMemory, loaded, written
 from ringi.connect import Backend
-from ringi.thread import Thread, checkpoint_thread
+from ringi.thread import Thread
+from ringi.threads.states import state_of
 
 
 async def memory_of(backend: Backend, thread: Thread) -> ContextMemory:
     """Return what a conversation knows as of its newest step; of one that was erased, nothing."""
-    place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
-    saved = await backend.savers(thread).aget_tuple({"configurable": place})
-    return loaded((saved.checkpoint["channel_values"].get("memory") if saved else None) or {})
+    return loaded((await state_of(backend, thread)).get("memory") or {})
 
 
 class Pages:

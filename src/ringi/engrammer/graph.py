@@ -18,20 +18,20 @@ from ringi.engrammer.answering import Answering, NoAnswerError, cited_in, refere
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.family import base_of, family, kin
 from ringi.engrammer.insights import Feedback
-from ringi.engrammer.learning import host_in, learning
+from ringi.engrammer.learning import learning
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
 from ringi.engrammer.playbook import Entry, Playbook, Tag
 from ringi.engrammer.reflecting import failure_of, lessons, reflection_of
 from ringi.engrammer.refusals import NotForAgentsError
 from ringi.engrammer.roles import MOST_TOLD, told_generator, told_reflector, usage_of
-from ringi.engrammer.stored import enter, read, turns_of
+from ringi.engrammer.stored import enter_in, read_in, turns_of
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError, OutageError
 from ringi.failpoint import failpoint
 from ringi.memory import is_person
-from ringi.record import THREAD, Key
+from ringi.record import Key
 from ringi.thread import Thread
-from ringi.threads.host import Host
+from ringi.threads.host import Host, host_in
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
@@ -57,7 +57,7 @@ def conversing(engrammer: Engrammer) -> Any:
     """Return the graph of the agent that people talk with."""
     steps = Steps(engrammer)
     graph = StateGraph(Conversation)
-    for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag, steps.finish):
+    for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag, finish):
         graph.add_node(step.__name__, step)
     graph.add_node("learn", learning(engrammer))
     graph.add_edge(START, "receive")
@@ -79,6 +79,11 @@ def first(state: Conversation) -> str:
 def ways(state: Conversation) -> list[Send] | str:
     """Send each insight on its own way."""
     return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or "finish"
+
+
+async def finish(state: Conversation) -> Conversation:
+    """End the turn."""
+    return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}], "notes": {}}
 
 
 class Steps:
@@ -159,18 +164,13 @@ class Steps:
             return Entry(op="tag", tags=left, thread_id=host.key.id, run_id=turn["run_id"])
 
         if tags:
-            backend, by, now = host.runner.backend, f"{THREAD}{host.key.id}", host.inbox.clock()
             with outages():
                 try:
-                    await enter(backend, host.key.tenant, self._engrammer.playbook_name, counted, by=by, now=now)
+                    await enter_in(host, self._engrammer.playbook_name, counted)
                 except BusyPlaybookError as error:
                     log.warning("what the bullets did in run %s is not counted: %s", host.run_id, error)
             failpoint("tag.entered")
         return {"turns": []}
-
-    async def finish(self, state: Conversation) -> Conversation:
-        """End the turn."""
-        return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}], "notes": {}}
 
     async def _judged(self, turn: Turn, expected: str | None, by: str | None) -> Feedback:
         if expected is not None:
@@ -212,5 +212,4 @@ class Steps:
         return found
 
     async def _playbook(self, host: Host) -> Playbook:
-        with outages():
-            return await read(host.runner.backend.store, host.key.tenant, self._engrammer.playbook_name)
+        return await read_in(host, self._engrammer.playbook_name)

@@ -25,14 +25,14 @@ from ringi.engrammer.insights import (
     rejection_of,
 )
 from ringi.engrammer.playbook import Entry, Playbook
-from ringi.engrammer.stored import enter, read
+from ringi.engrammer.stored import enter_in, read_in
 from ringi.engrammer.trying import Trials
 from ringi.engrammer.turns import Turns, merged
 from ringi.failpoint import failpoint
 from ringi.integrations.langgraph import put
 from ringi.memory import is_person
 from ringi.request import Request
-from ringi.threads.host import Host, host_of
+from ringi.threads.host import Host, host_in
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
@@ -54,13 +54,6 @@ class Learning(TypedDict, total=False):
     """What a person is asked; None where nothing is left to ask."""
     request: dict[str, Any]
     turns: Annotated[Turns, merged]
-
-
-class NoHostError(RuntimeError):
-    """The graph is run by something else than Ringi."""
-
-    def __init__(self) -> None:
-        super().__init__("an Engrammer runs on threads of Ringi: serve its agents")
 
 
 class StaleError(Exception):
@@ -100,7 +93,7 @@ class Steps:
     async def propose(self, state: Learning, config: RunnableConfig) -> Learning:
         """Lay an insight beside the playbook as it stands, and try it where that can be done."""
         host, insight, name = host_in(config), Insight.model_validate(state["insight"]), self._engrammer.playbook_name
-        playbook = await self._read(host)
+        playbook = await read_in(host, name)
         proposal = proposed(insight, playbook, self._engrammer.budget, name, (renewed := state.get("renewed")))
         is_known = proposal is not None and not renewed and self._why_not(proposal.operation, playbook) == "duplicate"
         if proposal is None or is_known:
@@ -152,22 +145,10 @@ class Steps:
 
         failpoint("curate.begun")
         with outages():
-            playbook = await enter(
-                host.runner.backend,
-                host.key.tenant,
-                self._engrammer.playbook_name,
-                once,
-                by=f"thread:{host.key.id}",
-                now=host.inbox.clock(),
-                # A worker that has not heard yet that its run was cancelled would learn what is withdrawn.
-                first=host.check_held,
-            )
+            # A worker that has not heard yet that its run was cancelled would learn what is withdrawn.
+            playbook = await enter_in(host, self._engrammer.playbook_name, once, first=host.check_held)
         failpoint("curate.entered")
         return playbook
-
-    async def _read(self, host: Host) -> Playbook:
-        with outages():
-            return await read(host.runner.backend.store, host.key.tenant, self._engrammer.playbook_name)
 
     def _asked(self, proposal: Proposal) -> Ask:
         insight, operation = proposal.insight, proposal.operation
@@ -226,11 +207,3 @@ def told(insight: Insight, request: Request, status: str, playbook: Playbook | N
 def outcome_of(insight: Insight, outcome: dict[str, Any]) -> Turns:
     """Return what is new of a turn when one of its insights has come to its end."""
     return [{"run_id": insight.run_id, "outcomes": {insight.id: outcome}}]
-
-
-def host_in(config: RunnableConfig) -> Host:
-    """Return the host of a run; raises `NoHostError` where there is none."""
-    host = host_of(config)
-    if host is None:
-        raise NoHostError()
-    return host

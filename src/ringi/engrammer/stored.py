@@ -12,15 +12,18 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ringi.backend import Backend
+from ringi.backends.fenced_saver import outages
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
 from ringi.failpoint import failpoint
 from ringi.inbox import change
 from ringi.journal import Journal, Noted, entries_in
-from ringi.record import START, SYSTEM, Event, Key, Position
+from ringi.record import START, SYSTEM, THREAD, Event, Key, Position
 from ringi.store import Store
-from ringi.thread import Thread, checkpoint_thread
+from ringi.thread import Thread
+from ringi.threads.host import Host
+from ringi.threads.states import state_of
 
 log = logging.getLogger(__name__)
 APPLICATION = "engrammer"
@@ -50,6 +53,12 @@ async def read(store: Store, tenant: str, name: str) -> Playbook:
         return playbook_in(await store.get(Journal, tenant, journal_id(name)))
     except NotFoundError:
         return Playbook()
+
+
+async def read_in(host: Host, name: str) -> Playbook:
+    """Return a playbook for a run; raises `OutageError` where the store is away."""
+    with outages():
+        return await read(host.runner.backend.store, host.key.tenant, name)
 
 
 async def nothing() -> None:
@@ -85,6 +94,12 @@ async def enter(
         failpoint("playbook.entered")
         await _tell(backend, after)
     return left
+
+
+async def enter_in(host: Host, name: str, make: Make, *, first: First = nothing) -> Playbook:
+    """Enter, for a run, as its thread."""
+    by, now = f"{THREAD}{host.key.id}", host.inbox.clock()
+    return await enter(host.runner.backend, host.key.tenant, name, make, by=by, now=now, first=first)
 
 
 async def entries(store: Store, tenant: str, name: str) -> list[Written]:
@@ -131,10 +146,7 @@ async def _events(store: Store, key: Key, after: Position) -> list[Event]:
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
     """Return the turns of a thread as of its newest step, oldest first; of one that was erased, none."""
-    place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
-    saved = await backend.savers(thread).aget_tuple({"configurable": place})
-    turns: list[dict[str, Any]] = (saved.checkpoint["channel_values"].get("turns") if saved else None) or []
-    return turns
+    return (await state_of(backend, thread)).get("turns") or []
 
 
 def playbook_in(journal: Journal) -> Playbook:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Send
 
-from ringi.backends.fenced_saver import outages
 from ringi.canonical import jsonable
-from ringi.engrammer.graph import Conversation
+from ringi.engrammer.graph import Conversation, finish, ways
 from ringi.engrammer.insights import Feedback, Insight, insight_id
-from ringi.engrammer.learning import host_in, learning
+from ringi.engrammer.learning import learning
 from ringi.engrammer.pairing import Pair, pairs_in
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.stored import read
+from ringi.engrammer.stored import read_in
 from ringi.engrammer.turns import begun
+from ringi.threads.host import host_in
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
@@ -32,8 +31,7 @@ def tidying(engrammer: Engrammer) -> object:
 
     async def look(state: Conversation, config: RunnableConfig) -> Conversation:
         host = host_in(config)
-        with outages():
-            playbook = await read(host.runner.backend.store, host.key.tenant, engrammer.playbook_name)
+        playbook = await read_in(host, engrammer.playbook_name)
         turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
         # The lease of the run would end while the loop compares the bullets of a large playbook.
         pairs = await asyncio.to_thread(first_pairs, playbook)
@@ -41,18 +39,12 @@ def tidying(engrammer: Engrammer) -> object:
         phase = "reviewing" if insights else "done"
         return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
 
-    async def finish(state: Conversation) -> Conversation:
-        return {"turns": [{"run_id": state["turns"][-1]["run_id"], "phase": "done"}]}
-
-    def ways(state: Conversation) -> list[Send] | str:
-        return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or END
-
     graph = StateGraph(Conversation)
     graph.add_node("look", look)
     graph.add_node("learn", learning(engrammer))
     graph.add_node("finish", finish)
     graph.add_edge(START, "look")
-    graph.add_conditional_edges("look", ways, ["learn", END])
+    graph.add_conditional_edges("look", ways, ["learn", "finish"])
     graph.add_edge("learn", "finish")
     graph.add_edge("finish", END)
     return graph.compile()

@@ -107,3 +107,18 @@ def host_of(config: Any) -> Host | None:
     """Return the host in the configuration of a run, None where there is none."""
     host = ((config or {}).get("configurable") or {}).get(HOST)
     return host if isinstance(host, Host) else None
+
+
+class NoHostError(RuntimeError):
+    """The graph is run by something else than Ringi."""
+
+    def __init__(self) -> None:
+        super().__init__("this graph runs on threads of Ringi: serve its agent")
+
+
+def host_in(config: Any) -> Host:
+    """Return the host in the configuration of a run, or raise `NoHostError`."""
+    host = host_of(config)
+    if host is None:
+        raise NoHostError
+    return host
