@@ -165,9 +165,13 @@ def _own(field: type[BaseModel], common: set[str]) -> list[str]:
 
 def error_classes() -> str:
     """Return every error that Ringi raises on purpose, with the kind that it belongs to."""
-    own = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
-    rows = [(f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", _first_line(kind)) for kind in own]
+    rows = [(f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", _first_line(kind)) for kind in errors_of_ringi()]
     return "\n".join(_table(("error", "is a", ""), rows))
+
+
+def errors_of_ringi() -> list[type[Exception]]:
+    """Return the errors that a caller may meet, all importable from `ringi`."""
+    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
 
 
 def problem_codes() -> str:

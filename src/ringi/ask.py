@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
 
 from ringi import form as forms
@@ -48,6 +48,19 @@ def utc_time(at: datetime) -> datetime:
 Time = Annotated[datetime, BeforeValidator(written_time), AfterValidator(utc_time)]
 
 
+def form_of(value: object) -> object:
+    """Return the form that asks for a pydantic model class; anything else as it is."""
+    return Form.of(value) if isinstance(value, type) and issubclass(value, BaseModel) else value
+
+
+def seconds_of(value: object) -> object:
+    """Return a timedelta as seconds; anything else as it is."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
+
+
 class Action(Frozen):
     """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
 
@@ -86,7 +99,7 @@ class Ask(Frozen):
     kind: Kind | None = None
     description: str | None = Field(default=None, max_length=20_000)
     action: Action | None = None
-    form: Form | None = None
+    form: Annotated[Form | None, BeforeValidator(form_of)] = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] | None = None
     actions: dict[Decision, Button] = {}
@@ -97,7 +110,7 @@ class Ask(Frozen):
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     priority: Priority | None = None
     due_at: Time | None = None
-    expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
+    expires_in: Seconds | None = None
     expires_at: Time | None = None
     fallback: dict[str, Any] | None = None
     webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()

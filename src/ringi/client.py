@@ -22,11 +22,12 @@ from ringi.errors import (
     LostReplyError,
     NotFoundError,
     UnavailableError,
+    WaitTimeoutError,
 )
 from ringi.memory import Memory
 from ringi.record import AGENT, START, Event, Position, Query
 from ringi.request import Request
-from ringi.verbs import Verbs, untold
+from ringi.verbs import Verbs, id_of, untold
 from ringi.wire import Call, Wire
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
@@ -222,24 +223,27 @@ class Client(Verbs):
             with suppress(NotFoundError):
                 await self._wire.call(about_memory("DELETE", id))
 
-    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
-        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever).
+    async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
+        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
 
-        Goes on through restarts of the server and broken connections. Raises `UnavailableError`
-        when no server answered within the timeout.
+        Only a completed one has a `response`. Goes on through restarts of the server and broken connections. Raises
+        `WaitTimeoutError` after `timeout` seconds (None: never), the request stays open; `UnavailableError` when no
+        server answered within the timeout.
         """
-        ends_at = math.inf if timeout is None else time.monotonic() + timeout
-        request: Request | None = None
+        id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
+        seen: Request | None = None
         while True:
             left = max(0.0, ends_at - time.monotonic())
             try:
-                request = await self._poll(id, left)
+                seen = await self._poll(id, left)
             except (LimitError, UnavailableError):
-                if request is None:
+                if seen is None:
                     raise
-                return None
-            if request.is_final or left <= 0:
-                return request if request.is_final else None
+                raise WaitTimeoutError(id, timeout or 0) from None
+            if seen.is_final:
+                return seen
+            if left <= 0:
+                raise WaitTimeoutError(id, timeout or 0)
 
     async def _page(self, after: Position, limit: int, request_id: str | None) -> tuple[list[Event], Position | None]:
         tenant = (await self._own())["tenant"]

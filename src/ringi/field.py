@@ -16,7 +16,6 @@ from ringi.misfit import (
     check_number,
     check_text,
     check_whole,
-    invalid,
     is_on_step,
     path_of,
     shown,
@@ -128,14 +127,14 @@ class _Field(Kept):
     help: _Words | None = _LEFT_OUT
 
     def __init__(self, name: str | None = None, /, **given: Any) -> None:
-        given = given if name is None else {**given, "name": name}
-        try:
-            super().__init__(**given)
-        except pydantic.ValidationError as error:
-            raise invalid(error, path_of("", [given.get("name") or type(self).__name__])) from None
+        super().__init__(**(given if name is None else {**given, "name": name}))
 
     # Without the mark pydantic calls __init__ for a field inside a form too, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def _error_root(cls, given: dict[str, Any]) -> str:
+        return path_of("", [given.get("name") or cls.__name__])
 
     def accept(self, value: object) -> Any:
         """Return the answer as it is stored; raise MisfitError that says what to send instead."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import pydantic
@@ -61,13 +61,17 @@ class Form(Kept):
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
 
     def __init__(self, fields: Sequence[Field] | None = None, /, **given: Any) -> None:
-        try:
-            super().__init__(**(given if fields is None else {**given, "fields": fields}))
-        except pydantic.ValidationError as error:
-            raise invalid(error, "form") from None
+        super().__init__(**(given if fields is None else {**given, "fields": fields}))
 
     # Without the mark pydantic calls __init__ for a form inside a request too, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def __repr_args__(self) -> Iterator[tuple[str, str]]:
+        return ((field.name, field.type) for field in self.fields)
+
+    @classmethod
+    def _error_root(cls, given: dict[str, Any]) -> str:
+        return "form"
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

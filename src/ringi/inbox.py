@@ -18,7 +18,7 @@ from ringi.ask import Answer, Ask, Continuation, Decision
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
 from ringi.erasure import Eraser, Erasure, Sweep
-from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError
+from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError, WaitTimeoutError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
 from ringi.measures import Measures, seconds
@@ -27,7 +27,7 @@ from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, topic_of
 from ringi.request import Request
 from ringi.store import R, Store
-from ringi.verbs import Verbs
+from ringi.verbs import Verbs, id_of
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
@@ -291,20 +291,25 @@ class Inbox(Verbs):
 
         return await self._change(id, again)
 
-    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
-        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""
+    async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
+        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+
+        Only a completed one has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
+        request stays open.
+        """
+        id = id_of(request)
         ends_at = None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
             slept = False
-            while not (request := await self._ended(id)):
+            while not (ended := await self._ended(id)):
                 left = None if ends_at is None else ends_at - time.monotonic()
                 if left is not None and left <= 0:
-                    return None
+                    raise WaitTimeoutError(id, timeout or 0)
                 await wakeup.wait(left)
                 slept = True
-        if slept and request.ended_at:
-            self.measures.woken.labels("wait").observe(seconds(self.clock() - request.ended_at))
-        return request
+        if slept and ended.ended_at:
+            self.measures.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
+        return ended
 
     async def expire_due(self) -> int:
         """End what nobody answered in time, of all tenants in turns; return how many that were."""

@@ -35,6 +35,8 @@ Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
 PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory"}
 """What nobody outside is shown of a request, beside what a newer version wrote into it."""
+TITLE_SHOWN = 60
+"""How many characters of a title a `repr` shows."""
 SEARCHED = 32_000
 """How many characters of a request a search looks through."""
 
@@ -50,6 +52,9 @@ class Response(Frozen):
     channel: str
     at: datetime
     authorised_digest: str | None = None
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        return ((name, getattr(self, name)) for name in ("decision", "responder"))
 
     def into(self, model: type[M]) -> M:
         """Return the form's data as the pydantic model it was made from."""
@@ -108,6 +113,10 @@ class Request(Record):
     memory: Remembered | None = None
     """Set once the person who answered has edited or deleted what is remembered of it."""
     digest: str
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        title = self.title if len(self.title) <= TITLE_SHOWN else f"{self.title[:TITLE_SHOWN]}…"
+        return iter([("id", self.id), ("kind", self.kind), ("status", self.status), ("title", title)])
 
     @classmethod
     def public(cls) -> set[str]:

@@ -109,7 +109,6 @@ class Inbox(Desk):
     edit_memory = blocking(inbox.Inbox.edit_memory)
     delete_memory = blocking(inbox.Inbox.delete_memory)
     wait = blocking(inbox.Inbox.wait)
-    wait_final = blocking(inbox.Inbox.wait_final)
 
 
 class Client(Desk):
@@ -154,7 +153,6 @@ class Client(Desk):
     edit_memory = blocking(client.Client.edit_memory)
     delete_memory = blocking(client.Client.delete_memory)
     wait = blocking(client.Client.wait)
-    wait_final = blocking(client.Client.wait_final)
 
 
 def blocking_open(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from pydantic import BaseModel
 
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
 from ringi.erasure import Erasure, Sweep
-from ringi.errors import FinalError, WaitTimeoutError
 from ringi.form import Form
 from ringi.memory import Memory
 from ringi.record import START, Event, Position, Query
-from ringi.request import Request, Response
+from ringi.request import Request
 from ringi.webhook import Webhook
 
 
@@ -32,23 +33,26 @@ class Verbs(ABC):
         kind: Kind | None = None,
         description: str | None = None,
         action: Action | None = None,
-        form: Form | None = None,
+        form: Form | type[BaseModel] | None = None,
         schema: dict[str, Any] | None = None,
         allowed: Sequence[Decision] | None = None,
         actions: dict[Decision, Button] | None = None,
         context: dict[str, Any] | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
         assignee: str | None = None,
         candidate_groups: Sequence[str] = (),
         priority: Priority | None = None,
         due_at: datetime | None = None,
-        expires_in: float | None = None,
+        expires_in: float | timedelta | None = None,
         expires_at: datetime | None = None,
         fallback: dict[str, Any] | None = None,
         webhooks: Sequence[Webhook] = (),
     ) -> Request:
         """Put a question to people and return it, durable and pending.
 
-        Asking again with the same `id` and content returns the stored request, answered or not.
+        `form` is a `Form`, or a pydantic model class (see `Form.of`); `expires_in` is seconds or a timedelta. Asking
+        again with the same `id` and content returns the stored request, answered or not.
         Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
         """
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}
@@ -170,19 +174,15 @@ class Verbs(ABC):
     async def delete_memory(self, id: str, *, by: str) -> None:
         """Remember one's answer no longer, ever; the answer itself stays as it was given."""
 
-    async def wait(self, id: str, timeout: float | None = None) -> Response:
-        """Return the response as soon as there is one.
-
-        Raises `WaitTimeoutError` after `timeout` seconds (the request stays open), `FinalError`
-        when it was cancelled or expired: silence is no decision.
-        """
-        request = await self.wait_final(id, timeout)
-        if request is None:
-            raise WaitTimeoutError(id, timeout or 0)
-        if request.response is None:
-            raise FinalError(id, request.status)
-        return request.response
-
     @abstractmethod
-    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
-        """Return the request when it has ended, None after `timeout` seconds (None: wait for ever)."""
+    async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
+        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+
+        Only a completed one has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
+        request stays open.
+        """
+
+
+def id_of(request: Request | str) -> str:
+    """Return the id of a request that is given itself or by its id."""
+    return request if isinstance(request, str) else request.id

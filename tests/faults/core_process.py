@@ -73,11 +73,11 @@ async def wait(inbox: Inbox, id: str) -> None:
     await asyncio.wait([waiting], timeout=0.01)
     say("waiting", id)
     try:
-        response = await waiting
+        ended = await waiting
     except RingiError as error:
         say("woke", time.time(), type(error).__name__)
     else:
-        say("woke", time.time(), response.message)
+        say("woke", time.time(), ended.response and ended.response.message)
 
 
 async def ask_for(inbox: Inbox, id: str, seconds: str) -> None:

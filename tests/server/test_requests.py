@@ -326,7 +326,7 @@ async def test_the_audit_is_paged_by_position(world: World) -> None:
 async def test_an_expired_request_takes_no_answer(world: World) -> None:
     request = await world.asked(id="a", expires_in=0.01)
     answer = {"decision": "respond", "message": "yes", "digest": request.digest}
-    await world.inbox.wait_final("a", 5)
+    await world.inbox.wait("a", 5)
     reply = await world.client().post("/v1/requests/a/respond", json=answer)
     assert (reply.status_code, reply.json()["code"]) == (409, "final")
     assert (await world.inbox.get("a")).status == "expired"

@@ -48,11 +48,11 @@ async def test_a_graph_that_no_worker_can_prepare_fails_with_its_own_exception(r
 async def until_yes(inbox: Inbox) -> None:
     """Ask until somebody agrees."""
     number = 0
-    decision = None
-    while decision != "approve":
+    is_agreed = False
+    while not is_agreed:
         number += 1
         request = await inbox.ask("Send it?", action=Action("send", {"number": number}))
-        decision = (await inbox.wait(request.id)).decision
+        is_agreed = (await inbox.wait(request)).granted is not None
 
 
 @entrypoint()

@@ -10,7 +10,7 @@ import pytest
 from langgraph.func import entrypoint
 
 from ringi import Form, Inbox, Text
-from ringi.errors import FinalError
+from ringi.errors import WaitTimeoutError
 from ringi.integrations.langgraph import ask
 from ringi.testing import Desk, Reply, ScriptedPerson
 from ringi.testing.clock import NOON
@@ -26,30 +26,30 @@ def inbox(ringi_desk: Desk, ringi_person: ScriptedPerson) -> Inbox:
 async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(inbox: Inbox) -> None:
     slow = await inbox.ask("slow", expires_in=100)
     quick = await inbox.ask("quick", expires_in=50)
-    ended = await asyncio.gather(inbox.wait_final(slow.id), inbox.wait_final(quick.id))
+    ended = await asyncio.gather(inbox.wait(slow), inbox.wait(quick))
 
-    assert [request and request.status for request in ended] == ["expired", "completed"]
+    assert [request.status for request in ended] == ["expired", "completed"]
 
 
 async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox) -> None:
     async def gives_up() -> None:
-        assert await inbox.wait_final(second.id, timeout=10) is None
+        with pytest.raises(WaitTimeoutError):
+            await inbox.wait(second, timeout=10)
         assert inbox.clock() - before == timedelta(seconds=10)
         await inbox.cancel(first.id, "ann", "too slow")
 
     first, second = [await inbox.ask(f"slow {n}", expires_in=100) for n in "ab"]
     before = inbox.clock()
-    ended, _ = await asyncio.gather(inbox.wait_final(first.id), gives_up())
+    ended, _ = await asyncio.gather(inbox.wait(first), gives_up())
 
-    assert ended
     assert (ended.status, inbox.clock() - before) == ("cancelled", timedelta(seconds=10))
 
 
 async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi_desk: Desk) -> None:
     asked = [await inbox.ask(f"slow {seconds}", expires_in=seconds) for seconds in (30, 10, 20)]
-    ended = await asyncio.gather(*(inbox.wait(request.id) for request in asked), return_exceptions=True)
+    ended = await asyncio.gather(*(inbox.wait(request) for request in asked))
 
-    assert [type(error) for error in ended] == [FinalError] * 3
+    assert [request.status for request in ended] == ["expired"] * 3
     known = [await inbox.get(request.id) for request in asked]
     assert [request.ended_at for request in known] == [request.expires_at for request in asked]
 

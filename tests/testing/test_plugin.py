@@ -12,7 +12,7 @@ from ringi import Action
 
 async def refund(inbox):
     request = await inbox.ask("Refund order 1182?", action=Action("refund", {"amount": 40}), expires_in=30 * 86_400)
-    return await inbox.wait(request.id)
+    return (await inbox.wait(request)).response
 """
 WITH_ASYNC = """
 @pytest.mark.asyncio
@@ -35,7 +35,7 @@ SYNC = """
 def test_it_blocks(ringi_sync_inbox, ringi_person):
     ringi_person.responds("yes", title="May I")
     request = ringi_sync_inbox.ask("May I?")
-    assert ringi_sync_inbox.wait(request.id).message == "yes"
+    assert ringi_sync_inbox.wait(request).response.message == "yes"
 """
 UNUSED = """
 def test_it_imports_nothing():

@@ -108,4 +108,4 @@ async def _ask(inbox: Inbox, asked: Ask, by: str, wait: bool) -> Request:
     if not wait:
         return request
     with progress(f"waiting for the answer to {request.id}"):
-        return await inbox.wait_final(request.id) or request
+        return await inbox.wait(request)

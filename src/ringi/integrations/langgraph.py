@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
@@ -26,7 +26,7 @@ def ask(
     kind: Kind | None = None,
     description: str | None = None,
     action: Action | None = None,
-    form: Form | None = None,
+    form: Form | type[BaseModel] | None = None,
     schema: dict[str, Any] | None = None,
     allowed: Sequence[Decision] | None = None,
     actions: dict[Decision, Button] | None = None,
@@ -35,7 +35,7 @@ def ask(
     candidate_groups: Sequence[str] = (),
     priority: Priority | None = None,
     due_at: datetime | None = None,
-    expires_in: float | None = None,
+    expires_in: float | timedelta | None = None,
     expires_at: datetime | None = None,
     fallback: dict[str, Any] | None = None,
 ) -> Request:

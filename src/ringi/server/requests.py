@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from ringi import tracing
 from ringi.ask import Answer, Ask, Kind, Priority, Time, parsed
 from ringi.canonical import jsonable
 from ringi.erasure import Sweep
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
 from ringi.record import MAX_SEARCH, cursor_of
@@ -151,8 +152,8 @@ class RequestRoutes:
         if who.role == "person" and not request.is_final:
             tracing.seen(request)
         if wait and not request.is_final:
-            with self._streams.slot(who):
-                await self._streams.wait(inbox.wait_final(id, min(wait, self._settings.max_wait)))
+            with self._streams.slot(who), suppress(WaitTimeoutError):
+                await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
             request = await inbox.get(id)
         return reply(request_json(request))
 

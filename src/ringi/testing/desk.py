@@ -19,7 +19,7 @@ from ringi.connect import Backend, memory_savers, needing_langgraph
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.reminders import reminder_time
 from ringi.erasure import Eraser
-from ringi.errors import LaterError, UnavailableError
+from ringi.errors import LaterError, UnavailableError, WaitTimeoutError
 from ringi.feed import TOPIC
 from ringi.inbox import Inbox
 from ringi.jobs import Handler, Job
@@ -32,6 +32,7 @@ from ringi.threads.agent import Agent, State, by_name
 from ringi.threads.loose_ends import is_asked_by
 from ringi.threads.reconciler import pages
 from ringi.threads.runner import Runner, advancing
+from ringi.verbs import id_of
 
 __tracebackhide__ = True
 """A failed test shows its own lines, not those of this file."""
@@ -147,14 +148,17 @@ class DeskInbox(OrderedInbox):
         backend = desk.backend
         super().__init__(desk, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
 
-    async def wait_final(self, id: str, timeout: float | None = None) -> Request | None:
-        """Return the request as the person ended it; None when they let `timeout` seconds pass.
+    async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
+        """Return the request as the person ended it; raise `WaitTimeoutError` when they let `timeout` seconds pass.
 
         Whoever waits at the same time is answered before time passes, and has the end of their own wait. Raises
         `UnansweredError` when no rule of theirs is about it.
         """
         await self.expire_due()
-        return await self._desk.wait(await self.get(id), timeout)
+        ended = await self._desk.wait(await self.get(id_of(request)), timeout)
+        if ended is None:
+            raise WaitTimeoutError(id_of(request), timeout or 0)
+        return ended
 
 
 class Desk:

@@ -9,6 +9,7 @@ from typing import Any
 from ringi.ask import Ask, digest_of
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import canonical, digest
+from ringi.errors import RingiError
 from ringi.inbox import Inbox
 from ringi.record import Key
 from ringi.request import Request
@@ -109,7 +110,7 @@ def host_of(config: Any) -> Host | None:
     return host if isinstance(host, Host) else None
 
 
-class NoHostError(RuntimeError):
+class NoHostError(RingiError):
     """The graph is run by something else than Ringi."""
 
     def __init__(self) -> None:

@@ -234,7 +234,7 @@ async def test_a_wait_ends_by_the_recheck_when_nothing_is_heard_and_by_the_ring_
             asked = await here.ask(f"By {notify}?", allowed=["approve", "reject"])
             waiting = asyncio.create_task(here.wait(asked.id, timeout=LIMIT))
             await there.respond(asked.id, "approve", digest=asked.digest, responder="ann")
-            assert (await waiting).decision == "approve"
+            assert (await waiting).status == "completed"
 
 
 async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy, store: PostgresStore) -> None:
@@ -247,7 +247,7 @@ async def test_a_dead_listener_leaves_the_recheck(behind: Database, proxy: Proxy
             waiting = asyncio.create_task(inbox.wait(asked.id, timeout=LIMIT))
             other = Inbox(store, MemoryNotifier(3600.0))
             await other.respond(asked.id, "approve", digest=asked.digest, responder="ann")
-            assert (await waiting).decision == "approve"
+            assert (await waiting).status == "completed"
 
 
 async def test_a_message_that_cannot_be_sent_is_counted_and_raises_at_nobody(behind: Database, proxy: Proxy) -> None:

@@ -32,14 +32,9 @@ def _pattern(value: str) -> str:
 class Written(Frozen):
     """Base of what somebody writes into a policy: what is wrong with it is told with its place."""
 
-    def __init__(self, /, **given: Any) -> None:
-        try:
-            super().__init__(**given)
-        except ValidationError as error:
-            raise invalid(error, "") from None
-
-    # Without the mark pydantic calls __init__ for each part of a policy too, and its errors lose their path.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+    @classmethod
+    def _error_root(cls, given: dict[str, Any]) -> str:
+        return ""
 
     @classmethod
     def parse(cls, data: object) -> Self:
