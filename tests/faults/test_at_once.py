@@ -88,7 +88,8 @@ async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: li
             acknowledged[ended.status] += 1
         except FinalError as error:
             acknowledged[error.status] += 1
-        stored[(await waiting).status] += 1
+        seen = await waiting
+        stored[seen.status] += 1
         assert await ends_of(inboxes[0], request.id) == [f"request.{seen.status}"]
 
     for start in range(0, 300, 30):
@@ -125,7 +126,8 @@ async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too
         dice.shuffle(acts)
         results = await asyncio.gather(*acts, return_exceptions=True)
         assert all(isinstance(each, FinalError) for each in results if isinstance(each, BaseException))
-        ends[(await waiting).status] += 1
+        seen = await waiting
+        ends[seen.status] += 1
         assert await ends_of(inboxes[1], request.id) == [f"request.{seen.status}"]
     assert len(ends) > 1
 
