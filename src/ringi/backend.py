@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from ringi.clock import Clock, utc_now
@@ -26,3 +28,5 @@ class Backend:
     """What an acknowledged change outlives, where that is a setting of the server."""
     clock: Clock = utc_now
     """The time by which deadlines count: that of the store where machines share one, else that of this machine."""
+    another_store: Callable[[], AbstractAsyncContextManager[Store]] | None = None
+    """Opens the store once more, for a thread with an event loop of its own; None where no leases are held on it."""

@@ -77,7 +77,8 @@ async def open_backend(
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()
-    return Backend(url, store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
+    parts = (store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
+    return Backend(url, *parts, another_store=lambda: nullcontext(store))
 
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -90,7 +91,13 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
         return FencedSqliteSaver(database, held)
 
-    return Backend(url, SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+    @asynccontextmanager
+    async def another_store() -> AsyncIterator[Store]:
+        async with Database(database.path) as another:
+            yield SqliteStore(another)
+
+    parts = (SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+    return Backend(url, *parts, another_store=another_store)
 
 
 async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -106,7 +113,14 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     jobs = await stack.enter_async_context(PostgresJobs(database))
     savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
-    return Backend(url, PostgresStore(database), notifier, PostgresStream(database), jobs, savers, clock=clock)
+
+    @asynccontextmanager
+    async def another_store() -> AsyncIterator[Store]:
+        async with PostgresDatabase(url) as another:
+            yield PostgresStore(another)
+
+    parts = (PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
+    return Backend(url, *parts, clock=clock, another_store=another_store)
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:

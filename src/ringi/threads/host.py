@@ -52,6 +52,11 @@ class Host:
         return self._held.key
 
     @property
+    def agent(self) -> str:
+        """The name of the agent whose run it is."""
+        return self._held.agent
+
+    @property
     def run_id(self) -> str:
         """The id of the run: no other run's, also of a thread that was erased and begun anew."""
         return self._run_id

@@ -23,9 +23,11 @@ LEASE_SECONDS = 6.0
 class Lease:
     """The right to write to one thread, renewed while the block lasts."""
 
-    def __init__(self, store: Store, clock: Clock, thread: Thread) -> None:
+    def __init__(self, store: Store, clock: Clock, thread: Thread, good_until: float = 0.0) -> None:
         self._store, self._clock = store, clock
         self.thread = thread
+        self.good_until = good_until
+        """Until when, by `time.monotonic`, nobody else may take the thread."""
         self.is_cut_off = False
         """Whether the store was away when it was last asked to renew the lease, or to take the thread back."""
 
@@ -49,10 +51,12 @@ class Lease:
         _, self.thread = await change(self._store, Thread, self.key, held)
         return self.thread
 
-    async def renew(self) -> None:
-        """Hold the thread for another lease."""
-        length = timedelta(seconds=LEASE_SECONDS)
-        await change(self._store, Thread, self.key, lambda thread: thread.renewed(self.thread, self._clock(), length))
+    async def renew(self, store: Store | None = None) -> None:
+        """Hold the thread for another lease; by way of another store where this one's loop is blocked."""
+        length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
+        renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
+        await change(store or self._store, Thread, self.key, renewed)
+        self.good_until = began + LEASE_SECONDS
 
 
 class Debts:
@@ -78,10 +82,12 @@ class Debts:
 
 
 @asynccontextmanager
-async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts) -> AsyncIterator[Lease]:
+async def leased(
+    store: Store, clock: Clock, key: Key, owner: str, debts: Debts, held: set[Lease] | None = None
+) -> AsyncIterator[Lease]:
     """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
 
-    `owner` is no other block's. Raises `ThreadBusyError` while another worker holds it.
+    `owner` is no other block's; `held` has the lease meanwhile. Raises `ThreadBusyError` while another worker holds it.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
@@ -90,8 +96,10 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
         # The reply was lost: it may be held all the same, by nobody who would work on it.
         debts.add(key, owner, None)
         raise
-    lease, holder = Lease(store, clock, thread), asyncio.current_task()
-    renewing = asyncio.create_task(_keep(lease, began + LEASE_SECONDS))
+    lease, holder = Lease(store, clock, thread, began + LEASE_SECONDS), asyncio.current_task()
+    renewing = asyncio.create_task(_keep(lease))
+    held = set() if held is None else held
+    held.add(lease)
     lost: list[FenceError] = []
 
     def stop(task: asyncio.Task[None]) -> None:
@@ -108,6 +116,7 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
             raise lost[0] from None
         raise
     finally:
+        held.discard(lease)
         renewing.remove_done_callback(stop)
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
@@ -115,18 +124,17 @@ async def leased(store: Store, clock: Clock, key: Key, owner: str, debts: Debts)
             debts.add(key, owner, thread)
 
 
-async def _keep(lease: Lease, good_until: float) -> None:
+async def _keep(lease: Lease) -> None:
     """Return when the lease is lost."""
     # A store that took so long to grant it is no fault of the block.
-    lease.is_cut_off = time.monotonic() >= good_until
-    while time.monotonic() < good_until:
+    lease.is_cut_off = time.monotonic() >= lease.good_until
+    while time.monotonic() < lease.good_until:
         await asyncio.sleep(LEASE_SECONDS / 3)
         try:
-            began = time.monotonic()
             # A store that says nothing, instead of that it is away, would keep the block at work past its lease.
-            async with asyncio.timeout(good_until - began):
+            async with asyncio.timeout(lease.good_until - time.monotonic()):
                 await lease.renew()
-            good_until, lease.is_cut_off = began + LEASE_SECONDS, False
+            lease.is_cut_off = False
         except (UnavailableError, TimeoutError) as error:
             lease.is_cut_off = True
             log.warning("cannot renew the lease of thread %s: %s", lease.key.id, str(error) or "no answer")

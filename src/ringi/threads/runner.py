@@ -7,6 +7,7 @@ import logging
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from itertools import count
 from typing import Any
 
@@ -20,6 +21,7 @@ from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Debts, Lease, leased
+from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
 from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
@@ -34,6 +36,7 @@ class Runner:
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
         self._debts = Debts(backend.store, inbox.clock)
+        self._held = set[Lease]()
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     @property
@@ -103,7 +106,9 @@ class Runner:
         settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
         beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling)]
         try:
-            await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
+            another = self.backend.another_store
+            async with LoopWatch(another, self._held) if another else nullcontext():
+                await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
             for task in beside:
                 task.cancel()
@@ -126,7 +131,7 @@ class Runner:
             return
         advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
         try:
-            async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts) as lease:
+            async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts, self._held) as lease:
                 await advance(self.backend, inbox, self.agents, lease)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: whoever holds the thread does the work, or the reconciler asks again.

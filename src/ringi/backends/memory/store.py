@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -34,14 +35,16 @@ class MemoryStore(Store):
         self._records: dict[tuple[str, Key], Record] = {}
         self._events: list[Event] = []
         self._cursors: dict[str, Position] = {}
+        self._writing = threading.Lock()
 
     async def put(self, record: Record, event: Event | None) -> None:
-        stored = self._records.get((record.record, record.key))
-        if record.version != (stored.version + 1 if stored else 1):
-            raise ConflictError()
-        self._records[record.record, record.key] = record.model_copy(deep=True)
-        if event:
-            self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
+        with self._writing:
+            stored = self._records.get((record.record, record.key))
+            if record.version != (stored.version + 1 if stored else 1):
+                raise ConflictError()
+            self._records[record.record, record.key] = record.model_copy(deep=True)
+            if event:
+                self._events.append(event.model_copy(update={"position": str(len(self._events) + 1)}))
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.put(record, event)
