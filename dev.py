@@ -20,8 +20,8 @@ PYTHON = str(BIN / "python")
 UV = str(BIN / "uv")
 LOCK = ROOT / "requirements.lock"
 UI = ROOT / "ui"
-EVERYTHING = ["-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""How to run all tests; a file stays in one process, since its tests share servers.
+AT_ONCE = ["-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+"""How to run many tests; a file stays in one process, since its tests share servers.
 
 In the order of the folders, the slow files are not left for the end: a few tests of a file can be its slowest.
 """
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> None:
 def usage(_: list[str]) -> None:
     """List the commands."""
     for name, command in COMMANDS.items():
-        print(f"python3 dev.py {name:8}{command.__doc__}")
+        print(f"python3 dev.py {name:15}{command.__doc__}")
 
 
 def setup(_: list[str]) -> None:
@@ -71,15 +71,49 @@ def cluster(_: list[str]) -> None:
 
 
 def test(arguments: list[str]) -> None:
-    """Run the page's tests, then all others with real servers and a real browser."""
+    """Run the page's tests and all others on one store; `fast`: what needs no server; else pytest's arguments."""
+    if arguments == ["fast"]:
+        setup([])
+        tier("fast")
+    elif arguments:
+        prepare_browser()
+        run([PYTHON, "-m", "pytest", *arguments])
+    else:
+        prepare_browser()
+        with_page("quick")
+
+
+def stores_tier(_: list[str]) -> None:
+    """Run what guards fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
+    setup([])
+    tier("stores")
+
+
+def every_tier(_: list[str]) -> None:
+    """Run every test on every store, with old servers, chaos, the wheel and the docs."""
+    prepare_browser()
+    with_page("all")
+
+
+def prepare_browser() -> None:
+    """Set up what a test needs that opens the page."""
     setup([])
     page("--install")
     page("--build")
     step("find a browser", [PYTHON, "-m", "tests.browser"])
+
+
+def with_page(name: str) -> None:
+    """Run the page's own tests and a tier, and name what failed."""
     is_page_right = not has_page() or passes("ui: test", npm("test"))
-    run([PYTHON, "-m", "pytest", *(arguments or EVERYTHING)])
+    tier(name)
     if not is_page_right:
         raise StepError("failed: ui: test")
+
+
+def tier(name: str) -> None:
+    """Run the tests of a tier; tests/tiers.py says which they are."""
+    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE])
 
 
 def check(_: list[str]) -> None:
@@ -133,6 +167,8 @@ COMMANDS = {
     "demo": demo,
     "cluster": cluster,
     "test": test,
+    "test-stores": stores_tier,
+    "test-all": every_tier,
     "check": check,
     "docs": docs,
     "dist": dist,

@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 from tests import browser as chromiums
-from tests import servers
+from tests import servers, tiers
 from tests.mortal_redis import mortal_redis
+
+RUN = "RINGI_TEST_RUN"
+"""The environment variable by which a process is known that a test started, even if its parent has ended."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let somebody see for a minute what otherwise is looked at for a moment."""
     parser.addoption("--hold-seconds", type=float, default=2.0, help="how long a foreign transaction is held open")
+    parser.addoption("--tier", choices=tiers.RUNS, default="all", help="which tests to run; see tests/tiers.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Scale the generated examples to the tier, mark the processes of this run, and let Ctrl-C end them.
+
+    A shell starts a background job with SIGINT ignored, and a child inherits that, but not a handler.
+    """
+    tiers.load_profile(config.getoption("--tier"))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ[RUN] = uuid.uuid4().hex
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_outlives_the_tests() -> Iterator[None]:
+    """Fail at the end of the run, with the test's name, if a process that a test started still runs."""
+    yield
+    survivors = [line for process in psutil.process_iter() if (line := _killed(process))]
+    assert not survivors, "these processes outlived the tests that started them:\n" + "\n".join(survivors)
+
+
+def _killed(process: psutil.Process) -> str | None:
+    """Kill a process if this run started it, and return which test did."""
+    try:
+        environment = process.environ()
+        words = " ".join(process.cmdline())
+        # The servants of multiprocessing end with the process that uses them.
+        is_servant = process.ppid() == os.getpid() and "from multiprocessing." in words
+        if process.pid == os.getpid() or is_servant or environment.get(RUN) != os.environ[RUN]:
+            return None
+        line = f"{environment.get('PYTEST_CURRENT_TEST', 'a fixture')}: {words}"
+        process.kill()
+    except psutil.Error:
+        return None
+    return line
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what uses the browser in the loop to which the browser belongs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tier, and run what uses the browser in the loop to which the browser belongs."""
+    tiers.select(config, items)
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, field_validator
+from tests.tiers import examples
 
 from ringi.errors import InvalidError
 from ringi.form import (
@@ -409,7 +410,7 @@ anything = st.recursive(
 
 
 @given(any_form(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_whatever_is_answered_is_taken_as_it_is_or_refused_by_name(form: Form, data: st.DataObject) -> None:
     given_answers = data.draw(st.fixed_dictionaries({field.name: anything for field in form.fields}))
     told: set[str] = set()
@@ -453,7 +454,7 @@ def simple_answers(draw: st.DrawFn) -> tuple[Form, dict[str, Any]]:
 
 
 @given(simple_answers())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_form_and_its_schema_take_the_same_answers(case: tuple[Form, dict[str, Any]]) -> None:
     form, answers = case
     verdicts = []

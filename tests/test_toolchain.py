@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import asyncpg
@@ -115,3 +118,33 @@ def test_make_has_every_command() -> None:
 @pytest.mark.parametrize(("name", "sign"), [("requirements.lock", "://"), ("ui/package-lock.json", '"resolved"')])
 def test_a_lock_file_names_no_registry(name: str, sign: str) -> None:
     assert sign not in (ROOT / name).read_text()
+
+
+def test_ctrl_c_reaches_the_programs_of_tests_that_run_in_the_background() -> None:
+    test = "tests/client/test_sync.py::test_ctrl_c_ends_a_program_that_waits"
+
+    def ignore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    done = subprocess.run(command, cwd=ROOT, preexec_fn=ignore, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout
+
+
+LEAVES_ONE = """
+import subprocess, sys
+
+def test_leaves_a_process():
+    subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True)
+"""
+
+
+def test_a_process_that_outlives_its_test_fails_the_run_and_names_the_test(tmp_path: Path) -> None:
+    (tmp_path / "test_leaving.py").write_text(LEAVES_ONE)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.conftest", "-c", str(ROOT / "pyproject.toml")]
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1, done.stdout
+    assert "test_leaving.py::test_leaves_a_process" in done.stdout

@@ -14,6 +14,7 @@ from typing import Any, cast
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.tiers import examples
 
 from ringi.assistant.conversation import NEEDING
 from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler, Needs, is_reference
@@ -538,4 +539,4 @@ def stripped(steps: list[dict[str, Any]]) -> list[Step]:
 
 
 TestConversation = cast("Any", Conversation).TestCase
-TestConversation.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+TestConversation.settings = settings(max_examples=examples(100), stateful_step_count=50, deadline=None)

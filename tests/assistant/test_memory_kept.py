@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.assistant.drawn import SLOW, services
 from tests.assistant.office import ANNA, API, NOON
+from tests.tiers import examples
 
 from ringi.assistant import memory as memories
 from ringi.assistant.definitions import Definitions
@@ -113,7 +114,7 @@ def reached(definitions: Definitions, ids: Iterable[str]) -> set[str]:
 
 
 @given(stories())
-@settings(SLOW, max_examples=120)
+@settings(SLOW, max_examples=examples(120))
 def test_a_memory_stays_valid_whatever_happens(drawn: tuple[Definitions, list[Step]]) -> None:
     definitions, steps = drawn
     memory, now = ContextMemory(), NOON
@@ -133,7 +134,7 @@ def test_a_memory_stays_valid_whatever_happens(drawn: tuple[Definitions, list[St
 
 
 @given(st.lists(st.integers(0, 2 * HISTORY), min_size=HISTORY, max_size=3 * HISTORY))
-@settings(SLOW, max_examples=20)
+@settings(SLOW, max_examples=examples(20))
 def test_the_history_keeps_the_newest_of_each_key_and_no_more_than_that(keys: list[int]) -> None:
     memory = ContextMemory()
     for number, key in enumerate(keys):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.assistant.drawn import APPLY, PLAN, SLOW, VALUES, services, summed
 from tests.assistant.office import ANNA, API, NOON
+from tests.tiers import examples
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
@@ -164,7 +165,7 @@ class Dialogue:
 
 
 @given(dialogues())
-@settings(SLOW, max_examples=200)
+@settings(SLOW, max_examples=examples(200))
 def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
     drawn: tuple[Definitions, list[Event]],
 ) -> None:
@@ -184,7 +185,7 @@ def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
 
 
 @given(dialogues())
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples(100))
 def test_doing_what_helps_makes_every_action_possible(drawn: tuple[Definitions, list[Event]]) -> None:
     definitions, events = drawn
     dialogue = Dialogue(Oracle(definitions))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.tiers import examples
 
 from ringi.assistant import plans
 from ringi.assistant.definitions import Action
@@ -286,7 +287,7 @@ def test_a_step_whose_news_comes_after_the_end_still_counts_as_done() -> None:
     assert plans.cancelled(ended, LATER) is ended
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     *[st.tuples(st.text("p:1", min_size=1, max_size=3), st.integers(1, 12), st.sampled_from(["1", "2", "s"]))] * 2,
 )
@@ -445,4 +446,4 @@ class Planning(RuleBasedStateMachine):
 
 
 TestPlanning = cast("Any", Planning).TestCase
-TestPlanning.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestPlanning.settings = settings(max_examples=examples(300), stateful_step_count=40, deadline=None)

@@ -122,8 +122,11 @@ def test_ctrl_c_ends_a_program_that_waits() -> None:
     ) as program:
         assert program.stdout
         assert program.stderr
-        assert program.stdout.readline() == b"waiting\n"
-        program.send_signal(signal.SIGINT)
+        try:
+            assert program.stdout.readline() == b"waiting\n"
+            program.send_signal(signal.SIGINT)
 
-        assert program.wait(20) != 0
-        assert program.stderr.read().rstrip().endswith(b"KeyboardInterrupt")
+            assert program.wait(20) != 0
+            assert program.stderr.read().rstrip().endswith(b"KeyboardInterrupt")
+        finally:
+            program.kill()

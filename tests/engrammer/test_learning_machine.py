@@ -16,6 +16,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.engrammer.lab import Lab, Models, insight, lab
+from tests.tiers import examples
 
 from ringi.engrammer import learning
 from ringi.engrammer import stored as storage
@@ -236,5 +237,5 @@ class LearningMachine(RuleBasedStateMachine):
         return self.runner.run(self.lab.playbook())
 
 
-LearningMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+LearningMachine.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=20, deadline=None)
 TestLearning = LearningMachine.TestCase

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engrammer.pairs import PAIRS
+from tests.tiers import examples
 
 from ringi.engrammer.entries import Bullet, Content, numbered
 from ringi.engrammer.likeness import alike
@@ -37,7 +38,7 @@ def plainly(playbook: Playbook) -> Iterator[Pair]:
                 yield older, playbook.bullets[found.bullet], tuple(found.flags)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(TEXTS, min_size=1, max_size=2 * RARE),
     st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=5).map(tuple),

@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.engrammer.learned import Journal, insight
+from tests.tiers import examples
 
 from ringi.engrammer.entries import Change, Content, Entry, Tag, numbered
 from ringi.engrammer.errors import AppliedError, PlaybookError
@@ -260,5 +261,5 @@ def patched(playbook: Playbook, found: Diff) -> dict[str, tuple[str, str]]:
     return left | {each.id: (each.section, each.text) for each in new}
 
 
-Playing.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Playing.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)
 TestPlaying = Playing.TestCase

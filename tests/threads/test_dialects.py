@@ -21,6 +21,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from pydantic import AfterValidator, BaseModel
 from tests.threads.world import World, at_work, checked, opened, working
+from tests.tiers import examples
 
 from ringi.errors import InvalidError
 from ringi.record import Query
@@ -546,7 +547,7 @@ def composed(parts: Any) -> Any:
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["approve", "#/$defs/a"])
 JSON = st.recursive(ATOMS, composed, max_leaves=12)
 QUICK = settings(
-    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
+    max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
 )
 
 

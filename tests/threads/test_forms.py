@@ -17,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.threads.mangled import FIELDS, answer, form, mangled
 from tests.threads.test_model_form import HOWS, QUICK
 from tests.threads.world import at_work, of_type
+from tests.tiers import examples
 
 from ringi.integrations.langchain import Forms
 from ringi.integrations.langchain.forms import WORDS
@@ -389,7 +390,7 @@ async def test_a_restart_while_a_form_waits_says_nothing_twice(file: str) -> Non
         assert len(of_type(await world.items(), "RUN_STARTED")) == 2
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=examples(60))
 @given(mangled(*HOWS))
 def gathered(text: str) -> None:
     TEXTS.append(text)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.threads.mangled import SOUND, mangled, ten_mangled
+from tests.tiers import examples
 
 from ringi.ask import Ask
 from ringi.errors import InvalidError
@@ -74,7 +75,7 @@ def test_a_form_before_many_blanks_is_found_in_an_ordinary_time() -> None:
 
 
 @pytest.mark.timeout(240)
-@settings(QUICK, max_examples=500)
+@settings(QUICK, max_examples=examples(500))
 @given(ten_mangled("value"))
 def test_five_thousand_answers_with_strange_values_are_forms_or_words(texts: list[str]) -> None:
     for text in texts:
@@ -82,14 +83,14 @@ def test_five_thousand_answers_with_strange_values_are_forms_or_words(texts: lis
 
 
 @pytest.mark.timeout(240)
-@settings(QUICK, max_examples=500)
+@settings(QUICK, max_examples=examples(500))
 @given(ten_mangled(*HOWS))
 def test_five_thousand_damaged_answers_are_forms_or_words(texts: list[str]) -> None:
     for text in texts:
         check(text)
 
 
-@settings(QUICK, max_examples=300)
+@settings(QUICK, max_examples=examples(300))
 @given(st.sampled_from(SOUND), st.lists(st.integers(1, 40), min_size=1, max_size=5))
 def test_a_sound_form_is_never_seen_as_json_however_it_arrives(text: str, sizes: list[int]) -> None:
     found = found_in(text)
@@ -100,7 +101,7 @@ def test_a_sound_form_is_never_seen_as_json_however_it_arrives(text: str, sizes:
     assert "让我了解一下" in found.shown
 
 
-@settings(QUICK, max_examples=300)
+@settings(QUICK, max_examples=examples(300))
 @given(mangled(*HOWS), st.lists(st.integers(1, 40), min_size=1, max_size=5))
 def test_the_pieces_in_which_an_answer_arrives_do_not_change_what_is_seen(text: str, sizes: list[int]) -> None:
     found = found_in(text)

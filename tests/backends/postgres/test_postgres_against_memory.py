@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.backends import listing
+from tests.tiers import examples
 
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
@@ -43,12 +44,12 @@ def machine_url(schema_url: str) -> None:
 
 TestPostgresDoesAsMemoryDoes = PostgresMachine.TestCase
 TestPostgresDoesAsMemoryDoes.settings = settings(
-    max_examples=15, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(15), stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.backends import listing
+from tests.tiers import examples
 
 from ringi.backends.redis import store
 from ringi.backends.redis.server import Server
@@ -44,13 +45,15 @@ class ValkeyMachine(RedisMachine):
 TestRedisDoesAsMemoryDoes = RedisMachine.TestCase
 TestValkeyDoesAsMemoryDoes = ValkeyMachine.TestCase
 TestRedisDoesAsMemoryDoes.settings = TestValkeyDoesAsMemoryDoes.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(15), stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
 @pytest.mark.parametrize("server", ["redis", "valkey"])
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(case=listing.CASES, little=st.sampled_from([0, 2, 1_000]), at_once=st.sampled_from([1, 2, 500]))
 def test_redis_lists_as_memory_does(server: str, case: listing.Case, little: int, at_once: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.backends import listing
+from tests.tiers import examples
 
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database
@@ -26,7 +27,7 @@ async def fresh() -> AsyncIterator[SqliteStore]:
             yield SqliteStore(database)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=listing.CASES, chunk=st.sampled_from([1, 2, 64]))
 def test_sqlite_lists_as_memory_does(case: listing.Case, chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

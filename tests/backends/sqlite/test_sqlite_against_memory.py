@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+from tests.tiers import examples
 
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
@@ -20,5 +21,5 @@ class SqliteMachine(InboxMachine):
 
 TestSqliteDoesAsMemoryDoes = SqliteMachine.TestCase
 TestSqliteDoesAsMemoryDoes.settings = settings(
-    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(30), stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

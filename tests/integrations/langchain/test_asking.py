@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from tests.integrations.langchain.office import agent, call, calls
 from tests.threads.world import at_work
+from tests.tiers import examples
 
 from ringi.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
@@ -185,7 +186,7 @@ MANGLER: Any = create_agent(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(MANGLED | st.fixed_dictionaries({"title": st.text(), "fields": st.lists(JSON, max_size=3)}))
 def test_whatever_a_model_sends_is_asked_or_refused_in_words(args: Any) -> None:
     WISHES.append(args)

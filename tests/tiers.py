@@ -1,0 +1,124 @@
+"""Which tests run when.
+
+| run | tests | for |
+|---|---|---|
+| `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
+| `quick` | `fast`, the browser, the command line, everything on one store, the contracts on every store | `make test` |
+| `stores` | fences, streams, jobs, delivery and faults on PostgreSQL and Redis | `make test-stores`; CI runs it too |
+| `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
+
+`quick` and `stores` share no test. A promise needs a test in one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+RUNS = ("fast", "quick", "stores", "all")
+PARTS = {"fast": ("fast",), "quick": ("fast", "quick"), "stores": ("stores",), "all": RUNS}
+SHARES = {"fast": 0.1, "quick": 0.25, "stores": 0.5, "all": 1.0}
+"""Which share of its generated examples a property test runs."""
+
+STORES = ("memory", "sqlite", "postgres", "redis")
+ONE_STORE = "sqlite"
+RARE = ("postgres_16", "valkey")
+SERVERS = ("postgres_url", "redis_url", "durable_redis_url")
+CONTRACTS = "ringi.testing.conformance"
+
+PLACES = {
+    "tests/acceptance/": "quick",
+    "tests/backends/postgres/": "stores",
+    "tests/backends/redis/": "stores",
+    "tests/backends/sqlite/": "quick",
+    "tests/cli/": "quick",
+    "tests/faults/": "quick",
+    "tests/faults/test_chaos.py": "all",
+    "tests/faults/test_clocks.py": "stores",
+    "tests/faults/test_kill_fleet.py": "stores",
+    "tests/faults/test_kill_threads_on_postgres.py": "stores",
+    "tests/faults/test_rolling.py": "all",
+    "tests/faults/test_soak.py": "all",
+    "tests/faults/test_store_outages.py": "stores",
+    "tests/readers/": "quick",
+    "tests/release/": "all",
+    "tests/schema_fuzz/": "stores",
+    "tests/shapes/": "quick",
+    "tests/test_cli.py": "quick",
+    "tests/test_docs.py": "all",
+}
+"""The tier of a folder or a file; the longest name that fits counts, and all others are `fast`."""
+
+DIFFERENT_ON_EACH_STORE = (
+    "tests/backends/",
+    "tests/delivery/",
+    "tests/faults/",
+    "tests/test_erasure.py",
+    "tests/test_notify_modes.py",
+    "tests/test_seal_stores.py",
+    "tests/threads/test_cancel.py",
+    "tests/threads/test_history.py",
+    "tests/threads/test_host.py",
+    "tests/threads/test_lease.py",
+    "tests/threads/test_loose_ends.py",
+    "tests/threads/test_operations_at_once.py",
+    "tests/threads/test_outages.py",
+    "tests/threads/test_pitfalls.py",
+    "tests/threads/test_reconciler.py",
+    "tests/threads/test_stream.py",
+)
+"""Where a test that is repeated for each store guards a promise that each store keeps in its own way."""
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is not part of the run that `--tier` names."""
+    parts = PARTS[config.getoption("--tier")]
+    chosen = [item for item in items if tier_of(item) in parts]
+    if len(chosen) < len(items):
+        kept = set(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = chosen
+
+
+def load_profile(run: str) -> None:
+    """Let property tests run the share of their examples that is fit for a run."""
+    for name, share in SHARES.items():
+        settings.register_profile(name, max_examples=max(5, round(100 * share)), deadline=None)
+    settings.load_profile(run)
+
+
+def examples(count: int) -> int:
+    """Return how many of `count` examples the run takes; `count` itself in `make test-all`."""
+    return max(5, count * settings.default.max_examples // 100) if settings.default else count
+
+
+def tier_of(item: pytest.Item) -> str:
+    """Return the tier to which a test belongs: one of `RUNS`."""
+    path = item.nodeid.partition("::")[0]
+    tier = PLACES.get(max((name for name in PLACES if path.startswith(name)), key=len, default=""), "fast")
+    words, fixtures = list(_parameters(item)), getattr(item, "fixturenames", [])
+    if tier == "all" or any(rare in word for rare in RARE for word in (*words, *fixtures)):
+        return "all"
+    store = next((word for word in words if word in STORES), ONE_STORE)
+    if _is_contract(item):
+        return "quick"
+    if store != ONE_STORE:
+        is_guarded = store != "memory" and path.startswith(DIFFERENT_ON_EACH_STORE)
+        return "stores" if is_guarded else "all"
+    if any(server in fixtures for server in SERVERS):
+        return "stores"
+    return "quick" if tier == "fast" and "browser" in fixtures else tier
+
+
+def _parameters(item: pytest.Item) -> Iterator[str]:
+    callspec: Any = getattr(item, "callspec", None)
+    for value in callspec.params.values() if callspec else ():
+        yield value if isinstance(value, str) else getattr(value, "__name__", "")
+
+
+def _is_contract(item: pytest.Item) -> bool:
+    owner = getattr(item, "cls", None)
+    return owner is not None and any(base.__module__.startswith(CONTRACTS) for base in owner.__mro__)
