@@ -14,7 +14,10 @@ from pathlib import Path
 
 from tests.servers import free_port, mortal_postgres, redis
 
+from ringi.cli.running import person_name
 from ringi.examples import agents as demo_agents
+from ringi.server import Keys, Principal
+from ringi.server.links import mint_link
 
 SERVERS, WORKERS = 2, 3
 agents = demo_agents()
@@ -33,13 +36,13 @@ def running(arguments: list[str], environment: Mapping[str, str]) -> Iterator[su
         process.wait()
 
 
-def link_of(server: subprocess.Popen[bytes]) -> str:
-    """Return the link that a server prints for the local person once it serves."""
+def link_of(server: subprocess.Popen[bytes], home: str) -> str:
+    """Return a link for the local person once a server serves."""
     assert server.stdout
     line = server.stdout.readline()
     if not line:
         raise SystemExit("a server did not start")
-    return str(json.loads(line)["link"])
+    return mint_link(Keys.load(Path(home)), json.loads(line)["url"], Principal("default", "person", person_name()))
 
 
 def main() -> None:
@@ -52,7 +55,7 @@ def main() -> None:
         environment = {**os.environ, **own}
         for _ in range(SERVERS):
             server = stack.enter_context(running(["serve", "--port", str(free_port()), "--json"], environment))
-            print(f"server  {server.pid:8}  {link_of(server)}", flush=True)
+            print(f"server  {server.pid:8}  {link_of(server, home)}", flush=True)
         for _ in range(WORKERS):
             worker = stack.enter_context(running(["worker"], environment))
             print(f"worker  {worker.pid:8}", flush=True)

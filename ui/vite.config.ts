@@ -9,6 +9,8 @@ export default defineConfig({
   build: {
     outDir: "../src/ringi/server/static",
     emptyOutDir: true,
+    // The licences of the packages in the bundle ask to be passed on with it.
+    license: { fileName: "third-party-licenses.md" },
     // A style sheet of a part that failed to load once is never asked for again: the part would come without its looks.
     cssCodeSplit: false,
   },

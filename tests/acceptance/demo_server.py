@@ -35,7 +35,6 @@ class DemoServer:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self.port = folder, free_port()
         self.arguments = arguments or ("demo",)
-        self.link = ""
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -59,8 +58,13 @@ class DemoServer:
             self._process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.folder
             )
-        self.link = json.loads(self._first_line())["link"]
+        self._first_line()
         return self
+
+    @property
+    def link(self) -> str:
+        """A link with which the person at this machine signs in."""
+        return f"{self.url}/#token={self.tokens['person']}"
 
     def kill(self) -> None:
         """Kill it like a power cut."""

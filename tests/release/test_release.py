@@ -76,6 +76,15 @@ def test_the_wheel_holds_every_file_of_the_package_the_page_the_types_and_the_li
     assert any(re.fullmatch(r"ringi/server/static/assets/.+\.js", name) for name in names)
 
 
+def test_the_wheel_holds_the_licences_of_the_packages_in_the_page(archives: Archives) -> None:
+    with zipfile.ZipFile(archives.wheel) as wheel:
+        notices = wheel.read("ringi/server/static/third-party-licenses.md").decode()
+    asked = json.loads((ROOT / "ui/package.json").read_text())["dependencies"]
+    missing = [name for name in asked if not re.search(rf"^## {re.escape(name)} ", notices, re.M)]
+    assert missing == []
+    assert notices.count("Permission is hereby granted") > len(asked)
+
+
 def test_the_wheel_holds_nothing_that_only_developers_need(names: list[str]) -> None:
     assert {name.split("/")[0] for name in names} == {"ringi", "pytest_ringi", f"ringi-{VERSION}.dist-info"}
     assert [name for name in names if name.endswith((".map", ".pyc", ".stamp")) or "/test_" in name] == []

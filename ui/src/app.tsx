@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { ConfigProvider, Skeleton, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
-import { useSession } from "./api/session";
+import { isSignedIn, useSession } from "./api/session";
 import { Shell } from "./shell/shell";
 import { useDark } from "./shell/theme";
 import { InLanguage } from "./strings/language";
@@ -13,6 +13,7 @@ import { Problem } from "./widgets/problem";
 
 // Who is signed in does not need the door.
 const SignIn = later(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
+const ReplaceSession = later(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
 
 export function createClient(): QueryClient {
   const client = new QueryClient({
@@ -70,6 +71,7 @@ function Gate() {
   const { data, error, isPending, refetch } = useSession();
   if (data) return <Shell session={data} />;
   if (isDown(error)) return <main className="sign-in"><Problem error={error} retry={() => void refetch()} /></main>;
+  if (isSignedIn(error)) return <Suspense><ReplaceSession error={error} /></Suspense>;
   const waiting = <Skeleton active className="column" />;
   return isPending ? waiting : <Suspense fallback={waiting}><SignIn error={error} /></Suspense>;
 }

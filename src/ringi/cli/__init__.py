@@ -15,7 +15,7 @@ from ringi.cli.delivering import deliveries, redeliver
 from ringi.cli.erasing import erase
 from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
-from ringi.cli.upkeep import migrate, secret_create, token_create, token_revoke, verify
+from ringi.cli.upkeep import link, migrate, secret_create, token_create, token_revoke, verify
 from ringi.cli.version import options
 from ringi.cli.visible import visible
 from ringi.cli.watching import watch
@@ -38,7 +38,7 @@ COMMANDS = (
     *(respond, claim, release, reassign, cancel),
     *(runs, retry, abandon),
     *(deliveries, redeliver),
-    *(erase, migrate, verify),
+    *(link, erase, migrate, verify),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)

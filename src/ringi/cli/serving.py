@@ -44,7 +44,7 @@ def demo(
         run(with_inbox(url, DEFAULT_TENANT, ask_samples))
         sys.stderr.write(f"Three questions wait. To see agents ask them: {error}\n")
         agents = []
-    settings = ServerSettings(scripted=model is None and bool(agents), model=model, hosts=(host,))
+    settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)
 
@@ -64,7 +64,7 @@ def serve(
     from ringi.server.identity import Oidc, TrustedProxy
     from ringi.server.platform import ServerSettings
 
-    settings = ServerSettings(
+    settings = ServerSettings.load(
         no_auth=no_auth, hosts=(host, *(allow_host or ())), oidc=Oidc.load(), proxy=TrustedProxy.load()
     )
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
@@ -82,11 +82,17 @@ def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
+    from ringi.server.links import MINUTES
     from ringi.server.serve import serve as serve_until_signal
 
-    def announce(address: str, token: str) -> None:
-        link = f"{address}/#token={token}"
-        say({"url": address, "link": link}, f"\nRingi is open:  {link}\n\nStop with Ctrl-C.", json_)
+    def announce(address: str, link: str) -> None:
+        if settings.no_auth:
+            opened = address
+        elif sys.stdout.isatty():
+            opened = f"{link}\n\nThe link signs you in once, within {MINUTES:g} minutes; `ringi link` makes another."
+        else:  # A log that others read must not hold a link.
+            opened = f"{address}\n\n`ringi link` makes a link that signs you in."
+        say({"url": address}, f"\nRingi is open:  {opened}\n\nStop with Ctrl-C.", json_)
 
     told = {"settings": settings, "person": person_name(), "announce": announce}
     run(serve_until_signal(agents, extensions=_applications() if agents else (), **told, **place))

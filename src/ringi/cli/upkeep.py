@@ -1,7 +1,8 @@
-"""The commands that look after the store and its keys: `migrate`, `verify`, `token create`, `token revoke`."""
+"""The commands that look after the store and its keys: `migrate`, `verify`, `link`, `token create`, `token revoke`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -72,9 +73,45 @@ def token_create(
     """Make a token."""
     from ringi.server.auth import Keys
 
-    names = tuple(group.strip() for group in groups.split(",") if group.strip())
+    names = group_names(groups)
     token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
+
+
+def link(
+    role: Annotated[Literal["person", "admin"], typer.Option(help="What they may do.")] = "person",
+    name: Annotated[str | None, typer.Option(help="Who it signs in; by default you.")] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    groups: Annotated[str, typer.Option(help="Groups, with commas between them.")] = "",
+    minutes: Annotated[float, typer.Option(help="How long it can be opened.", min=0.1, max=1440)] = 10,
+    server: Annotated[
+        str | None, typer.Option(help="The server; by default RINGI_PUBLIC_URL, else the one that runs here.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Make a link that opens the page as somebody, once."""
+    from ringi.server.auth import Keys, Principal
+    from ringi.server.links import mint_link
+
+    who = Principal(tenant, role, name or person_name(), group_names(groups))
+    server = server or server_address()
+    address = mint_link(Keys.load(home()), server, who, minutes)
+    say({"link": address, "minutes": minutes, **who._asdict()}, address, json_)
+
+
+def server_address() -> str:
+    """Return where people open the server of this machine, or raise `SettingError`."""
+    from ringi.server.identity import public_url
+
+    try:
+        return public_url() or str(json.loads((home() / "tokens.json").read_text())["url"])
+    except FileNotFoundError as error:
+        raise SettingError("server", None, "no server ran here: name its address, or start `ringi serve`") from error
+
+
+def group_names(groups: str) -> tuple[str, ...]:
+    """Return the names in a text with commas between them."""
+    return tuple(group.strip() for group in groups.split(",") if group.strip())
 
 
 def token_revoke(

@@ -25,6 +25,7 @@ from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.hitl import HitlRoutes
 from ringi.server.limits import AskLimits
+from ringi.server.links import Links
 from ringi.server.memories import MemoryRoutes
 from ringi.server.openapi import described
 from ringi.server.operations import OperationRoutes
@@ -55,7 +56,7 @@ class App:
         chat = ChatRoutes(platform, door, self._streams, limits)
         agui = AguiRoutes(platform, door, self._streams, limits)
         requests = RequestRoutes(platform, door, self._streams, limits)
-        session, sign_in = SessionRoutes(door, settings), SignInRoutes(door, settings)
+        session, sign_in = SessionRoutes(door, Links(platform.keys, backend), settings), SignInRoutes(door, settings)
         health = HealthRoutes(platform, self._streams)
         self.api = bare_api(extensions)
         operations = OperationRoutes(platform, door)

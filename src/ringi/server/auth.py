@@ -26,6 +26,8 @@ COOKIE = "ringi_session"
 ALGORITHM = "HS256"
 PROXIED = "ringi.proxied"
 """In the scope of a call for whose person the proxy vouches."""
+NEW_COOKIES = "ringi.cookies"
+"""In the scope of a call: cookies that its reply sets, if it does not say anything about the session itself."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 SHORTEST_SECRET = 32
 REMEMBERED = 4_096
@@ -61,7 +63,9 @@ class Known(NamedTuple):
     principal: Principal
     expires_at: float | None
     issued: Issued | None = None
-    """None for whom no token speaks."""
+    """None if the caller has no token."""
+    ends_at: float | None = None
+    """When a session ends even if it is used; None: it is renewed by use."""
 
 
 class Keys:
@@ -87,15 +91,23 @@ class Keys:
         groups: tuple[str, ...] = (),
         expires_in: float | None = None,
         now: float | None = None,
+        **more: Any,
     ) -> str:
-        """Return a new token, made `now` by the clock that revocations go by."""
+        """Return a new token, made `now` by the clock that revocations go by; `more` are further claims."""
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
         if not is_name(name):
             raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
         # Not in whole seconds: who signs in right after a revocation must not be caught by it.
         made = time.time() if now is None else now
-        claims: dict[str, Any] = {"tenant": tenant, "role": role, "sub": name, "groups": list(groups), "iat": made}
+        claims: dict[str, Any] = {
+            "tenant": tenant,
+            "role": role,
+            "sub": name,
+            "groups": list(groups),
+            "iat": made,
+            **more,
+        }
         if expires_in is not None:
             claims["exp"] = int(time.time() + expires_in)
         return jwt.encode(claims, self._secret, ALGORITHM)
@@ -133,7 +145,8 @@ class Keys:
         groups = tuple(str(group) for group in claims.get("groups") or ())
         expires_at = float(claims["exp"]) if "exp" in claims else None
         who = Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups)
-        return Known(who, expires_at, Issued(mark_of(token), float(claims.get("iat") or 0)))
+        issued = Issued(mark_of(token), float(claims.get("iat") or 0), claims.get("parent"))
+        return Known(who, expires_at, issued, claims.get("ends_at"))
 
 
 def kept_secret(path: Path) -> str:
@@ -163,6 +176,7 @@ class Door:
     def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
         self.keys, self.revocations = keys, revocations
         self._is_open, self._proxy = settings.no_auth, settings.proxy
+        self.session_seconds = settings.session_seconds
 
     def caller(self, scope: Scope) -> Principal:
         """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
@@ -183,8 +197,43 @@ class Door:
         if not (token := cookie_token(headers)):
             raise UnauthenticatedError
         known = self.known(token)
+        if known.principal.role == "agent":
+            raise UnauthenticatedError.agent_session()
         self.refuse_foreign(scope, headers, is_origin_needed=True)
+        self._renew(scope, known)
         return known
+
+    def person_of_cookie(self, scope: Scope) -> Principal | None:
+        """Return who is signed in on the page that calls; None if nobody is."""
+        try:
+            token = cookie_token(Headers(scope=scope))
+            return self.known(token).principal if token else None
+        except (UnauthenticatedError, MalformedError):
+            return None
+
+    def session(self, known: Known, ends_at: float | None = None) -> tuple[str, float]:
+        """Return a token for the page's cookie, and for how many seconds it holds.
+
+        It is worth nothing after `ends_at`, nor once the token from which it was made is revoked.
+        """
+        now, ends_at = time.time(), ends_at or known.ends_at
+        seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
+        parent = known.issued and (known.issued.parent or known.issued.mark)
+        claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        claims |= known.principal._asdict()
+        return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
+
+    def _renew(self, scope: Scope, known: Known) -> None:
+        """Give a session in use its whole life again, once a tenth of it is over."""
+        life, now = self.session_seconds, time.time()
+        is_fresh = known.expires_at is not None and known.expires_at - now > 0.9 * life
+        is_last = known.ends_at is not None and known.expires_at is not None and known.expires_at >= known.ends_at - 1
+        if not is_fresh and not is_last and NEW_COOKIES in scope:
+            response = Response()
+            token, seconds = self.session(known)
+            set_session(response, token, seconds, scope)
+            scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
 
     def known(self, token: str) -> Known:
         """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""
@@ -227,9 +276,10 @@ def cookie_token(headers: Headers) -> str | None:
     return found[0] if found else None
 
 
-def set_session(response: Response, token: str, seconds: float, *, is_https: bool) -> None:
+def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
     """Give the page its cookie, which no script can read and no other site can send."""
-    response.set_cookie(COOKIE, token, int(seconds), path="/", secure=is_https, httponly=True, samesite="strict")
+    is_https = is_https or scope["scheme"] == "https"
+    response.set_cookie(COOKIE, token, round(seconds), path="/", secure=is_https, httponly=True, samesite="strict")
 
 
 def channel_of(scope: Scope) -> str:

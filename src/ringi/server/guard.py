@@ -9,6 +9,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
+from ringi.server.auth import NEW_COOKIES
 from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
 from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
@@ -20,6 +21,7 @@ HEAD = "ringi.head"
 SEND = "ringi.send"
 """In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
 CHATS = ("/v1/chat", "/agui/")
+SET_COOKIE = b"set-cookie"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NO_STORE = (b"cache-control", b"no-store")
 POLICY = (
@@ -47,7 +49,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = Reply(send, is_head=scope["method"] == "HEAD")
+        cookies: list[bytes] = []
+        scope[NEW_COOKIES] = cookies
+        reply = Reply(send, cookies, is_head=scope["method"] == "HEAD")
         try:
             receive = self._checked(scope, receive)
             scope[SEND] = send
@@ -117,23 +121,25 @@ class Metered:
 class Reply:
     """A reply with the headers that all replies have, and without a body for HEAD."""
 
-    __slots__ = ("_send", "is_head", "is_started")
+    __slots__ = ("_cookies", "_send", "is_head", "is_started")
 
-    def __init__(self, send: Send, *, is_head: bool) -> None:
-        self._send, self.is_head, self.is_started = send, is_head, False
+    def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool) -> None:
+        self._send, self._cookies, self.is_head, self.is_started = send, cookies, is_head, False
 
     async def __call__(self, message: Message) -> None:
         """Send one part."""
         if message["type"] == "http.response.start":
             self.is_started = True
-            message = {**message, "headers": with_security(message)}
+            message = {**message, "headers": with_security(message, self._cookies)}
         elif self.is_head:
             message = {**message, "body": b""}
         await self._send(message)
 
 
-def with_security(start: Message) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a reply with those that all replies have."""
+def with_security(start: Message, cookies: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a reply with those that all replies have, and new cookies."""
     headers = list(start.get("headers", ()))
+    if not any(name == SET_COOKIE for name, _ in headers):
+        headers += [(SET_COOKIE, cookie) for cookie in cookies]
     is_cached = any(name == NO_STORE[0] for name, _ in headers) or start["status"] == HTTPStatus.NOT_MODIFIED
     return headers + SECURITY + ([] if is_cached else [NO_STORE])

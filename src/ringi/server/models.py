@@ -107,9 +107,11 @@ class AguiTurn(Frozen):
 
 
 class SignIn(Frozen):
-    """The token to exchange for a cookie."""
+    """The token or the code of a one-use link, to exchange for a cookie."""
 
     token: str
+    replace: bool = False
+    """Whether it replaces the session of somebody else."""
 
 
 def _public_request() -> type[BaseModel]:

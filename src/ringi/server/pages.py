@@ -20,7 +20,7 @@ ADDRESSES = (
     "/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory",
     "/operations",
 )  # fmt: skip
-BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg"})
+BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg", "third-party-licenses.md"})
 """Files that keep their names, and so must be asked for each time."""
 FOR_EVER = "public, max-age=31536000, immutable"
 REMEDY = "the page is not built: run `make demo`, or `python3 hatch_build.py --build`, and reload"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ringi.errors import SettingError
 
 if TYPE_CHECKING:
     from ringi.connect import Backend
@@ -29,6 +33,8 @@ class ServerSettings:
     """The provider at which people can sign in."""
     proxy: TrustedProxy | None = None
     """The proxy whose headers say who calls."""
+    session_seconds: float = 14 * 86_400.0
+    """How long the page's cookie holds; each use renews it. `RINGI_SESSION_DAYS` sets it."""
     scripted: bool = False
     """Whether the agents' model is a script; the page says so."""
     model: str | None = None
@@ -51,6 +57,38 @@ class ServerSettings:
     stream_buffer: int = 1024 * 1024
     """Bytes that wait for one slow reader before it is let go; it resumes where it stopped."""
     keep_alive_seconds: float = 15.0
+    header_seconds: float = 10.0
+    """Within which a call's headers must come. `RINGI_HEADER_SECONDS` sets it."""
+    body_seconds: float = 30.0
+    """Within which a call's body must come. `RINGI_BODY_SECONDS` sets it."""
+    max_connections: int = 12_000
+    """Of one process; of more, the one is closed that has waited longest without a whole call. `RINGI_MAX_CONNECTIONS`
+    sets it."""
+
+    @classmethod
+    def load(cls, **given: Any) -> ServerSettings:
+        """Return what is given, and what the variables say of the rest, or raise `SettingError`."""
+        told: dict[str, Any] = {
+            "session_seconds": positive("RINGI_SESSION_DAYS", 14) * 86_400,
+            "header_seconds": positive("RINGI_HEADER_SECONDS", cls.header_seconds),
+            "body_seconds": positive("RINGI_BODY_SECONDS", cls.body_seconds),
+            "max_connections": int(positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
+        }
+        return cls(**{**told, **given})
+
+
+def positive(variable: str, default: float) -> float:
+    """Return the number of a variable, or raise `SettingError`."""
+    given = os.environ.get(variable)
+    if not given:
+        return default
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise SettingError(variable, given, f"give a number above 0, such as {default:g}")
+    return number
 
 
 @dataclass(frozen=True)

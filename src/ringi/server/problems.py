@@ -15,7 +15,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi import errors
 from ringi.errors import ClaimedError, FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
-from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.refusals import ConnectionsError, RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
 SPREAD_SECONDS = 2
@@ -81,7 +81,7 @@ def field_errors(found: tuple[FieldError, ...] | list[FieldError]) -> list[dict[
 def response_of(error: Exception) -> HttpResponse:
     """Return the response that an error deserves."""
     headers = {}
-    if isinstance(error, LimitError | UnavailableError):
+    if isinstance(error, LimitError | UnavailableError | ConnectionsError):
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"

@@ -95,6 +95,16 @@ class UnauthenticatedError(RefusalError):
         return cls("the token was revoked")
 
     @classmethod
+    def used_link(cls) -> UnauthenticatedError:
+        """Return the error of a link that signed somebody in before."""
+        return cls("the link was used already, `ringi link` makes another")
+
+    @classmethod
+    def agent_session(cls) -> UnauthenticatedError:
+        """Return the error of an agent's token in the page's cookie."""
+        return cls("an agent's token opens no page session")
+
+    @classmethod
     def unknown(cls) -> UnauthenticatedError:
         """Return the error of a token that this server did not make."""
         return cls("the token is not one of this server")
@@ -108,6 +118,25 @@ class UnauthenticatedError(RefusalError):
     def no_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header of another kind."""
         return cls("the Authorization header holds no bearer token")
+
+
+class AgentSessionError(RefusalError):
+    """An agent's token was given to sign in on the page, where only people decide."""
+
+    status, code = 403, "agent_session"
+
+    def __init__(self) -> None:
+        super().__init__("an agent's token opens no page session: use a link of `ringi link`, or a person's token")
+
+
+class SignedInError(RefusalError):
+    """Somebody else is signed in on the page."""
+
+    status, code = 409, "signed_in"
+
+    def __init__(self, current: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+        super().__init__(f'{current["name"]!r} is signed in: send "replace": true to sign in as {other["name"]!r}')
+        self.more = {"current": current, "other": other}
 
 
 class SignInError(RefusalError):
@@ -186,6 +215,25 @@ class ForeignOriginError(RefusalError):
 
     def __init__(self, origin: str | None, own: str) -> None:
         super().__init__(f"Origin {origin!r} is not {own!r}: a cookie writes only from the page itself; use a token")
+
+
+class TooSlowError(RefusalError):
+    """A call is not sent within its time."""
+
+    status, code = 408, "too_slow"
+
+    def __init__(self, missing: str, seconds: float) -> None:
+        super().__init__(f"the {missing} of the call did not come within {seconds:g} s: send it again, whole")
+
+
+class ConnectionsError(RefusalError):
+    """This process has as many connections as it may."""
+
+    status, code = 503, "connections"
+    retry_after = 1.0
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"this server has its {limit} connections: retry in {self.retry_after:g} s")
 
 
 class TooLargeError(RefusalError):

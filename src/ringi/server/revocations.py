@@ -35,6 +35,8 @@ class Issued(NamedTuple):
     mark: str
     """What tells it from others, and cannot be used in its place."""
     at: float
+    parent: str | None = None
+    """The mark of the token from which this session was made."""
 
 
 class Revocation(Frozen):
@@ -99,7 +101,7 @@ class Revocations:
             raise NotYetKnownError
         whose: tuple[Whose, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), EVERYBODYS)
         ends = (self._until.get(each, 0.0) for each in whose)
-        return issued.at <= max(ends) or issued.mark in self._marks
+        return issued.at <= max(ends) or not self._marks.isdisjoint((issued.mark, issued.parent))
 
     async def _follow(self) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:

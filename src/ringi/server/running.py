@@ -11,6 +11,7 @@ import uvicorn
 from ringi.errors import RingiError
 from ringi.seal import Sealer
 from ringi.server.app import App
+from ringi.server.connections import protocol_for
 from ringi.server.platform import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -19,7 +20,8 @@ log = logging.getLogger(__name__)
 def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
     """Return how uvicorn serves the app."""
     # uvicorn would put in the peer's place whatever address the headers name, and a trusted proxy is known by its own.
-    return uvicorn.Config(app, lifespan="off", proxy_headers=settings.proxy is None, **more)
+    proxied = settings.proxy is None
+    return uvicorn.Config(app, http=protocol_for(settings), ws="none", lifespan="off", proxy_headers=proxied, **more)
 
 
 class Server(uvicorn.Server):

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from ringi.jobs import check
 from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
 from ringi.server.app import create_app
-from ringi.server.auth import Keys, seal_key
+from ringi.server.auth import Keys, Principal, seal_key
+from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
+from ringi.server.links import mint_link
 from ringi.server.platform import Platform, ServerSettings
 from ringi.server.running import Server, configured
 from ringi.threads.agent import Agent, by_name
@@ -49,14 +52,17 @@ async def serve(
     extensions: Sequence[Extension] = (),
     announce: Callable[[str, str], None],
 ) -> None:
-    """Serve until a signal; `announce(address, token)` is called with the token of `person` once the port is open."""
+    """Serve until a signal; once the port is open `announce(address, link)` gets a one-use link for `person`."""
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
+    if files := file_limit():
+        most = max(1, files - RESERVED_FILES)
+        settings = replace(settings, max_connections=min(settings.max_connections, most))
     with listening(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home())
-        tokens = write_tokens(address, keys, person)
+        write_tokens(address, keys, person)
         async with (
             running(agents, url, limits=limits, poll_interval=poll_interval) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
@@ -67,7 +73,7 @@ async def serve(
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
             server = Server(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
-            announce(address, tokens["person"])
+            announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             gc.freeze()  # What was imported stays: a full collection that looks at it stops everything for 0.2 s.
             sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
             try:
@@ -122,12 +128,11 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def write_tokens(address: str, keys: Keys, person: str) -> dict[str, str]:
-    """Write a token per role for the people and programs of this machine, and return them."""
+def write_tokens(address: str, keys: Keys, person: str) -> None:
+    """Write a token per role for the people and programs of this machine."""
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
     write_private(home() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
-    return tokens
 
 
 def write_private(path: Path, text: str) -> None:

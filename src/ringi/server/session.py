@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers
@@ -13,20 +14,20 @@ from starlette.responses import Response as HttpResponse
 from ringi.ask import parsed
 from ringi.server.auth import COOKIE, Door, Known, Principal, set_session
 from ringi.server.body import json_body
+from ringi.server.links import PREFIX, Links
 from ringi.server.models import SignIn
 from ringi.server.openapi import documented
 from ringi.server.platform import ServerSettings
+from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
 from ringi.server.revocations import Revocation
 from ringi.server.shapes import dumped, reply
-
-LONGEST = 365 * 86_400
 
 
 class SessionRoutes:
     """Who is signed in, and on what."""
 
-    def __init__(self, door: Door, settings: ServerSettings) -> None:
-        self._door, self._settings = door, settings
+    def __init__(self, door: Door, links: Links, settings: ServerSettings) -> None:
+        self._door, self._links, self._settings = door, links, settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -37,11 +38,30 @@ class SessionRoutes:
         add("/v1/info", self.info, methods=["GET"], **documented("Info"))
 
     async def sign_in(self, http: HttpRequest) -> HttpResponse:
-        """Exchange a token for the page's cookie."""
+        """Exchange a token or a one-use link for the page's cookie.
+
+        If somebody else is signed in on this page, that is 409 unless `replace` is true: a link of another site must
+        not change unseen under whose name a person decides.
+        """
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
-        token = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth)).token
-        response = session_reply(self._door.known(token).principal)
-        set_session(response, token, LONGEST, is_https=http.url.scheme == "https")
+        given = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth))
+        is_link = given.token.startswith(PREFIX)
+        known = self._links.known(given.token) if is_link else self._door.known(given.token)
+        if self._door.is_revoked(known):
+            raise UnauthenticatedError.revoked()
+        who = known.principal
+        if who.role == "agent":
+            raise AgentSessionError
+        if is_link:
+            await self._links.refuse_used(known)
+        current = self._door.person_of_cookie(http.scope)
+        if current and current[:3] != who[:3] and not given.replace:
+            raise SignedInError(session_of(current), session_of(who))
+        if is_link:
+            await self._links.use(known)
+        token, seconds = self._door.session(known, None if is_link else known.expires_at)
+        response = session_reply(who)
+        set_session(response, token, seconds, http.scope)
         return response
 
     async def show(self, http: HttpRequest) -> HttpResponse:
@@ -72,4 +92,9 @@ class SessionRoutes:
 
 def session_reply(who: Principal) -> HttpResponse:
     """Return who somebody is, as JSON."""
-    return reply(dumped({"name": who.name, "role": who.role, "tenant": who.tenant, "groups": who.groups}))
+    return reply(dumped(session_of(who)))
+
+
+def session_of(who: Principal) -> dict[str, Any]:
+    """Return who somebody is, as the page is told."""
+    return {"name": who.name, "role": who.role, "tenant": who.tenant, "groups": who.groups}

@@ -21,7 +21,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError
 from ringi.record import DEFAULT_TENANT
-from ringi.server.auth import ALGORITHM, Door, set_session
+from ringi.server.auth import ALGORITHM, Door, Known, Principal, set_session
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import documented
 from ringi.server.platform import ServerSettings
@@ -121,7 +121,8 @@ class SignInRoutes:
         id_token = await provider.exchange(code, attempt.verifier, self._own_address(http))
         person = person_of(oidc, await provider.claims(id_token, attempt.nonce))
         response = RedirectResponse(attempt.next, 302)
-        set_session(response, self._minted(oidc, person), oidc.session_seconds, is_https=self._is_https(http))
+        token, seconds = self._minted(oidc, person)
+        set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
         response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
         return response
 
@@ -145,12 +146,13 @@ class SignInRoutes:
             self._used.popitem(last=False)
         return attempt
 
-    def _minted(self, oidc: Oidc, person: Person) -> str:
-        now = self._door.revocations.now()
-        token = self._door.keys.mint(**person._asdict(), expires_in=oidc.session_seconds, now=now)
+    def _minted(self, oidc: Oidc, person: Person) -> tuple[str, float]:
+        # Not renewed by use: whether the person still belongs here is asked of the provider again.
+        ends_at = time.time() + oidc.session_seconds
+        token, seconds = self._door.session(Known(Principal(*person), None), ends_at)
         if len(token) > LONGEST_COOKIE:
             raise SignInError.too_many_groups(len(person.groups))
-        return token
+        return token, seconds
 
     def _own_address(self, http: HttpRequest) -> str:
         base = self._oidc and self._oidc.public_url

@@ -1,21 +1,29 @@
 import type { NotPossible } from "./schema";
-import type { FieldProblem, ProblemDocument, Winner } from "./types";
+import type { FieldProblem, ProblemDocument, Session, Winner } from "./types";
 
 export type { FieldProblem, Winner };
+
+interface SignedIn {
+  current: Session;
+  other: Session;
+}
 
 /** The server's refusal (RFC 9457); status 0 means that it could not be reached. */
 export class ProblemError extends Error {
   readonly code: string | undefined;
   readonly errors: FieldProblem[];
   readonly winner: Winner | undefined;
+  /** Who is signed in, and whom a link would sign in. */
+  readonly people: SignedIn | undefined;
   /** Why an action is not possible, in the words of the language that was asked for. */
   readonly reasons: string[];
 
-  constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons">>) {
+  constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons"> & SignedIn>) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`);
     this.code = problem.code;
     this.errors = problem.errors ?? [];
     this.winner = problem.winner ?? undefined;
+    this.people = problem.current && problem.other && { current: problem.current, other: problem.other };
     this.reasons = (problem.reasons ?? []).map(({ text }) => text);
   }
 }

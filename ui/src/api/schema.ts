@@ -1397,10 +1397,11 @@ export interface Session {
   groups: string[];
 }
 /**
- * The token to exchange for a cookie.
+ * The token or the code of a one-use link, to exchange for a cookie.
  */
 export interface SignIn {
   token: string;
+  replace?: boolean;
 }
 /**
  * What to erase: all that is one person's, or all that ended before a time.

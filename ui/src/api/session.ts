@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { call, isStatus } from "./call";
+import { call, isStatus, ProblemError } from "./call";
 import type { Info, Session, Ways } from "./types";
 
 let token: string | undefined;
+let replace = false;
 
 /** Take the token out of the address, so that neither history nor a screenshot keeps it. */
 export function takeToken(): boolean {
@@ -17,12 +18,13 @@ export function takeToken(): boolean {
 async function readSession(): Promise<Session | null> {
   const current = token;
   if (current) {
-    await call("POST", "/v1/session", { token: current }).catch((error: unknown) => {
-      // A server that is only just starting must not cost the person their link.
-      if (!isStatus(error, 0) && !isStatus(error, 503)) token = undefined;
+    const body = { token: current, ...(replace && { replace }) };
+    await call("POST", "/v1/session", body).catch((error: unknown) => {
+      // A server that is only just starting must not cost the person their link, nor a question that is still open.
+      if (!isStatus(error, 0) && !isStatus(error, 503) && !isSignedIn(error)) forgetLink();
       throw error;
     });
-    token = undefined;
+    forgetLink();
   }
   return call<Session>("GET", "/v1/session").catch((error: unknown) => {
     if (isStatus(error, 401)) return null;
@@ -38,6 +40,23 @@ export function useSession() {
     return () => window.removeEventListener("hashchange", arrived);
   }, [client]);
   return useQuery({ queryKey: ["session"], queryFn: readSession, staleTime: Infinity, retry: false });
+}
+
+/** Whether the server asks if a link shall replace somebody else's session. */
+export function isSignedIn(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.code === "signed_in";
+}
+
+function forgetLink() {
+  token = undefined;
+  replace = false;
+}
+
+/** Go on as the person whom the link names, or as the one who is signed in. */
+export async function settleLink(client: QueryClient, isReplaced: boolean): Promise<void> {
+  if (isReplaced) replace = true;
+  else forgetLink();
+  await client.resetQueries();
 }
 
 export async function signIn(client: QueryClient, given: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Card, Input } from "antd";
 import { useId, useState } from "react";
-import { isStatus } from "../api/call";
+import { isStatus, ProblemError } from "../api/call";
 import { providerAddress, signIn, useProvider } from "../api/session";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
@@ -15,11 +15,12 @@ export function SignIn({ error }: { error: Error | null }) {
   const [token, setToken] = useState("");
   const enter = () => void signIn(client, token.trim());
   const refused = isStatus(error, 401) || isStatus(error, 403) || isStatus(error, 422);
+  const isAgent = error instanceof ProblemError && error.code === "agent_session";
   return (
     <main className="sign-in">
       <Card title={strings.signInTitle} data-testid="sign-in">
         <p>{strings.signInHow}</p>
-        {error && <Problem error={error} {...(refused && { title: strings.signInRefused })} />}
+        {error && <Problem error={error} {...(refused && { title: isAgent ? strings.signInAgent : strings.signInRefused })} />}
         {hasProvider && <Button type="primary" block href={providerAddress()} data-testid="provider">{strings.signInAt}</Button>}
         <label htmlFor={id}>{strings.token}</label>
         <Input.Password

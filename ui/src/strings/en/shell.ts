@@ -39,8 +39,14 @@ export const shell = {
   },
 
   signInTitle: "Sign in to Ringi",
-  signInHow: "Open the link that `ringi` printed in the terminal, or paste its token here.",
-  signInRefused: "This link or token is not valid (any more). Take the newest one that `ringi` printed.",
+  signInHow: "Open a link that `ringi link` makes, or paste a token here.",
+  signInRefused: "This link or token is not valid or was used already. `ringi link` makes a new one.",
+  signInAgent: "An agent's token cannot sign in here. Use a link of `ringi link`, or a person's token.",
+  replaceTitle: "Sign in as somebody else?",
+  replaceMeans: (current: string, other: string, isAdmin: boolean) =>
+    `You are signed in as ${current}. The link that you opened signs in ${other}${isAdmin ? ", an administrator" : ""}. Your decisions would then carry that name. Go on only if you expected this link.`,
+  staySignedIn: (name: string) => `Stay signed in as ${name}`,
+  signInAs: (name: string) => `Sign in as ${name}`,
   token: "Token",
   signInAt: "Sign in with your organisation",
   signIn: "Sign in",

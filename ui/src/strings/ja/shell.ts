@@ -41,8 +41,14 @@ export const shell: typeof en = {
   },
 
   signInTitle: "Ringi にサインイン",
-  signInHow: "端末で `ringi` が表示したリンクを開くか、そのトークンをここに貼り付けてください。",
-  signInRefused: "このリンクまたはトークンは無効です。`ringi` が最後に表示したものを使ってください。",
+  signInHow: "`ringi link` で作ったリンクを開くか、トークンをここに貼り付けてください。",
+  signInRefused: "このリンクまたはトークンは無効か、すでに使用されています。`ringi link` で新しいリンクを作れます。",
+  signInAgent: "エージェントのトークンではサインインできません。`ringi link` のリンクか、人のトークンを使ってください。",
+  replaceTitle: "別のユーザーとしてサインインしますか？",
+  replaceMeans: (current: string, other: string, isAdmin: boolean) =>
+    `現在 ${current} としてサインインしています。開いたリンクは ${other}${isAdmin ? "（管理者）" : ""} としてサインインするものです。以後の判断はその名前で記録されます。心当たりのあるリンクの場合だけ続けてください。`,
+  staySignedIn: (name: string) => `${name} のまま続ける`,
+  signInAs: (name: string) => `${name} としてサインイン`,
   token: "トークン",
   signInAt: "組織のアカウントでサインイン",
   signIn: "サインイン",

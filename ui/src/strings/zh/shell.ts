@@ -41,8 +41,14 @@ export const shell: typeof en = {
   },
 
   signInTitle: "登录 Ringi",
-  signInHow: "打开 `ringi` 在终端中显示的链接，或将其中的令牌粘贴到这里。",
-  signInRefused: "此链接或令牌无效或已失效。请使用 `ringi` 最新显示的链接。",
+  signInHow: "打开 `ringi link` 生成的链接，或将令牌粘贴到这里。",
+  signInRefused: "此链接或令牌无效、已失效或已被使用。`ringi link` 可生成新的链接。",
+  signInAgent: "智能体的令牌不能在此登录。请使用 `ringi link` 的链接或个人令牌。",
+  replaceTitle: "要以其他人的身份登录吗？",
+  replaceMeans: (current: string, other: string, isAdmin: boolean) =>
+    `您当前以 ${current} 的身份登录。您打开的链接会以 ${other}${isAdmin ? "（管理员）" : ""} 的身份登录，之后的决定将记在该名下。仅当您确实在等待此链接时才继续。`,
+  staySignedIn: (name: string) => `保持以 ${name} 登录`,
+  signInAs: (name: string) => `以 ${name} 登录`,
   token: "令牌",
   signInAt: "使用组织账号登录",
   signIn: "登录",

@@ -1,0 +1,121 @@
+"""Connections that send a whole call within a time, and not too many of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from ringi.server.platform import ServerSettings
+from ringi.server.problems import response_of
+from ringi.server.refusals import ConnectionsError, TooSlowError
+
+RESERVED_FILES = 256
+"""Of the files that a process may open, those that are not connections of callers: the store, workers, webhooks."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Closes a connection whose headers or body do not come in time, and the oldest such when there are too many."""
+
+    settings: ServerSettings
+    waiting: dict[BoundedProtocol, None]
+    """The connections of one server that have not sent a whole call yet, the oldest first."""
+    _timer: asyncio.TimerHandle | None = None
+    _missing: str | None = None
+    _timed: str | None = None
+    """What the timer is for."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Expect headers, and make room."""
+        super().connection_made(transport)
+        self._missing = "headers"
+        self._watch()
+        if len(self.connections) > self.settings.max_connections:
+            next(iter(self.waiting)).refuse(ConnectionsError(self.settings.max_connections))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing more."""
+        self._missing = None
+        self._watch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, and expect the rest."""
+        super().data_received(data)
+        if self._missing is None and self.cycle.response_complete:
+            self._missing = "headers"  # Line breaks between two calls begin none, but end the wait for the next.
+        self._watch()
+
+    def on_message_begin(self) -> None:
+        """Expect headers."""
+        self._missing = "headers"
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Expect a body."""
+        self._missing = "body"
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Expect nothing more."""
+        self._missing = None
+        super().on_message_complete()
+
+    def refuse(self, error: Exception) -> None:
+        """Close the connection; a caller who was not answered yet is told why."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            self.transport.write(raw_response(error))
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # Closing would wait for a peer that does not read.
+        else:
+            self.transport.close()
+
+    def _watch(self) -> None:
+        if self._timed == self._missing:
+            return
+        if self._timer:
+            self._timer.cancel()
+        self._timer, self._timed = None, self._missing
+        self.waiting.pop(self, None)
+        if self._missing and not self.transport.is_closing():
+            self.waiting[self] = None
+            self._timer = self.loop.call_later(self._patience, self._expire)
+
+    @property
+    def _patience(self) -> float:
+        return self.settings.header_seconds if self._missing == "headers" else self.settings.body_seconds
+
+    def _expire(self) -> None:
+        if self.flow.read_paused:  # The server itself does not read on.
+            self._timer = self.loop.call_later(self._patience, self._expire)
+        elif not self.transport.is_closing():
+            self.refuse(TooSlowError(str(self._missing), self._patience))
+
+
+def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:
+    """Return the protocol of one server's connections."""
+    fields: dict[str, Any] = {"settings": settings, "waiting": {}}
+    return type("ServerProtocol", (BoundedProtocol,), fields)
+
+
+def raw_response(error: Exception) -> bytes:
+    """Return the whole response that an error deserves, after which the connection is closed."""
+    response = response_of(error)
+    lines = [f"HTTP/1.1 {response.status_code} Refused".encode(), *(b": ".join(pair) for pair in response.raw_headers)]
+    return b"\r\n".join([*lines, b"connection: close", b"", bytes(response.body)])
+
+
+def file_limit() -> int | None:
+    """Let this process open as many files as its administrator allows, and return how many; None: nobody counts."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limit.
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard == resource.RLIM_INFINITY or soft < hard:
+            hard = 1 << 20 if hard == resource.RLIM_INFINITY else hard
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        return hard
+    return None

@@ -1,0 +1,140 @@
+"""Calls that are sent by halves: each ends in time, and everybody else is served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.server.world import LIMIT, World, listening, open_world
+
+HALVES = {
+    "nothing": b"",
+    "a line": b"GET /healthz HTTP/1.1\r\n",
+    "no end": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-a: b\r\n",
+    "line breaks": b"\r\n\r\n\r\n",
+    "no body": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"content-length: 9\r\n\r\n{",
+    "no last chunk": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n",
+    "refused, no body": b"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n"
+    b"content-length: 9\r\n\r\n{",
+    "a whole call, then half": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /hea",
+}
+Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def connected(world: World) -> AsyncIterator[Pair]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def rest_of(reader: asyncio.StreamReader) -> bytes:
+    """Return what comes until the server closes the connection, or fail."""
+    try:
+        return await asyncio.wait_for(reader.read(), LIMIT)
+    except ConnectionResetError:
+        return b""
+
+
+async def healthy(world: World) -> bool:
+    return (await world.stranger().get("/healthz")).status_code == 200
+
+
+@pytest.fixture
+async def short() -> AsyncIterator[World]:
+    async with open_world("memory://", serves=True, header_seconds=0.2, body_seconds=0.3) as world:
+        yield world
+
+
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+async def test_half_a_call_is_closed(short: World, half: bytes) -> None:
+    async with connected(short) as (reader, writer):
+        writer.write(half)
+        assert await healthy(short)
+        told = await rest_of(reader)
+    refused = b"content-length: 9" in half and b"text/plain" in half
+    assert (b" 415 " if refused else b" 408 ") in told
+
+
+async def test_a_drop_at_a_time_does_not_win_time(short: World) -> None:
+    async with connected(short) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\n")
+        ended = asyncio.create_task(rest_of(reader))
+        drops = 0
+        while not ended.done():
+            writer.write(b"x-a: b\r\n")
+            await asyncio.wait([ended], timeout=0.05)
+            drops += 1
+            assert drops < 200
+        assert b" 408 " in ended.result()
+
+
+async def test_line_breaks_after_a_whole_call_do_not_keep_a_connection(short: World) -> None:
+    async with connected(short) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"}"), LIMIT)
+        ended = asyncio.create_task(rest_of(reader))
+        for _ in range(200):
+            writer.write(b"\r\n")
+            await asyncio.wait([ended], timeout=0.05)
+            if ended.done():
+                break
+        assert ended.done()
+
+
+async def test_streams_long_polls_and_idle_connections_live_on(short: World) -> None:
+    request = await short.asked()
+    ann = short.client()
+    async with listening(ann, "/v1/events") as stream:
+        await stream.placed()
+        waited = asyncio.create_task(ann.get(f"/v1/requests/{request.id}", params={"wait": 1}))
+        async with connected(short) as (reader, writer):
+            writer.write(b"GET /hea")
+            await rest_of(reader)
+        assert (await waited).status_code == 200
+        later = await short.asked()
+        assert (await stream.next()).data["request"]["id"] in (request.id, later.id)
+
+
+async def test_a_whole_body_that_comes_in_pieces_is_taken(short: World) -> None:
+    head = f"POST /v1/requests HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {short.token('agent', 'bot')}\r\n"
+    body = b'{"title":"Go?"}'
+    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    async with connected(short) as (reader, writer):
+        for piece in (head.encode(), body[:5], body[5:]):
+            writer.write(piece)
+            await writer.drain()
+        assert b" 201 " in await rest_of(reader)
+
+
+async def test_of_too_many_connections_the_oldest_half_call_gives_way() -> None:
+    async with open_world("memory://", serves=True, max_connections=20) as world:
+        halves = [connected(world) for _ in range(40)]
+        pairs = [await half.__aenter__() for half in halves]
+        for _, writer in pairs:
+            writer.write(b"GET /hea")
+        told = await asyncio.gather(*(rest_of(reader) for reader, _ in pairs[:20]))
+        assert all(b" 503 " in each and b"retry-after" in each for each in told)
+        assert await healthy(world)
+        for half in halves:
+            await half.__aexit__(None, None, None)
+
+
+async def test_when_all_connections_are_in_use_a_new_one_is_refused() -> None:
+    async with (
+        open_world("memory://", serves=True, max_connections=2) as world,
+        listening(world.client(), "/v1/events") as one,
+        listening(world.client(), "/v1/events") as two,
+    ):
+        await one.placed()
+        await two.placed()
+        async with connected(world) as (reader, _):
+            assert b" 503 " in await rest_of(reader)
+        asked = await world.asked()
+        assert (await one.next()).data["request"]["id"] == asked.id
