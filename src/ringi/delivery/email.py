@@ -7,7 +7,9 @@ import html
 import smtplib
 import time
 from contextlib import suppress
+from email.header import Header
 from email.message import EmailMessage
+from email.policy import Policy
 from email.utils import formatdate
 from urllib.parse import quote
 
@@ -130,7 +132,7 @@ def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Re
     facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     lines = [f"{name}: {value}" for name, value in facts if value]
     message = EmailMessage()
-    message["Subject"] = f"{words[type]}: {title}"[:200]
+    message["Subject"] = EncodedSubject(f"{words[type]}: {title}"[:200])
     message["From"], message["To"], message["Date"] = settings.sender, box.address, formatdate()
     message["Message-ID"] = f"<{id}.{box.id}@ringi>"
     message["Auto-Submitted"] = "auto-generated"
@@ -144,6 +146,21 @@ def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Re
         subtype="html",
     )
     return message
+
+
+class EncodedSubject(str):
+    """A subject that is written as encoded words, whatever it contains.
+
+    `EmailMessage` decodes the encoded words in a plain string: `=?utf-8?q?=0d=0aReply-To:…?=` becomes a header.
+    """
+
+    __slots__ = ()
+    name = "Subject"
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header's lines."""
+        value = Header(self, "utf-8", header_name=self.name).encode(linesep=policy.linesep)
+        return f"{self.name}: {value}{policy.linesep}"
 
 
 def one_line(text: str) -> str:

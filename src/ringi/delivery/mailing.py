@@ -30,7 +30,8 @@ PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 class Mailbox(Frozen):
     """A person who is told of the requests that they may answer."""
 
-    address: Annotated[str, Field(pattern=r"^[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+    address: Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+    """An address as in an address book: no display name, no quotes, and no `?`, which encoded words need."""
     name: Name
     """The name of the person's token."""
     groups: tuple[Name, ...] = ()
