@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import jsonschema_rs
 from ringi.errors import FieldError, InvalidError
 from ringi.misfit import MAX_ERRORS, MisfitError, check_finite, check_text, check_whole, path_of, readable, shown
 
-__all__ = ["InstanceCheck", "check_instance", "check_json", "check_schema"]
+__all__ = ["InstanceCheck", "check_instance", "check_json", "check_pattern", "check_schema", "matches_whole"]
 
 MAX_SCHEMA_BYTES = 64 * 1024
 MAX_SCHEMA_DEPTH = 24
@@ -24,6 +25,8 @@ MAX_KEYWORDS = 20_000
 MAX_PATTERNS = 200
 MAX_PATTERN_LENGTH = 500
 MAX_PATTERN_MEMORY = 100_000
+MAX_MATCHED_LENGTH = 10_000
+"""Characters of a text that `matches_whole` reads."""
 MAX_CHECKS = 5_000_000
 MAX_PATTERN_CHECKS = 262_144
 
@@ -32,6 +35,8 @@ _EXPLAINED_BYTES = 4_000_000
 _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema")
 _DEFINITIONS = ("$defs", "definitions")
 _REFERENCE = re.compile(r"#/(?:\$defs|definitions)/[^/~%]+")
+_POSSESSIVE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|([*+?}]\+)", re.DOTALL)
+"""Escapes, classes, and as group 1 what Python takes for a possessive quantifier: the engine reads `a++` as `(a+)+`."""
 _MAPS = {*_DEFINITIONS, "properties", "patternProperties", "dependentSchemas", "dependencies"}
 _NESTED = {
     *("allOf", "anyOf", "oneOf", "prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"),
@@ -116,6 +121,50 @@ def check_json(
     return Size(nodes, bytes)
 
 
+def check_pattern(pattern: str) -> None:
+    """Raise MisfitError unless `matches_whole` takes this regular expression: the language is that of JSON Schema."""
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise MisfitError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
+    is_possessive = any(found[1] for found in _POSSESSIVE.finditer(pattern))
+    try:
+        # Alone first: the brackets of the whole would close those of `a)|(b`.
+        _linear(pattern)
+        _whole(pattern)
+    except (jsonschema_rs.ValidationError, ValueError):
+        is_refused = True
+    else:
+        is_refused = is_possessive
+    if is_refused:
+        raise MisfitError(
+            "",
+            f"{shown(pattern)} is no pattern that a linear-time engine takes: write it as in JSON Schema and shorter,"
+            " without look-around (?=…), back-references \\1 and possessive quantifiers a++",
+        )
+
+
+def matches_whole(pattern: str, text: str) -> bool | None:
+    """Tell whether a pattern matches a whole text, in linear time; None for a text that is too long or no Unicode."""
+    if len(text) > MAX_MATCHED_LENGTH:
+        return None
+    try:
+        return _whole(pattern).is_valid(text)
+    except UnicodeEncodeError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _whole(pattern: str) -> jsonschema_rs.Validator:
+    return _linear(f"^(?:{pattern})$")
+
+
+def _linear(pattern: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=_engine())
+
+
+def _engine() -> jsonschema_rs.RegexOptions:
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
+
+
 def _length(item: object, path: str) -> int:
     try:
         match item:
@@ -151,9 +200,8 @@ def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weig
         raise InvalidError.of(field, f"must be a JSON Schema object, not {shown(schema)}")
     check_json(schema, field=field, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
     weight = _weigh(schema, field)
-    options = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
     try:
-        validator = jsonschema_rs.validator_for(schema, pattern_options=options, validate_formats=True, offline=True)
+        validator = jsonschema_rs.validator_for(schema, pattern_options=_engine(), validate_formats=True, offline=True)
     except jsonschema_rs.ValidationError as error:
         raise InvalidError.of(path_of(field, error.instance_path), _refusal(error)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:

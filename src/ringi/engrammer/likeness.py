@@ -39,7 +39,9 @@ LONGEST_SWAP = 6
 LEAST_COMMON = 0.6
 
 NUMBER = re.compile(
-    r"\d+(?:[.,:/⁄^_]\d+)*|[一二三四五六七八九十百千两]+(?=[回遍度秒枚本個个层層次年月日時时小天倍割成つ])"
+    r"\d+(?:[.,:/⁄^_]\d+)*"
+    # A match begins where a row of numerals begins, or a long row takes the square of its length.
+    r"|(?<![一二三四五六七八九十百千两])[一二三四五六七八九十百千两]++(?=[回遍度秒枚本個个层層次年月日時时小天倍割成つ])"
 )
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 NUMERALS = {

@@ -19,6 +19,8 @@ from ringi.integrations.langchain import Remember
 from ringi.integrations.langgraph import ask
 from ringi.threads.agent import Agent
 
+LONGEST_HEARD = 2_000
+"""Characters of a message in which the scripted model looks for its sentences."""
 PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
 MESSAGES = {
     "type": "object",
@@ -83,12 +85,13 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     said, results = messages[-1].text, results_of(messages)
     if results:
         return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
-    if re.search(r"\bremember\b|\bknow about me\b", said, re.I):
+    heard = said[:LONGEST_HEARD]
+    if re.search(r"\bremember\b|\bknow about me\b", heard, re.I):
         return AIMessage(f"I remember that you told me: {known_from(messages) or 'nothing yet'}.")
     calls = []
-    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", said, re.I):
+    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", heard, re.I):
         calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
-    if re.search(r"\bask\b|\bform\b|preference", said, re.I):
+    if re.search(r"\bask\b|\bform\b|preference", heard, re.I):
         calls.append(("preferences", {}))
     if not calls:
         return AIMessage(f"You said: {said} I can pay money back, and I can ask you something.")

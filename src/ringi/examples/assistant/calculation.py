@@ -18,7 +18,7 @@ LARGEST = 60
 INEXACT = 15
 """Digits of a result that has no end, or was made from one that has none: 1/3*3 is 1."""
 NUMBER = r"(\d[\d.]*)"
-PIECE = re.compile(r"[-+(]*\d[\d.\s()+*/-]*[\d)]")
+PIECE = re.compile(r"(?<![-+(])[-+(]*+\d[\d.\s()+*/-]*[\d)]")
 SUM = re.compile(r"[\d)]\s*[-+*/]+\s*[-(\d]")
 DATE = re.compile(r"(?<!\d)\d{4}([-/.])\d{1,2}\1\d{1,2}(?!\d)")
 COUNTED = (

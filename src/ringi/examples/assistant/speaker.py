@@ -13,6 +13,8 @@ from ringi.assistant.definitions import Text, in_language
 from ringi.assistant.speech import language_of
 from ringi.testing.scripted_model import calls
 
+LONGEST_HEARD = 2_000
+"""Characters of a message in which the scripted model looks for its sentences."""
 ENDS = re.compile(r"(です|でお願いします|にします|にしてください|だ|である)?[\s.。!！]*$")
 
 BOUNDS = ".,;!?。、！？\n"
@@ -107,7 +109,7 @@ class Speaker:
         heard = [message.text for message in messages if isinstance(message, HumanMessage)]
         language = language_in(heard)
         for rule in self.rules:
-            found = rule.found_in(heard[-1])
+            found = rule.found_in(heard[-1][:LONGEST_HEARD])
             if found is None or (rule.is_order and is_question(found)):
                 continue
             if rule.is_order and is_negated(found):

@@ -11,8 +11,8 @@ from ringi.examples.engrammer.language import language_of
 
 PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
 """How much of its width red oak gains for each percent of moisture."""
-WIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*(?:mm|millimet|ミリ|毫米)", re.I)
-MOISTURE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
+WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)", re.I)
+MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
 QUARTER = re.compile(r"quarter|柾目|径切", re.I)
 SAID = {
     "right": {"en": "Worked out: {sum}.", "ja": "計算: {sum}。", "zh": "计算结果：{sum}。"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Self
 
@@ -12,6 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 from ringi.ask import Decision, Name, Priority
 from ringi.canonical import canonical
 from ringi.errors import InvalidError
+from ringi.json_schema import check_pattern, matches_whole
 from ringi.misfit import MisfitError, invalid, path_of, shown
 from ringi.record import Frozen
 
@@ -22,10 +22,7 @@ MISSING = object()
 
 
 def _pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise MisfitError("", f"{shown(value)} is no pattern ({error}): change it") from None
+    check_pattern(value)
     return value
 
 
@@ -59,7 +56,8 @@ class Condition(Written):
     above: float | None = Field(default=None, allow_inf_nan=False)
     below: float | None = Field(default=None, allow_inf_nan=False)
     matches: Annotated[str, AfterValidator(_pattern)] | None = None
-    """A regular expression for the whole text."""
+    """A regular expression for the whole text, as in JSON Schema; of a text longer than 10,000 characters it is not
+    known whether it matches."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -189,7 +187,7 @@ def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
 
 
 def _matches(value: object, pattern: str) -> bool | None:
-    return re.fullmatch(pattern, value) is not None if isinstance(value, str) else None
+    return matches_whole(pattern, value) if isinstance(value, str) else None
 
 
 def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
