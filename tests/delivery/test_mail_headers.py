@@ -75,7 +75,7 @@ async def test_no_title_or_name_of_an_action_writes_headers_or_a_body(server: tu
         for number, text in enumerate(HOSTILE):
             action = {"name": text[:200], "args": {}}
             await here.inbox.submit(Ask.parse({"title": text, "assignee": "ann", "action": action}), by=f"agent:{text}")
-            await until(lambda: len(receiver.mails) > number)
+            await until(lambda count=number: len(receiver.mails) > count)  # type: ignore[misc]
 
     assert receiver.recipients == ["ann@example.com"] * len(HOSTILE)
     for text, raw in zip(HOSTILE, receiver.mails, strict=True):
@@ -93,9 +93,10 @@ def check(raw: bytes, title: str, words: str) -> None:
     assert not words_of_subject.strip()
     assert str(make_header(decode_header(mail["Subject"]))) == f"{words}: {one_line(title)}"[:200]
     assert [part.get_content_type() for part in mail.walk()] == ["multipart/alternative", "text/plain", "text/html"]
-    html = mail.get_payload()[1].get_payload(decode=True).decode()
-    assert html.count("<h1>") == 1
-    assert "<h1>x" not in html
+    html = next(part.get_payload(decode=True) for part in mail.walk() if part.get_content_type() == "text/html")
+    assert isinstance(html, bytes)
+    assert html.count(b"<h1>") == 1
+    assert b"<h1>x" not in html
 
 
 @given(

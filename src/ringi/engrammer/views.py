@@ -60,7 +60,9 @@ def insight_view(conversation: Conversation, turn: Mapping[str, Any], insight: M
         became = outcome_of(conversation, request, is_over=turn["phase"] == "done")
     shown = request if request and request.id in conversation.seen else None
     asked = models.InsightRequest(id=shown.id, digest=shown.digest, status=shown.status) if shown else None
-    told = {"status": became["status"], "version": became["version"], "reason": words_in(shown) or became["reason"]}
+    # What was said of a request is for its readers, as the request is.
+    reason = None if request and not shown else words_in(shown) or became["reason"]
+    told = {"status": became["status"], "version": became["version"], "reason": reason}
     return models.Insight.model_validate({**insight, **told, "request": asked})
 
 

@@ -23,7 +23,7 @@ from ringi.server.models import AguiTurn, Resume
 from ringi.server.permissions import may_read, refuse_agents
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
-from ringi.server.run_output import open_interrupts, requests_by_id, run_output, told_so_far
+from ringi.server.run_output import HIDDEN_REASON, open_interrupts, requests_by_id, run_output, told_so_far
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
 from ringi.server.words import words_for
@@ -171,7 +171,7 @@ class AguiRoutes:
         for each in interrupts:
             request = shown.get(each["id"])
             call = message.gated(request) if request else None
-            each = each if request else {"id": each["id"], "reason": "confirmation", "message": talk.others}
+            each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": talk.others}
             bound.append({**each, "toolCallId": call} if call else each)
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
 

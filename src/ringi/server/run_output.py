@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Container, Iterable
 from typing import Any
 
 from ringi.connect import Backend
@@ -17,6 +17,8 @@ from ringi.threads.emitter import stream_topic
 from ringi.threads.ledger import belongs
 
 PAGE = 500
+HIDDEN_REASON = "confirmation"
+"""Why a run waits, for readers who may not know the request."""
 
 
 async def run_output(
@@ -91,6 +93,18 @@ def open_interrupts(event: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a pause asks; of any other event, nothing."""
     outcome = event.get("outcome") if event["type"] == "RUN_FINISHED" else None
     return list(outcome["interrupts"]) if outcome and outcome["type"] == "interrupt" else []
+
+
+def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str, Any]:
+    """Return a pause in which only the interrupts of readable requests say what they ask; other events as they are.
+
+    A hidden one keeps its id and loses its words, schema and digest: AG-UI wants at least one interrupt in a pause.
+    """
+    interrupts = open_interrupts(event)
+    if all(each["id"] in readable for each in interrupts):
+        return event
+    shown = [each if each["id"] in readable else {"id": each["id"], "reason": HIDDEN_REASON} for each in interrupts]
+    return {**event, "outcome": {**event["outcome"], "interrupts": shown}}
 
 
 async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:

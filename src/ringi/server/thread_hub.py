@@ -15,7 +15,7 @@ from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.hitl import asked_in, hitl_event
 from ringi.server.permissions import may_read
-from ringi.server.run_output import requests_by_id
+from ringi.server.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.shapes import dumped
 from ringi.server.sharing import Shared
 from ringi.server.sse import Connection, encoded
@@ -48,7 +48,8 @@ class Output:
 
     def _encoded(self, item: StreamItem, theirs: frozenset[str]) -> bytes:
         asked = [hitl_event(self._requests[id]) for id in asked_in(item) if id in theirs]
-        return b"".join([*asked, encoded(dumped(item.event), id=str(item.number))])
+        event = without_hidden(item.event, theirs)
+        return b"".join([*asked, encoded(dumped(event), id=str(item.number))])
 
 
 class Page(NamedTuple):
@@ -61,7 +62,7 @@ class Page(NamedTuple):
 
 async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
     """Return items with the requests that they ask, as these are now."""
-    asked = [id for item in items for id in asked_in(item)]
+    asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
     return Output(items, await requests_by_id(store, tenant, asked))
 
 
