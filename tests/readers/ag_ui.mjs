@@ -1,16 +1,24 @@
 // AG-UI's client, driven line by line: a command comes in as JSON, every event and every result goes out as JSON.
 import { createInterface } from 'node:readline'
-import { HttpAgent } from '@ag-ui/client'
 
-const { url, id, token, agent: name } = JSON.parse(process.argv[2])
-const agent = new HttpAgent({
+const { url, id, token, agent: name, client = '@ag-ui/client' } = JSON.parse(process.argv[2])
+const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import(client)
+// As CopilotKit's own agent connects: the client has no address for it.
+class Connected extends HttpAgent {
+  connect(input) {
+    return transformHttpEventStream(runHttpRequest(() => fetch(`${this.url}/connect`, this.requestInit(input))))
+  }
+}
+const agent = new Connected({
   url: `${url}/agui/${name}`,
   threadId: id,
   headers: { authorization: `Bearer ${token}` },
 })
 const tell = what => console.log(JSON.stringify(what))
-const run = parameters => agent.runAgent(parameters, { onEvent: ({ event }) => tell({ event }) })
+const told = { onEvent: ({ event }) => tell({ event }) }
+const run = parameters => agent.runAgent(parameters, told)
 const commands = {
+  connect: () => agent.connectAgent({}, told),
   say: (text, id) => {
     agent.addMessage({ id: id ?? crypto.randomUUID(), role: 'user', content: text })
     return run({})

@@ -1,12 +1,15 @@
 // A chat of the AI SDK, driven line by line: a command comes in as JSON, every state of the chat goes out as JSON.
 import { createInterface } from 'node:readline'
-import { Chat } from '@ai-sdk/react'
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from 'ai'
 
-const { url, id, token, query = '', messages = [], automatic = false } = JSON.parse(process.argv[2])
+const { url, id, token, query = '', messages = [], automatic = false, sdk = 7 } = JSON.parse(process.argv[2])
+const version = sdk === 7 ? '' : `-${sdk}`
+const { Chat } = await import(`@ai-sdk/react${version}`)
+const { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } =
+  await import(`ai${version}`)
 const transport = new DefaultChatTransport({
   api: `${url}/v1/chat${query}`,
   headers: { authorization: `Bearer ${token}` },
+  prepareReconnectToStreamRequest: ({ id }) => ({ api: `${url}/v1/chat/${id}/stream${query}` }),
 })
 const tell = (more = {}) =>
   console.log(JSON.stringify({ status: chat.status, error: chat.error?.message, messages: chat.messages, ...more }))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import hashlib
 import json
+import os
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import hatch_build
-from tests.pages import ROOT
 
 HERE = Path(__file__).parent
 SECONDS = 30.0
@@ -45,18 +48,39 @@ class Reader:
         raise AssertionError(f"ended after {json.dumps(self.told[-1:], indent=1)[:5000]}")
 
 
-@contextlib.asynccontextmanager
-async def reading(program: str, folder: Path, **options: Any) -> AsyncIterator[Reader]:
-    """Run a program of this folder with the packages of the page, as somebody does who installed them."""
-    packages, script = folder / "node_modules", folder / program
-    if not packages.exists():
-        packages.symlink_to(ROOT / "ui/node_modules")
-        (folder / "package.json").write_text("{}")
-    script.write_text((HERE / program).read_text("utf-8"))
+def node() -> tuple[Path, Path]:
+    """Return Node and its npm."""
     found = hatch_build.find_node()
     assert found, "no Node: the dev group of pyproject.toml has it"
+    return found
+
+
+def install() -> None:
+    """Make this folder's packages what its lock file says; of several processes one does it."""
+    wanted = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    stamp = HERE / "node_modules/.stamp"
+    with (HERE / "package-lock.json").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        program, npm = node()
+        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        command: list[str | Path] = [program, npm, "ci", "--no-audit", "--no-fund"]
+        subprocess.run(command, cwd=HERE, env=os.environ | {"PATH": path}, check=True, capture_output=True)
+        stamp.write_text(wanted)
+
+
+@contextlib.asynccontextmanager
+async def reading(program: str, folder: Path, **options: Any) -> AsyncIterator[Reader]:
+    """Run a program of this folder with the packages that its package.json pins."""
+    await asyncio.to_thread(install)
+    packages, script = folder / "node_modules", folder / program
+    if not packages.exists():
+        packages.symlink_to(HERE / "node_modules")
+        (folder / "package.json").write_text("{}")
+    script.write_text((HERE / program).read_text("utf-8"))
     process = await asyncio.create_subprocess_exec(
-        found[0], script, json.dumps(options), cwd=folder, limit=LONGEST,
+        node()[0], script, json.dumps(options), cwd=folder, limit=LONGEST,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:

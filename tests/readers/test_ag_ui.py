@@ -12,12 +12,15 @@ from tests.readers.node import Reader, reading
 
 State = dict[str, Any]
 REFUND = "refund 40 for order 1182"
+CLIENTS = ("@ag-ui/client", "ag-ui-client-of-copilotkit")
+"""The newest, and the one that CopilotKit 1.75 ships."""
 
 
 def talking(
-    server: DemoServer, folder: Path, id: str, agent: str = "chat", role: str = "person"
+    server: DemoServer, folder: Path, id: str, agent: str = "chat", role: str = "person", client: str = CLIENTS[0]
 ) -> AbstractAsyncContextManager[Reader]:
-    return reading("ag_ui.mjs", folder, url=server.url, id=id, token=server.tokens[role], agent=agent)
+    who = {"token": server.tokens[role], "agent": agent, "client": client}
+    return reading("ag_ui.mjs", folder, url=server.url, id=id, **who)
 
 
 async def done(client: Reader, *command: Any) -> State:
@@ -140,3 +143,43 @@ async def test_the_same_message_sent_again_is_heard_once(house: DemoServer, tmp_
         again = await done(client, "say", "hello", "m1")
     assert again["messages"][-1]["content"].startswith("You said: hello")
     assert house.until("agui-twice", "done")["run_id"] == first["run_id"]
+
+
+@pytest.mark.parametrize("package", CLIENTS)
+async def test_each_client_runs_and_resumes_under_one_run_id(house: DemoServer, tmp_path: Path, package: str) -> None:
+    async with talking(house, tmp_path, f"agui-{tmp_path.name}", client=package) as client:
+        paused = await done(client, "say", REFUND)
+        assert "failed" not in paused
+        (begun,) = [told["event"] for told in client.told if told.get("event", {}).get("type") == "RUN_STARTED"]
+        assert begun["input"]["runId"] == begun["runId"]
+        interrupt = last_event(client)["outcome"]["interrupts"][0]
+        after = await done(client, "resume", [entry(interrupt, {"approved": True})])
+        assert "refunded 40" in after["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("package", CLIENTS)
+async def test_a_client_that_connects_gets_the_history_and_what_waits(
+    house: DemoServer, tmp_path: Path, package: str
+) -> None:
+    id = f"agui-{tmp_path.name}"
+    async with talking(house, tmp_path, id, client=package) as client:
+        assert (await done(client, "connect"))["messages"] == [], "nobody has said anything yet"
+        await done(client, "say", "hello")
+        before = await done(client, "say", REFUND)
+        waiting = last_event(client)["outcome"]["interrupts"]
+    async with talking(house, tmp_path, id, client=package) as client:
+        again = await done(client, "connect")
+        assert "MESSAGES_SNAPSHOT" in types(client)
+        assert again["messages"] == before["messages"]
+        assert last_event(client)["outcome"]["interrupts"] == waiting
+        after = await done(client, "resume", [entry(waiting[0], {"approved": True})])
+    async with talking(house, tmp_path, id, client=package) as client:
+        assert (await done(client, "connect"))["messages"] == after["messages"]
+
+
+async def test_who_may_not_know_of_a_thread_gets_an_empty_history(house: DemoServer, tmp_path: Path) -> None:
+    async with talking(house, tmp_path, "agui-secret") as client:
+        await done(client, "say", "hello")
+    async with talking(house, tmp_path, "agui-secret", role="agent") as client:
+        hidden = await done(client, "connect")
+        assert (hidden["messages"], types(client)) == ([], ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"])

@@ -216,3 +216,39 @@ async def test_saying_it_again_is_a_run_of_its_own(house: DemoServer, tmp_path: 
         second = await chat.until(did("regenerate"))
         assert (len(second["messages"]), text(second)) == (2, text(first))
         assert newest(second)["id"] != newest(first)["id"]
+
+
+@pytest.mark.parametrize("sdk", [5, 6, 7])
+async def test_each_version_of_the_sdk_reads_an_approval_to_its_end(
+    house: DemoServer, tmp_path: Path, sdk: int
+) -> None:
+    options = {"sdk": sdk, "query": f"?sdk={sdk}", "automatic": sdk > 5}
+    async with chatting(house, tmp_path, f"sdk-{sdk}", **options) as chat:
+        await chat.do("say", REFUND)
+        if sdk == 5:
+            before = await chat.until(asked("pending"))
+            assert part(before, "dynamic-tool")["state"] == "input-available"
+            respond(house, before, decision="approve")
+        else:
+            before = await chat.until(finished)
+            await chat.do("approve", part(before, "dynamic-tool")["approval"]["id"])
+        after = await chat.until(finished)
+        assert (after.get("error"), part(after, "dynamic-tool")["state"]) == (None, "output-available")
+        assert "refunded 40" in text(after)
+
+
+@pytest.mark.parametrize("sdk", [5, 6, 7])
+async def test_each_version_of_the_sdk_reads_a_refusal_that_was_given_elsewhere(
+    house: DemoServer, tmp_path: Path, sdk: int
+) -> None:
+    async with chatting(house, tmp_path, f"no-{sdk}", sdk=sdk, query=f"?sdk={sdk}&hold=true") as chat:
+        await chat.do("say", REFUND)
+        respond(house, await chat.until(asked("pending")), decision="reject", message="not this one")
+        after = await chat.until(finished)
+        assert (after.get("error"), "not refunded: not this one" in text(after)) == (None, True)
+
+
+async def test_an_unknown_version_of_the_sdk_is_refused(house: DemoServer) -> None:
+    with house.client() as client:
+        refused = client.get("/v1/chat/some/stream?sdk=4")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "sdk")

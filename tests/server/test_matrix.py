@@ -91,6 +91,8 @@ THREADS = {
         {"own": 409, "other": 409, "elsewhere": 200, "random": 200},
         AGUI_TURN,
     ),
+    # What is hidden has the same empty history as what does not exist.
+    ("POST", "/agui/{agent}/connect"): Row(never(200), never(200), never(200), AGUI_TURN),
     ("GET", "/v1/chat/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
     # A chat that nobody has begun is no failure for who looks whether there is something to follow.
     ("GET", "/v1/chat/{id}/stream"): Row(

@@ -6,7 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ag_ui.core import RunErrorEvent, RunFinishedCancelledOutcome, RunFinishedEvent, RunStartedEvent
+from ag_ui.core import (
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateSnapshotEvent,
+)
 from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Scope
@@ -24,10 +31,13 @@ from ringi.server.permissions import may_read, refuse_agents
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
 from ringi.server.run_output import HIDDEN_REASON, open_interrupts, requests_by_id, run_output, told_so_far
+from ringi.server.run_pages import Run, newest_runs
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.server.transcript import messages_of
 from ringi.server.words import words_for
 from ringi.thread import Thread
+from ringi.threads.hold import said_in
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
@@ -46,23 +56,41 @@ class Talk(NamedTuple):
     """What the pause goes on asking; None once the run goes on after it."""
     others: str = ""
     """What a question says that is not the client's to know of."""
+    thread_id: str = ""
+    """The thread whose history the client wants, which need not exist."""
 
 
 class AguiRoutes:
-    """`POST /agui/{agent}`."""
+    """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
     def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
         self._door, self._streams, self._settings = door, streams, platform.settings
         self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 
     def streams(self) -> list[Route]:
-        """Return the route."""
+        """Return the routes."""
         stream = EventStream(self._door, self._streams, self._open)
-        return [Route("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"])]
+        return [
+            Route("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"]),
+            Route("/agui/{agent}/connect", Endpoint(self._connect, stream), methods=["POST"]),
+        ]
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         talk: Talk = scope[TALK]
         return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+
+    async def _connect(self, http: HttpRequest) -> Talk:
+        who = self._door.caller(http.scope)
+        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        agent = str(http.path_params["agent"])
+        if agent not in self._conversations.runner(agent).agents:
+            raise NotFoundError("agent", agent)
+        try:
+            thread = await self._conversations.thread(who, turn.thread_id)
+        except NotFoundError:
+            # A hidden thread must look like one that does not exist: a new conversation has an empty history.
+            thread = None
+        return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, thread_id=turn.thread_id)
 
     async def _turn(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
@@ -135,7 +163,9 @@ class AguiRoutes:
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
         connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
-        if talk.thread:
+        if talk.thread_id:
+            await self._history(connection, talk)
+        elif talk.thread:
             await self._stretch(connection, talk, talk.thread)
         elif talk.error:
             await connection.write(written(talk.error, 0))
@@ -159,6 +189,41 @@ class AguiRoutes:
                 if event["type"] in ENDS:
                     return
         await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
+
+    async def _history(self, connection: Connection, talk: Talk) -> None:
+        """Send what was said before, then the run that is live from its beginning to its end or its newest pause."""
+        thread, about = talk.thread, {"thread_id": talk.thread_id, "run_id": talk.run_id}
+        runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
+        is_live = thread is not None and thread.is_live
+        if thread and thread.run and is_live:
+            said = [message.model_dump() for message in said_in(thread.run)]
+            runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
+        # As it is: the models of AG-UI would add what its older clients refuse.
+        snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs)}
+        begin = RunStartedEvent(**about, protocol_version="1.0")
+        values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
+        await connection.write(b"".join(written(event, 0) for event in (wire(begin), snapshot, *values)))
+        end = wire(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
+        if thread and is_live:
+            end = await self._live(connection, talk, thread)
+        await connection.write(written(renamed(end, talk.run_id), 0))
+
+    async def _live(self, connection: Connection, talk: Talk, thread: Thread) -> Event:
+        """Send a run as one run of AG-UI, without the pauses that are over, and return its end."""
+        pause: Event | None = None
+        message = Message(str(thread.run_id), thread.id, thread.agent)
+        async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
+            if not items and pause:
+                return await self._bound(talk, message, pause)
+            for item in items:
+                message.take(item.event)
+                if item.event["type"] in ENDS and not open_interrupts(item.event):
+                    return item.event
+                pause = item.event if open_interrupts(item.event) else None
+                if not pause and item.event["type"] != "RUN_STARTED":
+                    await connection.write(written(item.event, 0))
+        (end,) = cancelled(thread.id, talk.run_id, has_begun=True)
+        return end
 
     async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
         """Return a pause with the tool calls that its questions gate, and without what others are asked."""
@@ -218,8 +283,11 @@ def decided(payload: Any) -> dict[str, Any]:
 
 
 def renamed(event: Event, run_id: str) -> Event:
-    """Return an event under the id that the client gave its run."""
-    return {**event, "runId": run_id} if "runId" in event else event
+    """Return an event under the id that the client gave its run, also in the input that it repeats."""
+    if "runId" not in event:
+        return event
+    input = {"input": {**event["input"], "runId": run_id}} if event.get("input") else {}
+    return {**event, "runId": run_id, **input}
 
 
 def failed(error: RingiError) -> Event:
@@ -247,7 +315,7 @@ def place_of(request: Request) -> str:
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
 
 
-def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent) -> Event:
+def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
     """Return an event as JSON data."""
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
@@ -17,7 +17,7 @@ from ringi.record import Frozen
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
 from ringi.server.body import json_body
-from ringi.server.chat_parts import Message, Part, written
+from ringi.server.chat_parts import NEWEST, Message, Part, Sdk, written
 from ringi.server.conversation import TALK, Conversations, Endpoint, said, taking_messages
 from ringi.server.limits import AskLimits
 from ringi.server.models import ChatTurn
@@ -77,6 +77,7 @@ class Talk(NamedTuple):
     """How far the client has been told."""
     hold: bool = False
     """Whether the stream stays open while only tool approvals are waited for."""
+    sdk: Sdk = NEWEST
     others: str = ""
     """What says that others are asked something."""
 
@@ -101,7 +102,7 @@ class ChatRoutes:
         return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
 
     async def _again(self, http: HttpRequest) -> Talk | None:
-        who = self._door.caller(http.scope)
+        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
         try:
             thread = await self._conversations.thread(who, http.path_params["id"])
         except NotFoundError:
@@ -109,10 +110,10 @@ class ChatRoutes:
             thread = None
         if thread is None or not thread.is_live:
             return None
-        return Talk(who, thread, hold=holds(http.scope), others=words_for(http.scope).others)
+        return Talk(who, thread, hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
 
     async def _turn(self, http: HttpRequest) -> Talk:
-        who = self._door.caller(http.scope)
+        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parsed(ChatTurn, body, extra="allow")
         newest = parsed(ChatMessage, turn.messages[-1], extra="allow")
@@ -121,7 +122,7 @@ class ChatRoutes:
             talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))
         else:
             talk = await self._approved(who, turn, newest, thread, channel_of(http.scope))
-        return talk._replace(hold=holds(http.scope), others=words_for(http.scope).others)
+        return talk._replace(hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
 
     async def _said(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
@@ -162,7 +163,7 @@ class ChatRoutes:
     async def _feed(self, connection: Connection, talk: Talk) -> None:
         connection.goodbye = STOPPING
         key, run_id = talk.thread.key, str(talk.thread.run_id)
-        message = Message(run_id, key.id, talk.thread.agent)
+        message = Message(run_id, key.id, talk.thread.agent, talk.sdk)
         await connection.write(written([message.start()]))
         reason, after = "stop", talk.after
         async for items in run_output(self._backend, key, run_id, connection.turns):
@@ -211,6 +212,16 @@ class ChatRoutes:
 def may_answer(who: Principal, request: Request) -> bool:
     """Whether a caller who knows of a request may answer it."""
     return who.role == "admin" or (who.role == "person" and is_theirs_to_answer(who, request))
+
+
+def sdk_of(scope: Scope) -> Sdk:
+    """Return the major version of the AI SDK that the caller names, or raise `InvalidError`."""
+    named = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
+    known = {str(version): version for version in get_args(Sdk)}
+    if named not in known:
+        raise InvalidError.of("sdk", f"{named!r} is no version that is spoken here: choose {', '.join(known)}")
+    version: Sdk = known[named]
+    return version
 
 
 def holds(scope: Scope) -> bool:

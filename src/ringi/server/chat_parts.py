@@ -21,6 +21,11 @@ Way = Literal["protocol", "api", "others"]
 """A part of the protocol alone, a call of our API, or none: it is not the reader's to answer."""
 
 
+Sdk = Literal[5, 6, 7]
+"""The major version of the reader's AI SDK: each refuses parts that came after it."""
+NEWEST: Sdk = 7
+
+
 @dataclass
 class Call:
     """A call of a tool."""
@@ -48,6 +53,7 @@ class Message:
     id: str
     thread_id: str
     agent: str
+    sdk: Sdk = NEWEST
     calls: dict[str, Call] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
     """The requests that were shown, and in which version."""
@@ -74,7 +80,8 @@ class Message:
         if self.told.get(request.id) == request.version:
             return []
         self.told[request.id] = request.version
-        call_id = self.gated(request) if is_theirs else None
+        # AI SDK 5 knows no approvals: its reader answers a gated call by the API, as a form.
+        call_id = self.gated(request) if is_theirs and self.sdk > 5 else None
         self.waiting.pop(request.id, None)
         if not request.is_final:
             self.waiting[request.id] = "protocol" if call_id else "api" if is_theirs else "others"
@@ -109,7 +116,9 @@ class Message:
     def end(self, thread: Thread) -> list[Part]:
         """Return the last parts of a run that is over."""
         left = [id for id, call in self.calls.items() if not call.is_over]
-        parts: list[Part] = [{"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT} for id in left]
+        parts: list[Part] = [
+            {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in left
+        ]
         if self.last and self.last["type"] == "RUN_ERROR":
             return [*parts, {"type": "error", "errorText": self.last["message"]}]
         is_stopped = thread.run_id != self.id or thread.status == "idle"
@@ -142,7 +151,9 @@ class Message:
         is_approved = response is not None and response.decision in CONSENTS
         reason = response.message if response else request.reason or request.status
         answer = {"type": "tool-approval-response", "approvalId": request.id, "approved": is_approved}
-        parts.append({**answer, "reason": reason} if reason else answer)
+        # AI SDK 6 refuses a stream that repeats the answer; the result of the call says as much.
+        if self.sdk > 6:
+            parts.append({**answer, "reason": reason} if reason else answer)
         if not is_approved:
             call.is_over = True
             parts.append({"type": "tool-output-denied", "toolCallId": call_id})
@@ -173,7 +184,8 @@ class Message:
         if call is None or call.is_over:
             return []
         call.is_over = True
-        return [{"type": "tool-output-available", "toolCallId": event["toolCallId"], "output": event["content"]}]
+        told = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
+        return [{"type": "tool-output-available", **told}]
 
     def _values(self, event: Event) -> list[Part]:
         values = event["snapshot"]
@@ -184,7 +196,9 @@ class Message:
 
 
 TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
-OURS = {"dynamic": True, "providerExecuted": True}
+DYNAMIC = {"dynamic": True}
+"""AI SDK 5 looks for the call of a result among the tools that it knows, unless this says otherwise."""
+OURS = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
 HANDLERS = {
     "TEXT_MESSAGE_START": Message._text,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from ringi.server import models
+from ringi.server.chat_parts import NEWEST, Sdk
 from ringi.server.extension import Extension
 
 REF = "#/components/schemas/{model}"
@@ -22,6 +23,7 @@ CHATS = {
     "/v1/chat": ("post", "Say something, and follow the answer as a UI message stream of the AI SDK", "ChatTurn"),
     "/v1/chat/{id}/stream": ("get", "Follow a thread's newest message again from its beginning", None),
     "/agui/{agent}": ("post", "Say something or answer what waits, and follow the run as AG-UI events", "AguiTurn"),
+    "/agui/{agent}/connect": ("post", "Get a thread's history, then follow its live run as AG-UI events", "AguiTurn"),
 }
 
 
@@ -106,13 +108,15 @@ def chat(path: str, summary: str, body: str | None) -> dict[str, Any]:
     """Return the description of a chat protocol's stream."""
     is_agui = path.startswith("/agui")
     hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
+    versions = {"type": "string", "enum": [str(version) for version in get_args(Sdk)], "default": str(NEWEST)}
+    sdk = {"name": "sdk", "in": "query", "required": False, "schema": versions}
     agent = {"name": "agent", "in": "path", "required": True, "schema": {"type": "string"}}
     schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
     parts = {"description": "What the run says", "content": {"text/event-stream": {"schema": schema}}}
     described: dict[str, Any] = {
         "summary": summary,
         "tags": ["chat"],
-        "parameters": [agent] if is_agui else [*(with_id([]) if "{id}" in path else []), hold],
+        "parameters": [agent] if is_agui else [*(with_id([]) if "{id}" in path else []), hold, sdk],
         "responses": {"200": parts, "default": problem()},
     }
     if body:

@@ -99,7 +99,9 @@ class Emitter:
             n = self._told.stretches
             stretch = f"{self._run_id}.{n}" if n else self._run_id
             about = {"thread_id": self._key.id, "run_id": stretch}
-            input = RunAgentInput(**about, messages=list(self._said)) if self._said and not n else None
+            # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
+            whole: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
+            input = RunAgentInput(**about, messages=list(self._said), **whole) if self._said and not n else None
             self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
             await self.flush()
 
