@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BaseModel, Field
 
 from ringi import form as forms
+from ringi.arguments import check_edit
 from ringi.ask import (
     Action,
     Answer,
@@ -339,13 +340,8 @@ class Request(Record):
         errors = [error for error in self._misfits(answer) if error]
         if errors:
             raise InvalidError(errors)
-        if (
-            answer.decision == "edit"
-            and answer.args is not None
-            and self.action
-            and self.action.args_schema is not None
-        ):
-            forms.check_instance(self.action.args_schema, answer.args, field="args")
+        if answer.decision == "edit" and answer.args is not None and self.action:
+            check_edit(self.action.args_schema, self.action.args, answer.args)
         return self._checked_data(answer)
 
     def _misfits(self, answer: Answer) -> list[FieldError | None]:

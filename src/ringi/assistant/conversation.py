@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -17,7 +17,7 @@ from langgraph.graph.message import add_messages
 from ringi.assistant import front
 from ringi.assistant.confirming import approve, confirmed
 from ringi.assistant.definitions import is_reference
-from ringi.assistant.handlers import Fetched
+from ringi.assistant.handlers import Fetched, HandlerError, Scope
 from ringi.assistant.jobs import CallJob, called, told_of
 from ringi.assistant.memory import ContextMemory, Source, observed
 from ringi.assistant.plans import Plan
@@ -141,10 +141,26 @@ class Steps:
         memory, now = self._pages.read(state["memory"]), host_in(config).inbox.clock()
         told = front.told(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front.model_of(self._assistant).ainvoke(told, config)
-        heard = front.understood(answer, host_in(config).run_id)
+        host = host_in(config)
+        heard = front.understood(answer, host.run_id, state["messages"])
+        heard["not_offered"] = await self._not_offered(heard["ops"], scope_of(host))
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
         return {"messages": words, "events": [*state["events"], heard]}
+
+    async def _not_offered(self, ops: Sequence[Mapping[str, Any]], scope: Scope) -> dict[str, str]:
+        """Return the infos that the model gives a value which cannot be chosen, and why that is not known, if so."""
+        told = dict[str, str]()
+        for op in ops:
+            info = self._definitions.infos_by_key.get(op["key"])
+            if info is None or info.choices is None or op["op"] not in ("set", "correct"):
+                continue
+            try:
+                if not await self._assistant.handlers.offers(info.choices, op["value"], scope):
+                    told[info.key] = ""
+            except HandlerError as error:
+                told[info.key] = str(error)
+        return told
 
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""

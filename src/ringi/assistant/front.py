@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, ValidationError
 
@@ -109,10 +110,16 @@ def told(
     return [SystemMessage(f"{prompt}\n\n{prompt_view(assistant.definitions, memory, now, language)}"), *messages]
 
 
-def understood(answer: AIMessage, message: str | None) -> dict[str, Any]:
-    """Return the event of what the model declares; what is malformed of it is left out."""
+def understood(answer: AIMessage, message: str | None, messages: Sequence[BaseMessage] = ()) -> dict[str, Any]:
+    """Return the event of what the model declares; what is malformed of it is left out.
+
+    So is a quote that stands in none of these messages of a person: it would be shown as their words.
+    """
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
     ops = [op.model_dump() for args in declared for op in valid(Op, args.get("ops"))]
+    said = [plain(each.text) for each in messages if isinstance(each, HumanMessage)]
+    for op in ops:
+        op["quote"] = op["quote"] if is_said(op["quote"] or "", said) else None
     actions = [action for args in declared for action in valid(RequiredAction, args.get("required_actions"))]
     choices = [choice for args in declared for choice in valid(ChoiceContext, [args.get("choice_context")])]
     return {
@@ -124,6 +131,17 @@ def understood(answer: AIMessage, message: str | None) -> dict[str, Any]:
         "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
         "silent": not answer.text.strip(),
     }
+
+
+def is_said(quote: str, said: Iterable[str]) -> bool:
+    """Tell whether a quote stands in what people said, whatever its spaces, width and capitals."""
+    wanted = plain(quote)
+    return bool(wanted) and any(wanted in words for words in said)
+
+
+def plain(text: str) -> str:
+    """Return a text without what is no difference between two spellings of the same words."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def valid(kind: type[M], given: Any) -> list[M]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -106,15 +106,25 @@ class Handlers:
 
         A label that is there by language is shown in this one.
         """
-        fetched = await self.run(choices.handler, choices.params, scope)
-        if not isinstance(fetched.value, list):
-            raise HandlerError.no_options(choices, f"{type(fetched.value).__name__} is no list: return a list of items")
         found: dict[tuple[type, Any], Option] = {}
-        for option in _options(choices, fetched.value, language):
+        for option in _options(choices, await self._items(choices, scope), language):
             found.setdefault((type(option.value), option.value), option)
             if len(found) >= min(choices.max_items, MAX_OPTIONS):
                 break
         return tuple(found.values())
+
+    async def offers(self, choices: Choices, value: Any, scope: Scope) -> bool:
+        """Tell whether a value, or each of a list of values, can be chosen now: also beyond the maximum shown."""
+        items = await self._items(choices, scope)
+        offered = {(type(option.value), option.value) for option in _options(choices, items, "en")}
+        wanted = value if isinstance(value, list) else [value]
+        return all(isinstance(each, Hashable) and (type(each), each) in offered for each in wanted)
+
+    async def _items(self, choices: Choices, scope: Scope) -> list[Any]:
+        fetched = await self.run(choices.handler, choices.params, scope)
+        if not isinstance(fetched.value, list):
+            raise HandlerError.no_options(choices, f"{type(fetched.value).__name__} is no list: return a list of items")
+        return fetched.value
 
     def _lately(self, key: Key, max_age: float | None) -> Fetched | None:
         if key not in self._kept:

@@ -13,7 +13,7 @@ from ringi.record import Frozen
 if TYPE_CHECKING:
     from ringi.assistant.memory import Item
 
-Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED"]
+Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
 QUOTED, FEEDBACK = 500, 5_000
 """How many characters are kept of what a model quotes, and of what people say of a plan."""
 

@@ -104,7 +104,8 @@ def asking(assistant: Assistant) -> Any:
         info = assistant.definitions.infos_by_key.get(job.get("info", ""))
         if info is None or info.choices is None:
             return {"options": []}
-        choices = replace(info.choices, filters={**info.choices.filters, **job["filters"]})
+        # A model may narrow what is offered, and no more.
+        choices = replace(info.choices, filters={**job["filters"], **info.choices.filters})
         if job["max_items"]:
             choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from ringi.assistant import memory as memories
 from ringi.assistant.confirming import phrases
 from ringi.assistant.definitions import Action, Info
-from ringi.assistant.memory import ContextMemory, Op, Source
+from ringi.assistant.memory import ContextMemory, Op, Refusal, Source
 from ringi.assistant.planning import PlanTurn
 from ringi.assistant.situation import Begin, Call, Outcome
 from ringi.assistant.speech import Sentence, said, written
@@ -70,9 +70,12 @@ class Turn(PlanTurn):
 
     def _said(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         ops = [Op.model_validate(op) for op in event.get("ops") or ()]
+        outside: Mapping[str, str] = event.get("not_offered") or {}
         facts = [op for op in ops if op.op != "feedback"]
+        chosen = [op for op in facts if op.op not in ("set", "correct") or op.key not in outside]
         source = Source(kind="model", actor=self.by, ref=event.get("message"))
-        after, refused = memories.applied(memory, facts, self.definitions, source, self.now)
+        after, refused = memories.applied(memory, chosen, self.definitions, source, self.now)
+        refused += [not_offered(op, outside[op.key]) for op in facts if op not in chosen]
         words = [self.refused(each) for each in refused]
         if event.get("silent") and after is not memory:
             left = [each.op for each in refused]
@@ -253,6 +256,11 @@ class Turn(PlanTurn):
         oldest = self.definitions.oldest.get(info.key)
         is_old = oldest is not None and self.now - item.observed_at >= timedelta(seconds=oldest)
         return item.status == "collected" and is_old
+
+
+def not_offered(op: Op, why: str) -> Refusal:
+    """Return the refusal of a value that is none of what can be chosen, or of which nobody knows."""
+    return Refusal(op, "INVALID" if why else "NOT_OFFERED", why)
 
 
 def orphans(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:

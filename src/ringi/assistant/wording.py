@@ -90,6 +90,11 @@ REFUSALS: dict[str, Mapping[str, str]] = {
         "ja": "「{name}」は必須のため、省略できません",
         "zh": "{name} 为必填，不能省略",
     },
+    "NOT_OFFERED": {
+        "en": "{name} has to be one of its choices, and this is none of them",
+        "ja": "「{name}」は選択肢の中から選ぶ必要があります",
+        "zh": "{name} 必须从选项中选择",
+    },
 }
 BETWEEN = {"ja": "。", "zh": "；"}
 

@@ -20,6 +20,7 @@ from ringi.errors import (
     AgentError,
     AskedAgainError,
     ConflictError,
+    DifferentAskError,
     FenceError,
     NotFoundError,
     RingiError,
@@ -144,7 +145,7 @@ class Turn:
         return await self._go(None)
 
     async def _ask(self, question: Question) -> list[Request]:
-        return [await self._ask_one(question, position) for position in range(len(question.asks))]
+        return [await self._ask_one(question, position) for position in question.positions]
 
     async def _ask_one(self, question: Question, position: int) -> Request:
         attempt = self._run.attempt
@@ -168,7 +169,13 @@ class Turn:
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
         is_known = self._emitter.has_shown(id)
-        return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
+        try:
+            return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
+        except DifferentAskError:
+            # A deploy may have changed the schema of the tool since people were asked: it is the same question.
+            if digest_of(question.asks[position]) == question.digests[position]:
+                raise
+            return await self._inbox.get(id)
 
     async def _asked(self, id: str) -> Request | None:
         try:
@@ -286,7 +293,7 @@ def ended_of(asked: Sequence[Asked]) -> Sequence[Asked]:
 
 def request_id(key: Key, question: Question, position: int, attempt: int, refusals: int = 0) -> str:
     """Return the id of a question's request: the same whenever this attempt of the run asks it."""
-    place: list[Any] = [checkpoint_thread(key), question.interrupt_id, digest_of(question.asks[position])]
+    place: list[Any] = [checkpoint_thread(key), question.interrupt_id, question.digests[position]]
     place += [attempt] if attempt else []
     place += [{"position": position, "refusals": refusals}] if position or refusals else []
     return f"q-{hashlib.sha256(canonical(place)).hexdigest()[:32]}"

@@ -210,10 +210,11 @@ def answer_words(requests: Sequence[Request], schema: Schema | None) -> Any:
 
 
 OWN = Dialect(read_own, answer_own)
+REFUSABLE = (Dialect(read_tool_approval, answer_tool_approval), Dialect(read_batched, answer_batched))
+"""Those in which a model is told what is wrong with its call."""
 DIALECTS = (
     OWN,
-    Dialect(read_tool_approval, answer_tool_approval),
-    Dialect(read_batched, answer_batched),
+    *REFUSABLE,
     Dialect(read_agent_inbox, answer_agent_inbox),
     Dialect(read_typed, answer_typed),
     Dialect(read_words, answer_words),

@@ -7,17 +7,19 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic_core import to_json
 
-from ringi.ask import Ask
+from ringi.ask import Ask, digest_of
 from ringi.canonical import canonical, jsonable
 from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
 from ringi.record import Key
@@ -25,10 +27,11 @@ from ringi.request import Request
 from ringi.switch import is_on
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
-from ringi.threads.dialects import OWN, Dialect, dialect_of
+from ringi.threads.dialects import OWN, REFUSABLE, Dialect, dialect_of, usable
 from ringi.threads.emitter import Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
+from ringi.threads.tool_arguments import misfit, schema_of, tools_of
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -55,6 +58,15 @@ class Question(NamedTuple):
     """What people are asked: most interrupts ask one thing."""
     dialect: Dialect
     schema: dict[str, Any] | None
+    digests: tuple[str, ...] = ()
+    """What identifies each: the digest of what the graph itself asks, without the schema of the tool."""
+    unfit: Mapping[int, str] = MappingProxyType({})
+    """The calls that their tools refuse, and why: the model is told, and nobody is asked."""
+
+    @property
+    def positions(self) -> list[int]:
+        """The positions of what people are asked."""
+        return [position for position in range(len(self.asks)) if position not in self.unfit]
 
     @property
     def is_particular(self) -> bool:
@@ -84,7 +96,7 @@ class GraphRun:
         # A graph that was compiled with a store has its own use for it; one without may look whether it has one.
         store = agent.graph.store or (host.memories if agent.memories else None)
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
-        self._run_id = run_id
+        self._run_id, self._tools = run_id, tools_of(agent.graph)
         given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
         self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
 
@@ -97,7 +109,7 @@ class GraphRun:
         )
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
-            question_of(task.name, interrupt)
+            question_of(task.name, interrupt, self._tools)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
@@ -170,16 +182,40 @@ def agents_own() -> Iterator[None]:
         raise AgentError(error) from error
 
 
-def question_of(node: str, interrupt: Interrupt) -> Question:
+def question_of(node: str, interrupt: Interrupt, tools: Mapping[str, BaseTool] = MappingProxyType({})) -> Question:
     """Return an interrupt as something that people can be asked."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
     dialect, asks = dialect_of(interrupt.value, schema)
-    return Question(interrupt.id, node, asks, dialect, schema)
+    question = Question(interrupt.id, node, asks, dialect, schema, tuple(map(digest_of, asks)))
+    return of_tools(question, interrupt.value, tools) if dialect in REFUSABLE else question
+
+
+def of_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
+    """Return a question about calls with the schemas of their tools, and without the calls that these refuse."""
+    asks, unfit = list(question.asks), dict[int, str]()
+    for position, ask in enumerate(question.asks):
+        action = ask.action
+        tool = tools.get(action.name) if action else None
+        if action is None or tool is None:
+            continue
+        why = misfit(tool, action.args)
+        if why and "reject" in ask.resolved_allowed:
+            unfit[position] = why
+        elif "edit" in ask.resolved_allowed and action.args_schema is None:
+            typed = action.model_copy(update={"args_schema": usable(schema_of(tool))})
+            asks[position] = ask.model_copy(update={"action": typed})
+    return question._replace(asks=tuple(asks), unfit=unfit)
 
 
 def resume_value(question: Question, requests: Sequence[Request]) -> Any:
     """Return what the graph's `interrupt` call returns once all its requests have ended."""
-    return question.dialect.answer(requests, question.schema)
+    refused = {position: {"type": "reject", "message": why} for position, why in question.unfit.items()}
+    if not refused:
+        return question.dialect.answer(requests, question.schema)
+    if question.schema is not None:
+        return refused[0]
+    decided = iter(question.dialect.answer(requests, None)["decisions"])
+    return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
 
 
 def resume_with(answers: dict[str, Any]) -> Command[Any]:

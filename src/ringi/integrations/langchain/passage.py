@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.prebuilt.tool_node import _get_all_injected_args
 from langgraph.types import Command
-from pydantic import BaseModel, SkipValidation
+from pydantic import SkipValidation
 
 from ringi.ask import Action, Ask, parsed
 from ringi.errors import InvalidError, NotAuthorisedError
@@ -22,6 +21,7 @@ from ringi.integrations.langchain.policy import Policy, Rule
 from ringi.integrations.langgraph import put
 from ringi.request import Request
 from ringi.threads.host import CALL, call_digest, host_of
+from ringi.threads.tool_arguments import check_tool, injected, schema_of, taking
 
 LONGEST = 20_000
 EDITED = (
@@ -30,7 +30,7 @@ EDITED = (
 )
 REJECTED = "A person rejected this call of {tool}: {reason}. It did not run; do not repeat it as it is."
 UNANSWERED = "Nobody consented to this call of {tool} ({status}). It did not run."
-UNFIT = "This call of {tool} cannot be shown to a person: {error}. It did not run; correct it."
+UNFIT = "This call of {tool} does not fit: {error}. Nobody was asked, and it did not run; correct it and call again."
 TRIED = (
     "This call of {tool} was begun once already and needs a person's consent to be tried again. It was not; "
     "whether the first try had an effect is not known. Call the tool again if it has to run: then a person is asked."
@@ -136,6 +136,7 @@ class Passage:
         return self.told(call, TRIED.format(tool=call.tool)) if is_begun else None
 
     def _question(self, call: Call, tool: BaseTool | None, rule: Rule) -> Ask:
+        check_tool(tool, call.args)
         said = {"title": rule.title or f"Run {call.tool}?", "description": self._words, "context": {CALL: self._id}}
         whom = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
@@ -192,7 +193,7 @@ class Guard(BaseTool):
         if isinstance(permit, ToolMessage):
             return permit
         self._begin()
-        return permit.noted(self.inner.invoke(self._with(input, permit), config, **kwargs))
+        return permit.noted(taking(self.inner, permit.args).invoke(self._with(input, permit), config, **kwargs))
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with what was permitted, or return what the model is told instead."""
@@ -201,7 +202,7 @@ class Guard(BaseTool):
         if isinstance(permit, ToolMessage):
             return permit
         self._begin()
-        return permit.noted(await self.inner.ainvoke(self._with(input, permit), config, **kwargs))
+        return permit.noted(await taking(self.inner, permit.args).ainvoke(self._with(input, permit), config, **kwargs))
 
     def _begin(self) -> None:
         # The guard of another gate may ask yet.
@@ -263,21 +264,6 @@ def guarded(tool: BaseTool | None, passage: Passage) -> BaseTool | None:
 def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
     """Return a message's content with a note before it."""
     return note + content if isinstance(content, str) else [{"type": "text", "text": note}, *content]
-
-
-def injected(tool: BaseTool) -> frozenset[str]:
-    """Return the arguments that the agent's own code adds: the model neither sees them nor may give them."""
-    found = _get_all_injected_args(tool)
-    names = {*found.all_injected_keys, *found.state, found.store, found.runtime}
-    return frozenset(name for name in names if name)
-
-
-def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of what the model may give a tool, None for a tool that is not known."""
-    schema = tool.tool_call_schema if tool else None
-    if schema is None or isinstance(schema, dict):
-        return schema
-    return schema.model_json_schema() if issubclass(schema, BaseModel) else schema.schema()
 
 
 def words_of(request: ToolCallRequest) -> str | None:

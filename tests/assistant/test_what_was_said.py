@@ -1,0 +1,105 @@
+"""What a model claims that people said or chose: taken only where they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from tests.assistant.talk import CHAT, Office, talking
+
+from ringi.assistant.front import DECLARE
+from ringi.testing.scripted_model import calls
+
+PROJECTS = [
+    {"id": "p1", "name": "Website", "open": 1},
+    {"id": "p2", "name": "Shop", "open": 1},
+    {"id": "p3", "name": "App", "open": 1},
+    {"id": "p9", "name": "Closed", "open": 0},
+]
+
+
+class Claiming(Office):
+    """An office whose model claims one thing whatever is said."""
+
+    claim: dict[str, Any]
+    choice: dict[str, Any] | None = None
+
+    def say(self, messages: Sequence[BaseMessage]) -> AIMessage | str:
+        if self.choice is not None:
+            return calls(DECLARE, choice_context=self.choice)
+        return calls(DECLARE, ops=[self.claim])
+
+
+def claiming(**claim: Any) -> Claiming:
+    office = Claiming(projects=PROJECTS)
+    office.claim = claim
+    return office
+
+
+@pytest.mark.parametrize("value", ["p1", "p2", "p3"])
+async def test_a_choice_that_is_offered_is_taken(file: str, value: str) -> None:
+    async with talking(claiming(op="set", key="project", value=value), file) as talk:
+        memory = await talk.say("The website, please.")
+        assert memory.items["project"].value == value
+
+
+@pytest.mark.parametrize("value", ["p9", "p7", "P1", 1, ["p1"], ["p1", "p9"], {"id": "p1"}, True, ""])
+@pytest.mark.parametrize("op", ["set", "correct"])
+async def test_a_value_outside_the_choices_is_refused(file: str, op: str, value: Any) -> None:
+    expected = {"project": ["p1"]} if value == ["p1"] else {}
+    async with talking(claiming(op=op, key="project", value=value), file) as talk:
+        memory = await talk.say("Number nine, please.")
+        assert {key: item.value for key, item in memory.items.items() if key == "project"} == expected
+        if not expected:
+            assert "Project has to be one of its choices, and this is none of them" in await talk.words()
+
+
+async def test_where_the_choices_cannot_be_looked_up_nothing_is_taken(file: str) -> None:
+    office = claiming(op="set", key="project", value="p1")
+    office.projects = None  # type: ignore[assignment]
+    async with talking(office, file) as talk:
+        memory = await talk.say("The website, please.")
+        assert "project" not in memory.items
+        assert "I could not take over “Project”" in await talk.words()
+
+
+async def test_a_model_may_narrow_the_choices_and_not_widen_them(file: str) -> None:
+    office = claiming()
+    office.choice = {"data_type": "project", "filters": {"open": 0}}
+    async with talking(office, file) as talk:
+        await talk.say("Which are there?")
+        request = await talk.request()
+        assert request.form is not None
+        assert "p9" not in request.form.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "shown"),
+    [
+        ("Sales must rise by 20 %.", "Sales must rise", "Sales must rise"),
+        ("Sales   must\nrise by 20 %.", "sales must rise", "sales must rise"),
+        ("売上を２０％伸ばす", "売上を20%伸ばす", "売上を20%伸ばす"),
+        ("Sales must rise by 20 %.", "Fire everybody", None),
+        ("Sales must rise by 20 %.", "Sales must rise by 200 %", None),
+        ("Sales must rise by 20 %.", "   ", None),
+        ("Sales must rise by 20 %.", None, None),
+    ],
+)
+async def test_a_quote_that_nobody_said_is_not_shown_as_said(
+    file: str, said: str, quote: str | None, shown: str | None
+) -> None:
+    async with talking(claiming(op="set", key="goals", value="grow", quote=quote), file) as talk:
+        memory = await talk.say(said)
+        assert memory.items["goals"].source.quote == shown
+
+
+async def test_what_the_assistant_said_is_no_quote_of_a_person(file: str) -> None:
+    office = claiming(op="set", key="goals", value="grow", quote="There are 4 projects.")
+    async with talking(office, file) as talk:
+        await talk.send("action", action="count")
+        assert "There are 4 projects." in await talk.words()
+        memory = await talk.say("Thank you.")
+        assert memory.items["goals"].source.quote is None
+        assert talk.chat == CHAT
