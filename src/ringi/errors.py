@@ -205,6 +205,11 @@ class UnavailableError(RingiError):
         """Return the error of a process that has outlived its database."""
         return cls("another database stands where this process found its own: restart the process")
 
+    @classmethod
+    def files_lost(cls, why: str) -> UnavailableError:
+        """Return the error of a process whose database file is not the one that it opened."""
+        return cls(f"{why} under this process: put the database in order and restart the process")
+
 
 class OutageError(UnavailableError):
     """The store that keeps a run was away while its agent was at work: no fault of the agent."""

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
 from ringi.backends.sqlite.turnstile import Turnstile
 from ringi.errors import SettingError, UnavailableError
@@ -181,9 +182,19 @@ class Lane:
 class WriterLane(Lane):
     """The one writing thread of a process: many changes, one flush."""
 
-    def __init__(self, connection: sqlite3.Connection, turnstile: Turnstile) -> None:
-        self._turnstile = turnstile
-        super().__init__("writer", connection)
+    def __init__(self, connections: Sequence[sqlite3.Connection], turnstile: Turnstile, guard: FileGuard) -> None:
+        self._turnstile, self._guard, self._all = turnstile, guard, connections
+        super().__init__("writer", connections[0])
+
+    def look(self, connection: sqlite3.Connection) -> int:
+        """Return a number that changes with what others write; save what can be saved from files that were lost."""
+        try:
+            self._guard.check()
+        except UnavailableError:
+            with self._turnstile:
+                self._guard.rescue(self._all)
+            raise
+        return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
         super()._do(connection, [task for task in batch if not task.needs_turn])
@@ -197,11 +208,13 @@ class WriterLane(Lane):
 
     def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> int:
         try:
+            self._guard.refuse_if_lost()
             return self._commit(connection, batch, run_bare) or self._commit(connection, batch, run_apart)
         except (sqlite3.Error, UnavailableError) as error:
-            refuse(batch, error)
+            refuse(batch, self._guard.explained(error))
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._guard.rescue(self._all)
             return len(batch)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]], run: Run) -> int:
@@ -213,6 +226,7 @@ class WriterLane(Lane):
                 return 0
             done += 1
         connection.execute("COMMIT")
+        self._guard.check()
         return done
 
 
@@ -264,7 +278,7 @@ class Database:
             if isinstance(error, sqlite3.Error):
                 raise self._unopened(error) from error
             raise
-        self._writer = WriterLane(writing, self._turnstile)
+        self._writer = WriterLane((writing, reading, self._near), self._turnstile, self._guard)
         self._reader = Lane("reader", reading)
         await self.scrubber.begin()
         return self
@@ -282,10 +296,16 @@ class Database:
 
     async def read(self, work: Work[T]) -> T:
         """Run the work on the reading connection."""
+        self._guard.refuse_if_lost()
         return await self._reader.do(work)
+
+    async def check(self) -> None:
+        """Raise `UnavailableError` if the files are not those that were opened."""
+        await asyncio.to_thread(self._guard.check)
 
     async def look(self, work: Work[T]) -> T:
         """Run a read by key on the caller's own thread: it takes microseconds, a way to another thread tens of them."""
+        self._guard.refuse_if_lost()
         try:
             return work(self._near)
         except sqlite3.Error:
@@ -293,8 +313,7 @@ class Database:
 
     async def data_version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""
-        sql = "PRAGMA data_version"
-        return await self._writer.do(lambda c: int(c.execute(sql).fetchone()[0]), needs_turn=False)
+        return await self._writer.do(self._writer.look, needs_turn=False)
 
     def _prepare_folder(self) -> None:
         try:
@@ -305,7 +324,9 @@ class Database:
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection, set up like the others."""
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        # Never a new file in the place of one that was deleted meanwhile.
+        address = f"{self.path.as_uri()}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -314,12 +335,15 @@ class Database:
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
+        self._guard = FileGuard(self.path, self.connect)
         with ExitStack() as opened, self._turnstile:
             # Two processes that switch a new file to WAL at once: one fails at once, whatever its busy timeout.
             writing = opened.enter_context(closing(self.connect()))
             migrate(writing)
+            self._guard.begin(writing)
             reading, near = (opened.enter_context(closing(self.connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")
+            self._guard.check()
             opened.pop_all()
             return writing, reading, near
 

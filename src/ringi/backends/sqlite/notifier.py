@@ -40,13 +40,15 @@ class SqliteNotifier(Notifier):
         await asyncio.gather(self._watch, return_exceptions=True)
 
     async def _watch_file(self, seen: int) -> None:
+        told = ""
         while True:
             await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
             try:
-                now = await self._database.data_version()
+                now, told = await self._database.data_version(), ""
             except UnavailableError as error:
-                log.warning("cannot look for changes: %s", error)
-                now = seen
+                if str(error) != told:
+                    log.warning("cannot look for changes: %s", error)
+                now, told = seen, str(error)
             if now != seen:
                 seen = now
                 self.ring_all(but=RECORDS)

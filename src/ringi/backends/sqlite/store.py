@@ -92,6 +92,7 @@ class SqliteStore(Store):
         return [event_of(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
 
     async def tail(self) -> Position:
+        await self._database.check()
         sql = "SELECT max(position) FROM events"
         last = await self._database.read(lambda c: c.execute(sql).fetchone()[0])
         return START if last is None else str(last)

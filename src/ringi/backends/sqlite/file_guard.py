@@ -1,0 +1,120 @@
+"""Notices that the files of a database were replaced, moved, deleted or cut short under a running process."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ringi.errors import UnavailableError
+
+log = logging.getLogger(__name__)
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+
+class FileGuard:
+    """Compares the files behind a database with those that this process opened.
+
+    SQLite goes on writing to a file that has no name any more: what it acknowledges then is gone with the process.
+    Once a file is lost the database refuses everything until the process is restarted.
+    """
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._path, self._connect = path, connect
+        self._opened = identity_of(path)
+        self._wal_path, self._wal, self._size = path, self._opened, 0
+        self._why: str | None = None
+        self._is_rescued = False
+
+    def begin(self, writing: sqlite3.Connection) -> None:
+        """Remember the files that a connection has opened, or raise `UnavailableError` if they changed meanwhile."""
+        # SQLite names the log after the file behind a link.
+        (_, _, name), *_ = writing.execute("PRAGMA database_list").fetchall()
+        self._wal_path = Path(f"{name}-wal")
+        self._wal = identity_of(self._wal_path)
+        self.check()
+
+    def refuse_if_lost(self) -> None:
+        """Raise `UnavailableError` once a file was found to be lost."""
+        if self._why:
+            raise UnavailableError.files_lost(self._why)
+
+    def check(self) -> None:
+        """Look at the files, two calls of the system; raise `UnavailableError` if they are not those opened."""
+        self.refuse_if_lost()
+        try:
+            found = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return self._lose(f"{self._path.name} was deleted or moved")
+        if (found.st_dev, found.st_ino) != self._opened:
+            return self._lose(f"another file was put in the place of {self._path.name}")
+        if found.st_size < self._size and self._is_cut_short(found.st_size):
+            return self._lose(f"{self._path.name} was cut short")
+        self._size = found.st_size
+        if identity_of(self._wal_path) != self._wal:
+            self._lose(f"{self._wal_path.name} was deleted or replaced")
+
+    def explained(self, error: Exception) -> Exception:
+        """Return what lies behind an error of SQLite if a file was lost, else the error itself."""
+        try:
+            self.check()
+        except UnavailableError as reason:
+            return reason
+        return error
+
+    def rescue(self, connections: Sequence[sqlite3.Connection]) -> None:
+        """Write what was acknowledged into the database file, once, if the log beside it was deleted.
+
+        Nobody else may write meanwhile. A log that somebody else has begun at its place is theirs: then nothing is
+        written, and the end of this process deletes nothing.
+        """
+        if not self._why or self._is_rescued:
+            return
+        self._is_rescued = True
+        for connection in connections:
+            keep_log(connection)
+        is_log_deleted = identity_of(self._path) == self._opened and identity_of(self._wal_path) is None
+        if not is_log_deleted:
+            return
+        try:
+            connections[0].execute("PRAGMA wal_checkpoint(FULL)")
+        except sqlite3.Error:
+            log.exception("what %s held could not be written to %s", self._wal_path, self._path)
+        else:
+            log.error("all that was acknowledged was written to %s", self._path)
+
+    def _lose(self, why: str) -> None:
+        self._why = why
+        log.error("%s (%s): nothing is acknowledged any more; put it in order and restart", why, self._path)
+        self.refuse_if_lost()
+
+    def _is_cut_short(self, size: int) -> bool:
+        """Whether a file that became smaller lost pages; a vacuum by any process makes it smaller too."""
+        if size == 0:  # SQLite deletes the log of an empty file when it opens it.
+            return True
+        try:
+            with closing(self._connect()) as other:
+                pages = other.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+                is_short: bool = size < pages.fetchone()[0]
+                return is_short and other.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+        except sqlite3.DatabaseError:
+            return True
+
+
+def identity_of(path: Path) -> Identity | None:
+    """Return the device and inode of a file, None if there is none."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def keep_log(connection: sqlite3.Connection) -> None:
+    """Let the end of a connection neither write to the file nor delete what is called like its log."""
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
