@@ -11,7 +11,7 @@ import typer
 
 from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
-from ringi.cli.delivering import deliveries, redeliver
+from ringi.cli.delivering import deliveries, redeliver, webhooks_test
 from ringi.cli.erasing import erase
 from ringi.cli.operating import abandon, retry, runs
 from ringi.cli.serving import demo, serve, worker
@@ -50,6 +50,9 @@ app.add_typer(token_app, name="token")
 secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
 secret_app.command("create")(secret_create)
 app.add_typer(secret_app, name="secret")
+webhooks_app = typer.Typer(no_args_is_help=True, help="Receivers of webhooks.")
+webhooks_app.command("test")(webhooks_test)
+app.add_typer(webhooks_app, name="webhooks")
 
 
 def main() -> None:

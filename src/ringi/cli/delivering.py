@@ -1,9 +1,11 @@
-"""The commands about what was sent to others: `deliveries`, `redeliver`."""
+"""The commands about what is sent to others: `deliveries`, `redeliver`, `webhooks test`."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -12,15 +14,21 @@ from ringi.cli.picture import clock
 from ringi.cli.printing import progress, say
 from ringi.cli.running import person_name, run
 from ringi.cli.table import table
+from ringi.cli.visible import visible, visible_lines
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.tries import Delivery
-from ringi.inbox import Inbox
+from ringi.errors import SettingError
+from ringi.inbox import Inbox, utc_now
 from ringi.record import DEFAULT_TENANT, Query
+from ringi.webhook import host_of
 
 if TYPE_CHECKING:
     from ringi.delivery.deliveries import Deliveries
+    from ringi.delivery.webhooks import Outcome
 
 T = TypeVar("T")
+REPLY_SHOWN = 1_000
+"""Bytes of a reply that are shown."""
 
 
 def deliveries(
@@ -54,6 +62,61 @@ def redeliver(
     by = name or person_name()
     done = run(_on(url, tenant, lambda _, sent: sent.redeliver(tenant, delivery, by=by)))
     say(done.model_dump(mode="json"), f"{done.id}  {done.status}", json_)
+
+
+def webhooks_test(
+    endpoint: Annotated[str | None, typer.Argument(help="The endpoint in RINGI_WEBHOOKS; without it, each.")] = None,
+    json_: Json = False,
+) -> None:
+    """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and show what came back."""
+    with progress("waiting for the endpoints"):
+        tried = run(_tested(endpoint))
+    say({"items": [each.shown for each in tried], "next": None}, "\n".join(each.text for each in tried), json_)
+    if not all(each.outcome.is_delivered for each in tried):
+        raise typer.Exit(1)
+
+
+class Tested(NamedTuple):
+    """What came back from an endpoint."""
+
+    endpoint: str
+    host: str
+    outcome: Outcome
+
+    @property
+    def reply(self) -> str:
+        """The beginning of what the endpoint said."""
+        return self.outcome.reply[:REPLY_SHOWN].decode("utf-8", "replace")
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """It as JSON data."""
+        code, error, seconds = self.outcome.code, self.outcome.error, self.outcome.seconds
+        told = {"code": code, "error": error, "seconds": seconds, "reply": self.reply}
+        return {"endpoint": self.endpoint, "host": self.host, "delivered": self.outcome.is_delivered} | told
+
+    @property
+    def text(self) -> str:
+        """It as lines for people."""
+        became = f"{self.outcome.code} delivered" if self.outcome.is_delivered else f"failed: {self.outcome.error}"
+        first = f"{self.endpoint}  {self.host}  {visible(became)} in {self.outcome.seconds:g} s"
+        return "\n".join([first, *(f"  {line}" for line in visible_lines(self.reply).splitlines())])
+
+
+async def _tested(name: str | None) -> list[Tested]:
+    from ringi.delivery.endpoints import DeliverySettings
+    from ringi.delivery.webhooks import Caller
+
+    settings = DeliverySettings.of(os.environ)
+    called = {each.name: each for each in settings.endpoints if each.url}
+    known = ", ".join(called) or "none"
+    if not called or (name and name not in called):
+        wrong = f"name an endpoint with a url: it has {known}"
+        raise SettingError("RINGI_WEBHOOKS", name or "", wrong)
+    chosen = [called[name]] if name else list(called.values())
+    async with Caller(settings, utc_now) as caller:
+        outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
+    return [Tested(each.name, host_of(str(each.url)), outcome) for each, outcome in zip(chosen, outcomes, strict=True)]
 
 
 async def _on(url: str | None, tenant: str, work: Callable[[Inbox, Deliveries], Awaitable[T]]) -> T:

@@ -12,6 +12,9 @@ from ringi.errors import RingiError
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+NO_ADDRESS = "the host has no address that may be called from here"
+"""What is said of a name that leads to a private network and of one that does not exist: callers cannot tell them
+apart, and so learn nothing about the names of the server's own network."""
 TRANSLATED = IPv6Network("64:ff9b::/96")
 """What a NAT64 gateway takes for an address of version 4."""
 RESOLVERS = 64
@@ -19,17 +22,44 @@ RESOLVERS = 64
 
 
 class RefusedAddressError(RingiError):
-    """An address that deliveries may not reach."""
+    """An address that deliveries may not reach: its message is for operators."""
+
+    told: str
+    """What anybody may know."""
 
     def __init__(self, host: str, address: Address) -> None:
         super().__init__(f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW")
+        self.told = NO_ADDRESS
 
     @classmethod
     def in_clear(cls, host: str) -> RefusedAddressError:
         """Return the error of an address that others on the way could read."""
         error = cls.__new__(cls)
-        RingiError.__init__(error, f"{host} is called without TLS: use https, or allow its network")
+        error.told = f"{host} is called without TLS: use https, or allow its network"
+        RingiError.__init__(error, error.told)
         return error
+
+
+def literal_address(host: str) -> Address | None:
+    """Return the address that a host is without being looked up, in any notation; None for a name."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return IPv4Address("127.0.0.1")
+    try:
+        return ip_address(name)
+    except ValueError:
+        pass
+    try:
+        # 127.1, 0x7f000001 and 2130706433 are addresses too.
+        return ip_address(socket.inet_aton(name))
+    except OSError:
+        return None
+
+
+def is_callable(address: Address, allow: Sequence[Network]) -> bool:
+    """Whether deliveries may reach an address over TLS."""
+    meant = embedded(address) or address
+    return any(meant in network for network in allow) or is_public(meant)
 
 
 class Addresses:
@@ -58,12 +88,10 @@ class Addresses:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, host: str, address: Address, is_clear: bool) -> None:
-        meant = embedded(address) or address
-        if any(meant in network for network in self._allow):
-            return
-        if not is_public(meant):
+        if not is_callable(address, self._allow):
             raise RefusedAddressError(host, address)
-        if is_clear:
+        meant = embedded(address) or address
+        if is_clear and not any(meant in network for network in self._allow):
             raise RefusedAddressError.in_clear(host)
 
 

@@ -153,6 +153,8 @@ class Courier:
             return Plan("delivered")
         if outcome.code == GONE:
             return Plan("gone")
+        if outcome.is_final:
+            return Plan("failed")
         if tries >= min(most or len(schedule), len(schedule)):
             return Plan("failed")
         wait = schedule[tries] * (1 + random.uniform(0, self._settings.jitter))

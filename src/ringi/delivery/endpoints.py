@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from ringi.ask import parsed
-from ringi.delivery.addresses import Network
+from ringi.delivery.addresses import Network, is_callable, literal_address
 from ringi.delivery.mailing import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.errors import FieldError, InvalidError, SettingError
@@ -110,6 +111,9 @@ class DeliverySettings(Frozen):
     def _misfits(self, webhook: Webhook, tenant: str) -> Iterator[tuple[str, str]]:
         if not webhook.url.startswith("https:") and not self.allow:
             yield "url", "use https: without it anybody on the way can read the request"
+        address = literal_address(urlsplit(webhook.url).hostname or "")
+        if address and not is_callable(address, self.allow):
+            yield "url", "is not a public address: name one, or have its network allowed in RINGI_WEBHOOK_ALLOW"
         if self.secrets_of(webhook.secret_ref, tenant) is None:
             yield "secret_ref", f"no endpoint {webhook.secret_ref!r} is configured on this server"
 

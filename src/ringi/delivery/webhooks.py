@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import socket
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -15,8 +18,8 @@ from typing import NamedTuple, Self
 import httpx
 
 from ringi.canonical import jsonable
-from ringi.delivery.addresses import Address, Addresses, RefusedAddressError
-from ringi.delivery.endpoints import TOLD, DeliverySettings
+from ringi.delivery.addresses import NO_ADDRESS, Address, Addresses, RefusedAddressError
+from ringi.delivery.endpoints import TOLD, DeliverySettings, Endpoint
 from ringi.delivery.mailing import MAIL
 from ringi.delivery.signing import signed
 from ringi.delivery.tls import tls_fault, trusting
@@ -25,12 +28,18 @@ from ringi.record import Key
 from ringi.request import Request
 from ringi.webhook import Webhook, host_of
 
+log = logging.getLogger(__name__)
 READ_AT_MOST = 16 * 1024
 """Bytes of a reply; nothing in it is looked at."""
 CONNECT_SECONDS = 5.0
 """How long one of several addresses of a name may be silent before the next is tried."""
 AGENT = "Ringi-Webhooks/1"
+OF_ASK = "ask-"
+"""How the names of receivers begin that an ask names."""
 GONE = 410
+TEST = "webhook.test"
+"""The type of the event that `ringi webhooks test` sends."""
+NO_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-signed"
 """Kinds of jobs. What agents name has workers of its own: a thousand dead addresses are one agent's own harm.
 Who is configured with no secrets leaves those that are signed to others."""
@@ -71,7 +80,7 @@ class Receivers:
                 yield from self._named(request, endpoint.name)
         if type in TOLD:
             for number in range(len(request.webhooks)):
-                yield from self._named(request, f"ask-{number}")
+                yield from self._named(request, f"{OF_ASK}{number}")
 
     def named(self, request: Request, name: str) -> Receiver | None:
         """Return the receiver with this name, unless it was taken out of the configuration."""
@@ -86,12 +95,18 @@ class Receivers:
                 yield Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, switch)
         for each in self._settings.endpoints:
             if name == each.name and each.url and each.hears(request.tenant):
-                yield Receiver(name, each.url, each.headers, each.secrets, each.max_tries, Key("", f"off/{name}"))
+                yield configured(each, each.url)
+
+
+def configured(endpoint: Endpoint, url: str) -> Receiver:
+    """Return an endpoint of the server's own as a receiver."""
+    switch = Key("", f"off/{endpoint.name}")
+    return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, switch)
 
 
 def asked(request: Request, name: str) -> Webhook | None:
     """Return what an ask said of the receiver with this name, if it named one."""
-    named = {f"ask-{number}": webhook for number, webhook in enumerate(request.webhooks)}
+    named = {f"{OF_ASK}{number}": webhook for number, webhook in enumerate(request.webhooks)}
     return named.get(name)
 
 
@@ -119,6 +134,10 @@ class Outcome(NamedTuple):
     error: str | None = None
     retry_after: float | None = None
     """Seconds for which the receiver asked to be left alone."""
+    is_final: bool = False
+    """Whether another try is of no use: the address may not be called."""
+    reply: bytes = b""
+    """The beginning of what the receiver said."""
 
     @property
     def is_delivered(self) -> bool:
@@ -149,24 +168,30 @@ class Caller:
     async def call(self, receiver: Receiver, id: str, body: bytes) -> Outcome:
         """Deliver once, and return what became of it; raises nothing."""
         began = time.monotonic()
-        code, error, retry_after = None, None, None
         try:
             async with asyncio.timeout(self._timeout):
-                response = await self._post(receiver, id, body)
-            code, error, retry_after = (
-                response.status_code,
-                misfit(response),
-                asked_wait(response.headers, self._clock()),
-            )
+                response, reply = await self._post(receiver, id, body)
+            wait = asked_wait(response.headers, self._clock())
+            outcome = Outcome(0.0, response.status_code, misfit(response), wait, reply=reply)
         except TimeoutError:
-            error = f"no reply in {self._timeout:g} s"
+            outcome = Outcome(0.0, error=f"no reply in {self._timeout:g} s")
         except RefusedAddressError as refused:
-            error = str(refused)
+            log.warning("a delivery to %s is given up: %s", receiver.name, refused)
+            outcome = Outcome(0.0, error=refused.told, is_final=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as failure:
-            error = reason(failure)
-        return Outcome(round(time.monotonic() - began, 3), code, error, retry_after)
+            is_nowhere = isinstance(failure, socket.gaierror) and failure.errno in NO_NAME
+            # An agent must not learn from a second try that a name is not one of the server's own network.
+            is_final = is_nowhere and receiver.name.startswith(OF_ASK)
+            outcome = Outcome(0.0, error=NO_ADDRESS if is_nowhere else reason(failure), is_final=is_final)
+        return outcome._replace(seconds=round(time.monotonic() - began, 3))
 
-    async def _post(self, receiver: Receiver, id: str, body: bytes) -> httpx.Response:
+    async def test(self, endpoint: Endpoint, url: str) -> Outcome:
+        """Send an endpoint a signed event that says nothing, once, and return what came back; raises nothing."""
+        data = {"title": f"A test of the endpoint {endpoint.name}"}
+        body = json.dumps({"type": TEST, "timestamp": jsonable(self._clock()), "data": data}).encode()
+        return await self.call(configured(endpoint, url), f"test_{uuid.uuid4().hex}", body)
+
+    async def _post(self, receiver: Receiver, id: str, body: bytes) -> tuple[httpx.Response, bytes]:
         url = httpx.URL(receiver.url)
         port = url.port or (443 if url.scheme == "https" else 80)
         addresses = await self._addresses.of(url.host, port, is_clear=url.scheme != "https")
@@ -176,7 +201,7 @@ class Caller:
 
     async def _first_reply(
         self, url: httpx.URL, addresses: list[Address], headers: dict[str, str], body: bytes
-    ) -> httpx.Response:
+    ) -> tuple[httpx.Response, bytes]:
         failure: Exception = OSError("the name stands for no address")
         for address in addresses:
             pinned = url.copy_with(host=str(address))
@@ -187,22 +212,22 @@ class Caller:
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
                 continue
-            await drained(response)
-            return response
+            return response, await drained(response)
         raise failure
 
 
-async def drained(response: httpx.Response) -> None:
-    """Let the receiver finish a short reply, so that it sees no broken connection; whatever comes then, it is over."""
-    size = 0
+async def drained(response: httpx.Response) -> bytes:
+    """Let the receiver finish a short reply, so that it sees no broken connection, and return the beginning of it."""
+    reply = b""
     with suppress(TimeoutError, httpx.HTTPError):
         async with asyncio.timeout(1):
             async for chunk in response.aiter_raw():
-                size += len(chunk)
-                if size > READ_AT_MOST:
+                reply += chunk
+                if len(reply) > READ_AT_MOST:
                     break
     with suppress(httpx.HTTPError):
         await response.aclose()
+    return reply[:READ_AT_MOST]
 
 
 def body_of(type: str, at: datetime, request: Request) -> bytes:

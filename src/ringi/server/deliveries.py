@@ -8,7 +8,9 @@ from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.server.auth import Door
+from ringi.delivery.tries import Delivery
+from ringi.delivery.webhooks import OF_ASK
+from ringi.server.auth import Door, Principal
 from ringi.server.openapi import documented
 from ringi.server.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.platform import Platform
@@ -32,10 +34,16 @@ class DeliveryRoutes:
         who = self._door.caller(http.scope)
         await inbox_for(self._platform.inbox, who).get(request_id)
         found = await self._platform.deliveries.of_request(who.tenant, request_id)
-        return reply(page_json(map(delivery_json, found), None))
+        return reply(page_json((delivery_json(shown_to(who, each)) for each in found), None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
         """Send it once more, now, whatever became of it."""
         who = self._door.caller(http.scope)
         refuse_all_but_admins(who)
         return reply(delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202)
+
+
+def shown_to(who: Principal, delivery: Delivery) -> Delivery:
+    """Return a delivery as the caller may know of it: the hosts of the server's own receivers are not for agents."""
+    is_named_by_ask = delivery.endpoint.startswith(OF_ASK)
+    return delivery if who.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})
