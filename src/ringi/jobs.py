@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from ringi.record import Frozen
+
+RUN, RESUME = "run", "resume"
+"""The kinds of the jobs that take up a thread's run, and that hand an ended request to it."""
 
 
 class Job(Frozen):
@@ -33,6 +36,17 @@ class Jobs(ABC):
     async def submit(self, job: Job) -> None:
         """Keep the job durably; does nothing when one with its key is unfinished."""
 
+    async def submit_all(self, jobs: Sequence[Job]) -> None:
+        """Submit several at once."""
+        await asyncio.gather(*(self.submit(job) for job in jobs))
+
+    async def lead(self, duty: str, owner: str, seconds: float) -> float:
+        """Return 0 if `owner` has the duty for so many seconds from now, else in how many to ask again.
+
+        By default everybody has it: processes that share no machine are told apart where there are some.
+        """
+        return 0.0
+
     @abstractmethod
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for those begun.
@@ -40,6 +54,16 @@ class Jobs(ABC):
         A handler that raises is called again later, each time later than before, or at the time that its
         `LaterError` says; a worker that dies loses its jobs to the others. A job that waits holds up no lane.
         """
+
+
+def lane_of(tenant: str, thread_id: str) -> str:
+    """Return the lane of a thread's jobs. Stores look for it in their tables of jobs: it never changes."""
+    return f"{tenant}/{thread_id}"
+
+
+def resume_key(tenant: str, request_id: str) -> str:
+    """Return the key of the job that hands an ended request to its run; stores look for it too."""
+    return f"{RESUME}:{tenant}/{request_id}"
 
 
 async def check(jobs: Jobs) -> None:

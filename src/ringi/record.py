@@ -219,6 +219,9 @@ class Query(Frozen):
     """Requests that wait for an operator."""
     unleased_at: datetime | None = None
     """Running threads that no worker holds at this time."""
+    jobless: bool = False
+    """Of running threads, or of ended requests, those that no unfinished job goes on with; where a store knows nothing
+    of jobs, all."""
     before: str | None = None
     """The cursor of the last record of the page before."""
     limit: int = 50

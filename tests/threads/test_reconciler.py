@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -29,16 +30,27 @@ CONTINUATION = Continuation(runner="langgraph", target="refund", key="t0")
 
 
 def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
-    """Return a list that grows with each job that is submitted."""
+    """Return a list that grows with each job that is found missing."""
     jobs: list[Job] = []
-    submit = world.backend.jobs.submit
+    submit_all = world.backend.jobs.submit_all
 
-    async def noted(job: Job) -> None:
-        jobs.append(job)
-        await submit(job)
+    async def noted(more: Sequence[Job]) -> None:
+        jobs.extend(more)
+        await submit_all(more)
 
-    monkeypatch.setattr(world.backend.jobs, "submit", noted)
+    monkeypatch.setattr(world.backend.jobs, "submit_all", noted)
     return jobs
+
+
+async def start_and_lose(world: World, agent: str, input: dict[str, Any], id: str = "t1") -> Thread:
+    """Start a run whose job gets lost."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.backend.jobs, "submit", lose)
+        return await world.start(agent, input, id)
+
+
+async def lose(_: Job) -> None:
+    """Submit nothing."""
 
 
 @pytest.mark.parametrize("poll", [0.05, 0.4])
@@ -55,7 +67,7 @@ async def test_one_look_finds_every_answered_request_and_every_thread_without_a_
             await world.run("refund", REFUND)
             await world.run("refund", REFUND, "t2")
         await world.respond(await world.one(), "approve")
-        await world.start("refund", REFUND, "t3")
+        await start_and_lose(world, "refund", REFUND, "t3")
         with pytest.MonkeyPatch.context() as patch:
             jobs = submissions(world, patch)
             await Reconciler(world.backend, utc_now).reconcile()
@@ -101,23 +113,23 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
 ) -> None:
     async with opened(url, poll=0.05) as world:
         jobs = submissions(world, monkeypatch)
-        submit = world.backend.jobs.submit
+        submit_all = world.backend.jobs.submit_all
         looking = Reconciler(world.backend, utc_now)
 
-        async def and_one_more(job: Job) -> None:
-            await submit(job)
-            if job.kind == "resume":
+        async def and_one_more(more: Sequence[Job]) -> None:
+            await submit_all(more)
+            if any(job.kind == "resume" for job in more):
                 waits = Continuation(runner="langgraph", target="refund", key=uuid.uuid4().hex)
                 asked = await world.inbox.submit(Ask(title="Go?", thread_id=waits.key), continuation=waits)
                 ended = await world.inbox.cancel(asked.id, "ann")
                 looking._hear(await world.backend.store.events(record_id=ended.id, tenant=ended.tenant))
 
-        monkeypatch.setattr(world.backend.jobs, "submit", and_one_more)
+        monkeypatch.setattr(world.backend.jobs, "submit_all", and_one_more)
         busy = asyncio.create_task(looking.run(world.inbox.feed))
         first = await world.inbox.submit(Ask(title="Go?", thread_id="t0"), continuation=CONTINUATION)
         await world.inbox.cancel(first.id, "ann")
         await until(partial(submitted, jobs, "t0"), "a first job")
-        await world.start("refund", REFUND, "stranded")
+        await start_and_lose(world, "refund", REFUND, "stranded")
         jobs.clear()
         await until(partial(submitted, jobs, "stranded"), "a job for the run that nobody works on")
         busy.cancel()
@@ -129,7 +141,7 @@ async def submitted(jobs: list[Job], line: str) -> Job | None:
 
 async def test_a_held_thread_is_left_to_its_worker(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(url) as world:
-        await world.start("refund", REFUND)
+        await start_and_lose(world, "refund", REFUND)
         await change(world.backend.store, Thread, KEY, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
         jobs = submissions(world, monkeypatch)
         await Reconciler(world.backend, utc_now).reconcile()
@@ -159,7 +171,7 @@ async def test_what_cannot_go_on_does_not_hide_what_can(url: str, monkeypatch: p
     monkeypatch.setattr(reconciler, "PAGE", 2)
     async with opened(url) as world:
         for n in range(7):
-            await world.start("two_questions", {}, f"t{n}")
+            await start_and_lose(world, "two_questions", {}, f"t{n}")
         jobs = submissions(world, monkeypatch)
         await Reconciler(world.backend, utc_now).reconcile()
         assert {job.payload["thread"] for job in jobs} == {f"t{n}" for n in range(7)}

@@ -17,6 +17,7 @@ from typing import Any, Self
 from ringi.errors import FenceError, NotFoundError, RingiError
 from ringi.store import Store
 from ringi.threads import lease as leases
+from ringi.threads.agent import Agent
 from ringi.threads.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ MISSED = 3
 MOST_NAMED = 100
 """How many places are named, each once."""
 LIBRARIES = tuple(f"{Path(sysconfig.get_path(name))}" for name in ("stdlib", "purelib", "platlib"))
+LOOPS = (asyncio.base_events.__file__, asyncio.runners.__file__)
 OURS = str(Path(__file__).parents[1])
 EXAMPLES = str(Path(OURS) / "examples")
 
@@ -98,21 +100,20 @@ class LoopWatch:
         if frame is None:
             return
         place, agent = place_of(frame), agent_of(frame)
-        if place in self._named or len(self._named) >= MOST_NAMED:
-            return
+        if agent is None or place in self._named or len(self._named) >= MOST_NAMED:
+            return  # Without an agent it is Ringi itself, or Python: a first import on a busy machine takes seconds.
         self._named.add(place)
-        who = f"agent {agent!r}" if agent else "code"
         log.warning(
-            "%s blocks the event loop at %s: nothing else runs in this process meanwhile. "
+            "agent %r blocks the event loop at %s: nothing else runs in this process meanwhile. "
             "Await there, make the step a plain function, or use asyncio.to_thread",
-            who,
+            agent,
             place,
         )
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame and its callers."""
-    while frame:
+    """Yield a frame and its callers within the event loop."""
+    while frame and frame.f_code.co_filename not in LOOPS:
         yield frame
         frame = frame.f_back
 
@@ -130,11 +131,14 @@ def is_own(file: str) -> bool:
 
 
 def agent_of(frame: FrameType) -> str | None:
-    """Return the agent whose code runs in a frame, as the configuration of its run says; None outside of runs."""
+    """Return the agent whose code runs in a frame, as its run says; None outside of runs."""
     from ringi.threads.host import host_of  # Without LangGraph nobody comes here.
 
     for each in outwards(frame):
         config: Any = each.f_locals.get("config")
         if isinstance(config, dict) and (host := host_of(config)):
             return host.agent
+        agent = getattr(each.f_locals.get("self"), "agent", None)
+        if isinstance(agent, Agent):
+            return agent.name
     return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Sequence
 
 from ringi.connect import Backend, repeat
 from ringi.errors import RingiError
 from ringi.feed import Feed
 from ringi.inbox import Clock
-from ringi.jobs import Job
+from ringi.jobs import RESUME, RUN, Job, lane_of, resume_key
 from ringi.notifier import Wakeup
 from ringi.record import Event, Key, Query, cursor_of
 from ringi.request import Request
@@ -19,20 +20,23 @@ from ringi.thread import Thread
 
 log = logging.getLogger(__name__)
 RUNNER = "langgraph"
-KINDS = ("run", "resume")
+KINDS = (RUN, RESUME)
 """The jobs of those who run agents."""
 ENDS = frozenset(f"request.{what}" for what in ("completed", "cancelled", "expired", "retried"))
 """After which a run may go on."""
 PAGE = 200
+DUTY = "reconcile"
+EARLY = 0.8
+"""After which part of the interval the process that has the duty looks again, so that it keeps it."""
 
 
 def start_job(thread: Thread) -> Job:
     """Return the job that takes up a thread's newest run, or goes on with it."""
-    lane = f"{thread.tenant}/{thread.id}"
+    lane = lane_of(thread.tenant, thread.id)
     # A retry under the key of the attempt that failed would be dropped while that one's job is still being finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     payload = {"tenant": thread.tenant, "thread": thread.id}
-    return Job(key=f"run:{lane}:{thread.run_id}{attempt}", kind="run", lane=lane, payload=payload)
+    return Job(key=f"run:{lane}:{thread.run_id}{attempt}", kind=RUN, lane=lane, payload=payload)
 
 
 def resume_job(request: Request) -> Job:
@@ -40,18 +44,21 @@ def resume_job(request: Request) -> Job:
     assert request.continuation
     tenant, thread = request.tenant, request.continuation.key
     payload = {"tenant": tenant, "thread": thread}
-    return Job(key=f"resume:{tenant}/{request.id}", kind="resume", lane=f"{tenant}/{thread}", payload=payload)
+    return Job(key=resume_key(tenant, request.id), kind=RESUME, lane=lane_of(tenant, thread), payload=payload)
 
 
 class Reconciler:
-    """Submits a job for every ended request and every running thread that nobody works on."""
+    """Submits a job for every ended request and every running thread that nobody works on, and that has none.
+
+    Of the processes on a store one at a time does; another takes over after an interval in which it did not look.
+    """
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend, self._clock = backend, clock
-        self._every = backend.notifier.recheck_after
+        self._every, self._me = backend.notifier.recheck_after, uuid.uuid4().hex
         self._ended: list[Key] = []
         self._news = Wakeup()
-        self._is_behind, self._due = True, 0.0
+        self._is_behind, self._due, self._leads = True, 0.0, False
 
     async def run(self, feed: Feed) -> None:
         """Look at what ends at once, and every interval at all that nobody works on, in case that was lost."""
@@ -63,10 +70,13 @@ class Reconciler:
 
     async def reconcile(self) -> None:
         """Submit what is missing, once."""
-        async for ended in pages(self._backend.store, Request, Query(unacknowledged=True, limit=PAGE)):
+        # Without `jobless` a backlog would feed on itself: all that is queued would be submitted at each look.
+        asked = Query(unacknowledged=True, jobless=True, limit=PAGE)
+        async for ended in pages(self._backend.store, Request, asked):
             await self._resume(ended)
-        async for stranded in pages(self._backend.store, Thread, Query(unleased_at=self._clock(), limit=PAGE)):
-            await self._submit([start_job(thread) for thread in stranded])
+        free = Query(unleased_at=self._clock(), jobless=True, limit=PAGE)
+        async for stranded in pages(self._backend.store, Thread, free):
+            await self._backend.jobs.submit_all([start_job(thread) for thread in stranded])
 
     async def _follow(self, feed: Feed) -> None:
         async with feed.follow(self._hear):
@@ -80,6 +90,8 @@ class Reconciler:
                 await self._news.wait(self._due - asyncio.get_running_loop().time())
 
     def _hear(self, events: Sequence[Event]) -> None:
+        if not self._leads:
+            return  # Another process hears it too; and who takes over looks at all first.
         # All that is unfinished, read at each of these: with a thousand unfinished, a thousand answers read a million.
         ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
         self._ended += ended
@@ -91,6 +103,9 @@ class Reconciler:
         is_whole, self._is_behind = self._is_behind or now >= self._due, True
         if is_whole:
             self._due = now + self._every
+            wait = await self._backend.jobs.lead(DUTY, self._me, self._every)
+            self._leads, self._due = not wait, now + (wait or self._every * EARLY)
+        if is_whole and self._leads:
             await self.reconcile()
         some, self._ended = self._ended[:PAGE], self._ended[PAGE:]
         if self._ended:  # Next time: while answers never end, nothing else would be looked for.
@@ -99,10 +114,9 @@ class Reconciler:
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:
-        await self._submit([resume_job(request) for request in ended if request.is_unacknowledged and is_ours(request)])
-
-    async def _submit(self, jobs: Sequence[Job]) -> None:
-        await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
+        jobs = [resume_job(request) for request in ended if request.is_unacknowledged and is_ours(request)]
+        if jobs:
+            await self._backend.jobs.submit_all(jobs)
 
 
 def is_ours(request: Request) -> bool:

@@ -18,6 +18,7 @@ from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
 from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
 from pgqueuer.domain.models import HealthCheckEvent
 from pgqueuer.domain.models import Job as Picked
+from pgqueuer.ports.driver import NotifyCallback
 
 from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
 from ringi.errors import LaterError, RingiError, UnavailableError
@@ -37,6 +38,8 @@ MOST_DEAF = 2
 """How many that no ring reaches may end their jobs beside the one that takes new ones: each may keep a connection."""
 AGAIN_SECONDS = 1.0
 """How long a worker whose database went away waits before it takes jobs again."""
+CHANGED = "table_changed_event"
+"""What PGQueuer says of when it rings for jobs."""
 NO_STATISTICS = timedelta(0)
 TRIM_SECONDS = 600.0
 TRIM = "DELETE FROM pgqueuer_log WHERE created < now() - interval '1 day'"
@@ -44,6 +47,17 @@ TRIM = "DELETE FROM pgqueuer_log WHERE created < now() - interval '1 day'"
 TABLES = "SELECT pg_advisory_lock(hashtext('ringi jobs'), hashtext(current_schema()))"
 LOCK = "SELECT pg_try_advisory_lock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
+
+LEAD = """
+WITH mine AS (
+  INSERT INTO duties AS duty VALUES ($1, $2, clock_timestamp() + $3::interval)
+  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+  WHERE duty.owner = excluded.owner OR duty.until <= clock_timestamp() RETURNING 1
+)
+SELECT CASE WHEN EXISTS (SELECT FROM mine) THEN 0.0 ELSE coalesce(
+  (SELECT greatest(extract(epoch FROM until - clock_timestamp()), 0) FROM duties WHERE name = $1), 0
+) + 0.001 END
+"""
 
 
 class PostgresJobs(Jobs):
@@ -66,11 +80,22 @@ class PostgresJobs(Jobs):
         return None
 
     async def submit(self, job: Job) -> None:
-        payload = job.model_dump_json(exclude={"tries"}).encode()
+        await self.submit_all([job])
+
+    async def submit_all(self, jobs: Sequence[Job]) -> None:
         with refusing():
             await Queries.from_asyncpg_pool(self._database.pool).enqueue(
-                job.kind, payload, dedupe_key=job.key, on_conflict="skip"
+                [job.kind for job in jobs],
+                [job.model_dump_json(exclude={"tries"}).encode() for job in jobs],
+                [0] * len(jobs),
+                dedupe_key=[job.key for job in jobs],
+                headers=[{"lane": job.lane} for job in jobs],
+                on_conflict="skip",
             )
+
+    async def lead(self, duty: str, owner: str, seconds: float) -> float:
+        ((wait,),) = await self._database.write(LEAD, duty, owner, timedelta(seconds=seconds))
+        return float(wait)
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         trimming = asyncio.create_task(self._keep_trimming())
@@ -189,7 +214,21 @@ class Lanes:
 
 
 class Driver(AsyncpgPoolDriver):
-    """PGQueuer's own, that at its end asks nothing more of a listening connection which was lost."""
+    """PGQueuer's own; rings that nobody looked after yet are one, and the end asks nothing of a lost connection."""
+
+    is_rung = False
+    """Whether there was a ring since the queue last began to look for jobs."""
+
+    async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
+        def once(message: str | bytes | bytearray) -> None:
+            if CHANGED not in str(message):
+                callback(message)
+            elif not self.is_rung:
+                # PGQueuer keeps each ring and looks once for each, for minutes after a storm: one look finds all.
+                self.is_rung = True
+                callback(message)
+
+        await super().add_listener(channel, once)
 
     async def __aexit__(self, *_: object) -> None:
         try:
@@ -200,6 +239,16 @@ class Driver(AsyncpgPoolDriver):
                 with suppress(asyncpg.InterfaceError):
                     self._listener_connection.terminate()
             self._listener_connection = None
+
+
+class Looks(Queries):
+    """PGQueuer's statements; the driver learns when one looks for jobs."""
+
+    async def dequeue(self, *args: Any, **kwargs: Any) -> list[Picked]:
+        """Return jobs to do; who rings from now on may ring for some that this does not see."""
+        if isinstance(self.driver, Driver):
+            self.driver.is_rung = False
+        return await super().dequeue(*args, **kwargs)
 
 
 @dataclass
@@ -242,7 +291,7 @@ class Worker:
 
     async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
         """Take jobs until told to stop; or until no ring is heard, and then what is begun goes on by itself."""
-        queue = Queue(Queries(Driver(pool)), deaf=self._deaf)
+        queue = Queue(Looks(Driver(pool)), deaf=self._deaf)
         for kind in self._kinds:
             queue.entrypoint(kind)(partial(self._do, lanes))
         running, deaf = asyncio.create_task(self._run(queue)), asyncio.create_task(queue.shutdown.wait())

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.jobs import RESUME, RUN
 from ringi.record import Query, filed_under, microseconds, parsed_cursor, pieces
 from ringi.request import Request
 
@@ -19,6 +20,13 @@ NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
 Place = tuple[int, str, str]
 """created_at, id and tenant of a request: where it stands in a list."""
+# By NOT IN, which looks the jobs through once: of a table that grows and shrinks so fast the planner knows nothing.
+THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
+  SELECT headers ->> 'lane' FROM pgqueuer WHERE entrypoint IN ('{RUN}', '{RESUME}') AND headers ->> 'lane' IS NOT NULL
+)"""
+REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
+  SELECT dedupe_key FROM pgqueuer WHERE entrypoint = '{RESUME}' AND dedupe_key IS NOT NULL
+)"""
 EXPIRING = "expires_at IS NOT NULL"
 SHARES = f"""
 WITH RECURSIVE each (tenant) AS (
@@ -215,6 +223,8 @@ def others(table: str, query: Query) -> Statement:
         where.add("status = ANY(?::text[])", list(query.statuses))
     if query.unleased_at:
         where.add("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", microseconds(query.unleased_at))
+    if query.jobless:
+        where.parts.append(THREADS_JOBLESS)
     if query.before:
         where.add("(created_at, id, tenant) < (?, ?, ?)", *parsed_cursor(query.before))
     return _newest(table, where, query, table)
@@ -235,6 +245,8 @@ def conditions(query: Query) -> Where:
     if query.expired_at:
         where.add("expires_at <= ?", microseconds(query.expired_at))
     where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
+    if query.jobless:
+        where.parts.append(REQUESTS_JOBLESS)
     if query.before:
         at, id, tenant = parsed_cursor(query.before)
         where.add("(requests.created_at, requests.id, requests.tenant) < (?, ?, ?)", at, id, tenant)

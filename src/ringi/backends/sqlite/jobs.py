@@ -44,10 +44,13 @@ class SqliteJobs(Jobs):
         self._me = uuid.uuid4().hex
 
     async def submit(self, job: Job) -> None:
-        row = (job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us())
+        await self.submit_all([job])
+
+    async def submit_all(self, jobs: Sequence[Job]) -> None:
+        rows = [(job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us()) for job in jobs]
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
-        await self._execute(sql, row)
-        self._notifier.ring(TOPIC)
+        if await self._database.write(lambda connection: connection.executemany(sql, rows).rowcount):
+            self._notifier.ring(TOPIC)
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         begun, wanted = set[asyncio.Task[None]](), json.dumps(list(kinds))

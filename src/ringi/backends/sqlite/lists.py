@@ -18,6 +18,7 @@ from itertools import cycle, groupby, islice
 from typing import Any
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.jobs import RESUME, RUN
 from ringi.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
 from ringi.request import Request
 
@@ -29,6 +30,12 @@ SLOTS = 32
 """How many places a microsecond has: 2**63 of them end in the year 11104."""
 LAST = 2**63 - 1
 CHUNK = 64
+THREADS_JOBLESS = f"""NOT EXISTS (
+  SELECT 1 FROM jobs WHERE jobs.lane = threads.tenant || '/' || threads.id AND jobs.kind IN ('{RUN}', '{RESUME}')
+)"""
+REQUESTS_JOBLESS = f"""NOT EXISTS (
+  SELECT 1 FROM jobs WHERE jobs.key = '{RESUME}:' || requests.tenant || '/' || requests.id
+)"""
 EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
 FIRST_OF = f"SELECT {{}} FROM requests WHERE {EXPIRING} AND tenant {{}} ORDER BY {{}} LIMIT 1"
 SHARERS = f"""
@@ -217,6 +224,8 @@ def conditions(query: Query) -> tuple[str, list[Any]]:
     """Return the WHERE clause of a query and its values."""
     parts = [(sql, values) for sql, values in possible_conditions(query) if values]
     parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
+    if query.jobless:
+        parts.append((THREADS_JOBLESS if query.unleased_at else REQUESTS_JOBLESS, []))
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
 
 
