@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -126,26 +127,31 @@ async def test_an_emptied_queue_is_filled_again_and_what_is_left_in_it_is_let_be
         assert await connection.fetchval("SELECT count(*) FROM pgqueuer") == 6
 
 
-async def test_many_rings_are_one_look(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = 0
-    dequeue = Looks.dequeue
+async def test_many_rings_are_one_until_somebody_looks(postgres: str) -> None:
+    heard: list[str] = []
+    sql = "SELECT pg_notify('rings', json_build_object('type', $1::text, 'n', n)::text) FROM generate_series(1, $2) n"
+    async with opened(postgres), Database(postgres) as database, database_of(postgres) as connection:
+        driver = Driver(database.pool)
+        looks = Looks(driver)
 
-    async def counted(self: Looks, *args: Any, **kwargs: Any) -> Any:
-        nonlocal looked
-        looked += 1
-        return await dequeue(self, *args, **kwargs)
+        async def rings(what: str, count: int) -> list[str]:
+            """Ring so often, and return what was heard until a message behind it came."""
+            heard.clear()
+            await connection.fetch(sql, what, count)
+            await connection.fetch(sql, "behind", 1)
+            await until(is_behind, "all was heard")
+            return heard[:-1]
 
-    monkeypatch.setattr(Looks, "dequeue", counted)
-    ring = {"channel": "ch_pgqueuer", "operation": "insert", "table": "pgqueuer", "type": "table_changed_event"}
-    sql = "SELECT pg_notify('ch_pgqueuer', $1::text || to_json(now() + n * interval '1 second') || '}')"
-    async with opened(postgres) as world, working(world), database_of(postgres) as connection:
-        await world.run("two_questions", {})
-        before = looked
-        await connection.fetch(f"{sql} FROM generate_series(1, 3000) AS n", json.dumps(ring)[:-1] + ', "sent_at": ')
-        await world.run("two_questions", {}, "t2")
-        for n in range(10):
-            await world.run("two_questions", {}, f"later-{n}")
-        assert looked - before < 300
+        async def is_behind() -> bool:
+            return bool(heard) and "behind" in heard[-1]
+
+        async with driver:
+            await driver.add_listener("rings", lambda message: heard.append(str(message)))
+            assert len(await rings("table_changed_event", 3000)) == 1
+            assert len(await rings("table_changed_event", 3000)) == 0
+            assert len(await rings("health_check_event", 3)) == 3
+            await looks.dequeue(1, {}, uuid.uuid4(), None, timedelta(seconds=9))
+            assert len(await rings("table_changed_event", 3000)) == 1
 
 
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
