@@ -79,7 +79,7 @@ async def test_an_insight_that_a_person_edits_is_shown_as_edited(world: World) -
     (shown,) = await pending(ann)
     action = (await get(ann, f"/v1/requests/{shown['id']}"))["action"]
     await decide(ann, shown, "edit", args={**action["args"], "text": SAND})
-    assert statuses(await once(ann, "c1", is_("done"))) == {CLAMP: "edited"}
+    assert statuses(await once(ann, "c1", is_("done"))) == {SAND: "edited"}
 
 
 async def test_a_question_while_insights_wait_gets_a_thread_of_its_own_in_the_same_conversation(world: World) -> None:

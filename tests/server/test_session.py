@@ -12,7 +12,7 @@ import pytest
 from tests.server.world import SECRET, World, open_world
 
 from ringi.errors import SettingError
-from ringi.server import Keys, Principal
+from ringi.server import Keys, Principal, problems
 from ringi.server.auth import kept_secret
 from ringi.server.refusals import UnauthenticatedError
 
@@ -164,6 +164,23 @@ async def test_the_page_is_one_file_at_all_its_addresses(store_url: str, static:
         asset = await world.stranger().get("/assets/main-1.js")
         assert (asset.text, asset.headers["cache-control"]) == ("1", "public, max-age=31536000, immutable")
         assert (await world.stranger().get("/stamp.svg")).headers["content-type"].startswith("image/svg")
+
+
+async def test_a_browser_at_an_unknown_address_gets_the_page_and_a_program_a_problem(
+    store_url: str, static: Path
+) -> None:
+    browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    async with open_world(store_url, static=static) as world:
+        for path in ("/nowhere", "/r", "/chat/a/b", "/%ff", "/inbox?x=1"):
+            reply = await world.stranger().get(path, headers=browser)
+            assert (reply.status_code, reply.text) == (404, "<!doctype html>"), path
+            assert reply.headers["cache-control"] == "no-cache"
+        refused = [
+            await world.stranger().get("/nowhere"),
+            await world.stranger().post("/nowhere", headers=browser),
+            await world.client().get("/v1/requests/none", headers=browser),
+        ]
+    assert [(each.status_code, each.headers["content-type"]) for each in refused] == [(404, problems.MEDIA_TYPE)] * 3
 
 
 @pytest.mark.parametrize(

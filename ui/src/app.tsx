@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { ConfigProvider, Skeleton, theme } from "antd";
+import { ConfigProvider, theme } from "antd";
 import { Suspense, useState, type ReactNode } from "react";
 import { isStatus, ProblemError } from "./api/call";
 import { isSignedIn, useSession } from "./api/session";
@@ -10,6 +10,7 @@ import { later } from "./widgets/later";
 import { useMedia } from "./widgets/media";
 import { WithMessages } from "./widgets/messages";
 import { Problem } from "./widgets/problem";
+import { Loading } from "./widgets/loading";
 
 // Who is signed in does not need the door.
 const SignIn = later(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
@@ -25,7 +26,10 @@ export function createClient(): QueryClient {
         staleTime: 30_000,
         // A machine without a network still reaches its own server.
         networkMode: "always",
-        retry: (failures, error) => failures < 3 && isDown(error),
+        // What a person waits for says within two seconds that the server is away, and comes by itself when it is back.
+        retry: (failures, error) => failures < 2 && isDown(error),
+        retryDelay: (failures) => 300 * 2 ** failures,
+        refetchInterval: ({ state }) => (state.status === "error" && isDown(state.error) ? 3_000 : false),
       },
       mutations: { retry: false, networkMode: "always" },
     },
@@ -72,7 +76,7 @@ function Gate() {
   if (data) return <Shell session={data} />;
   if (isDown(error)) return <main className="sign-in"><Problem error={error} retry={() => void refetch()} /></main>;
   if (isSignedIn(error)) return <Suspense><ReplaceSession error={error} /></Suspense>;
-  const waiting = <Skeleton active className="column" />;
+  const waiting = <Loading className="column" />;
   return isPending ? waiting : <Suspense fallback={waiting}><SignIn error={error} /></Suspense>;
 }
 

@@ -63,7 +63,16 @@ def insight_view(conversation: Conversation, turn: Mapping[str, Any], insight: M
     # What was said of a request is for its readers, as the request is.
     reason = None if request and not shown else words_in(shown) or became["reason"]
     told = {"status": became["status"], "version": became["version"], "reason": reason}
-    return models.Insight.model_validate({**insight, **told, "request": asked})
+    return models.Insight.model_validate({**insight, **told, **learned_in(shown, became["status"]), "request": asked})
+
+
+def learned_in(request: Request | None, status: str) -> Json:
+    """Return the text and the section that a person changed an insight to, where that is what was learned."""
+    if status != "edited":
+        return {}
+    args = request.granted.args if request and request.granted else {}
+    # Where the answer was erased, or is not for this reader, the agent's text must not stand in its place.
+    return {"text": args.get("text", ""), **({"section": args["section"]} if "section" in args else {})}
 
 
 def asked_of(conversation: Conversation, insight_id: str, request_id: str | None) -> Request | None:

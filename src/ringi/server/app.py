@@ -70,7 +70,9 @@ class App:
             group.add_to(self.api)
         # First: of thousands that come at once each would be compared with all other routes before.
         self.api.router.routes[:0] = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
-        self.api.router.routes += PageRoutes(settings).routes()
+        pages = PageRoutes(settings)
+        self.api.router.routes += pages.routes()
+        self.api.add_exception_handler(404, pages.unknown)
         self._guard, self._proxy = Guard(self.api, settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from ringi.server import problems
 from ringi.server.platform import ServerSettings
 
 ADDRESSES = (
@@ -44,6 +45,14 @@ class PageRoutes:
         if not index.is_file():
             raise HTTPException(503, REMEDY)
         return FileResponse(index, headers={"cache-control": "no-cache"})
+
+    async def unknown(self, http: HttpRequest, error: Exception) -> HttpResponse:
+        """Return the page, which says that there is nothing here, to a browser; a problem document to a program."""
+        index = self._static / "index.html"
+        wants_page = http.method == "GET" and "text/html" in http.headers.get("accept", "")
+        if wants_page and index.is_file():
+            return FileResponse(index, 404, headers={"cache-control": "no-cache"})
+        return await problems.on_http_error(http, error)
 
     async def beside(self, http: HttpRequest) -> HttpResponse:
         """Return a file from beside the page."""

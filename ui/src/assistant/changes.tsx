@@ -1,8 +1,9 @@
-import { Button, Flex, Skeleton } from "antd";
+import { Button, Flex } from "antd";
 import { isStatus } from "../api/call";
 import { Clock } from "../widgets/time";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { useChanges } from "./api";
 import { ShortChange } from "./short-change";
 import { From } from "./source";
@@ -39,7 +40,7 @@ export function Changes({ id, of, onAll }: ChangesProps) {
         </Flex>
       )}
       {error && !data && !isNew && <Problem error={error} retry={() => void refetch()} />}
-      {!data && !error && <Skeleton active />}
+      {!data && !error && <Loading />}
       {(data || isNew) && changes.length === 0 && <p className="quiet">{words.noChanges}</p>}
       <ol className="inspector-rows detail">
         {changes.map((change) => (

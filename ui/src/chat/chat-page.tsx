@@ -1,4 +1,4 @@
-import { Button, Empty, Select, Skeleton } from "antd";
+import { Button, Empty, Select } from "antd";
 import { useId, useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/call";
@@ -10,6 +10,7 @@ import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
 import { chatPath, go } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { EarlierChats } from "./earlier";
 import { Talk } from "./talk";
 import { useChatWords } from "./words";
@@ -85,7 +86,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
       <div className="chat-main">
         <h1 className="for-readers">{words.chatPage}</h1>
         {id === undefined && agents.length > 1 && <Chooser agents={agents} chosen={agent} onChoose={choose} />}
-        {isKnown ? <Talk key={open} id={open} agent={agent} isNew={isNew} typedFor={id ?? "new"} onBegin={begin} /> : <Skeleton active />}
+        {isKnown ? <Talk key={open} id={open} agent={agent} isNew={isNew} typedFor={id ?? "new"} onBegin={begin} /> : <Loading />}
       </div>
     </div>
   );
@@ -95,6 +96,6 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
 export default function ChatPage({ id }: { id: string | undefined }) {
   const { data, error, refetch } = useAgents();
   if (error && !data) return <div className="column"><Problem error={error} retry={() => void refetch()} /></div>;
-  if (!data) return <Skeleton active className="column" />;
+  if (!data) return <Loading className="column" />;
   return <Chats agents={data.items.filter(takesMessages)} id={id} />;
 }

@@ -1,4 +1,3 @@
-import { Skeleton } from "antd";
 import { useCallback, useRef, useState } from "react";
 import { useSteer } from "../api/threads";
 import type { Agent } from "../api/types";
@@ -11,6 +10,7 @@ import { useFollow } from "../thread/use-follow";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { Before } from "./before";
 import { Bubbles } from "./bubbles";
 import { Composer } from "./composer";
@@ -96,7 +96,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
   return (
     <>
       <section ref={column} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
-        {phase === "loading" && <Skeleton active />}
+        {phase === "loading" && <Loading />}
         {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
         <TextsOnCards value={assistant?.onCards ?? none}>

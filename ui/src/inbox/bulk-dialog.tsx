@@ -2,9 +2,10 @@ import { Alert, Button, Input, Modal } from "antd";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { signature } from "../request/signature";
+import { isCut, signature } from "../request/signature";
 import { titleOf } from "../request/title";
 import { useStrings, type Strings } from "../strings";
+import { JsonValue } from "../widgets/agent-text";
 import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
 import type { Fate, Verdict } from "./bulk";
@@ -14,6 +15,14 @@ import type { InboxState } from "./use-inbox";
 function whatHappens({ action, context, kind, title }: Request, strings: Strings): string {
   if (action) return signature(action.name, action.args);
   return kind === "finish" ? visible(String(context?.task ?? title)) : strings.kinds[kind];
+}
+
+/** What it does in one line; arguments that do not fit stand below it. */
+function What({ request }: { request: Request }) {
+  const strings = useStrings();
+  const line = <code className="bulk-what">{whatHappens(request, strings)}</code>;
+  if (!request.action || !isCut(request.action)) return line;
+  return <details className="compact bulk-rest" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
 }
 
 interface LineProps {
@@ -30,7 +39,7 @@ function Line({ request, fate, refusal }: LineProps) {
   return (
     <li data-testid="bulk-line" data-id={request.id} data-state={fate?.state ?? (refusal ? "refused" : "ready")}>
       <span className="bulk-title">{titleOf(request, strings)}</span>
-      <code className="bulk-what">{whatHappens(request, strings)}</code>
+      <What request={request} />
       {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
     </li>
   );

@@ -1,4 +1,4 @@
-import { Empty, Skeleton, type InputRef } from "antd";
+import { Empty, type InputRef } from "antd";
 import { Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
@@ -7,6 +7,7 @@ import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
+import { Loading } from "../widgets/loading";
 import { close } from "./address";
 import "./inbox.css";
 import { RequestList } from "./request-list";
@@ -55,9 +56,9 @@ function Detail({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
   if (openId === undefined) {
     return shown.rows.length > 0 && <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.pick} className="inbox-pick" />;
   }
-  if (acts.hasty) return <Skeleton active paragraph={{ rows: 6 }} />;
+  if (acts.hasty) return <Loading paragraph={{ rows: 6 }} />;
   return (
-    <Suspense fallback={<Skeleton active paragraph={{ rows: 6 }} />}>
+    <Suspense fallback={<Loading paragraph={{ rows: 6 }} />}>
       <RequestDetail key={openId} id={openId} onDecided={decided} keepsFocus={acts.walking} />
     </Suspense>
   );

@@ -5,6 +5,7 @@ import { explain, Problem } from "../widgets/problem";
 import { filtersIn } from "./address";
 import { BulkBar } from "./bulk-bar";
 import { EmptyList } from "./empty";
+import { NotYet } from "../widgets/loading";
 import { RowSkeleton } from "./row-skeleton";
 import { Rows } from "./rows";
 import { Toolbar } from "./toolbar";
@@ -19,7 +20,7 @@ interface RequestListProps {
 function Waiting() {
   const strings = useStrings();
   const shapes = Array.from({ length: 8 }, (_, number) => number);
-  return <output aria-label={strings.loading}>{shapes.map((number) => <RowSkeleton key={number} />)}</output>;
+  return <><NotYet /><output aria-label={strings.loading}>{shapes.map((number) => <RowSkeleton key={number} />)}</output></>;
 }
 
 function Content({ inbox, acts }: RequestListProps) {

@@ -1,8 +1,9 @@
-import { Button, Skeleton, Tag } from "antd";
+import { Button, Tag } from "antd";
 import { useState } from "react";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { useBullet, useChange } from "./api";
 import { Confirm } from "./confirm";
 import { EditBullet } from "./edit-bullet";
@@ -31,7 +32,7 @@ function Counts({ bullet: { helpful, harmful, used, type, created, changed, isAc
 function Blame({ playbook, bullet }: { playbook: string; bullet: string }) {
   const { data, error, refetch } = useBullet(playbook, bullet);
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active paragraph={{ rows: 2 }} />;
+  if (!data) return <Loading paragraph={{ rows: 2 }} />;
   return (
     <ol className="inspector-rows blame" data-testid="blame">
       {data.history.toReversed().map((entry) => <EntryView key={entry.version} entry={entry} playbook={playbook} of={bullet} />)}

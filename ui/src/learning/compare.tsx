@@ -1,8 +1,9 @@
-import { InputNumber, Skeleton } from "antd";
+import { InputNumber } from "antd";
 import { useId, useState, type ReactNode } from "react";
 import { TextChange } from "../request/change";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { useDiff } from "./api";
 import { named, useLearningWords } from "./words";
 
@@ -15,7 +16,7 @@ function Difference({ id, from, to }: { id: string; from: number; to: number }) 
   const words = useLearningWords();
   const { data, error, refetch } = useDiff(id, from, to);
   if (error) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active />;
+  if (!data) return <Loading />;
   const { added, removed, changed } = data;
   if (added.length + removed.length + changed.length === 0) return <p className="quiet" data-testid="no-difference">{words.noDifference}</p>;
   return (

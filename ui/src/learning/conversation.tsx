@@ -1,4 +1,4 @@
-import { Alert, Button, Skeleton } from "antd";
+import { Alert, Button } from "antd";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { isStatus } from "../api/call";
 import { useSteer } from "../api/threads";
@@ -10,6 +10,7 @@ import { useStream } from "../thread/use-stream";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { useRefresh } from "./api";
 import { Bloom } from "./bloom";
 import { examplesOf } from "./examples";
@@ -99,7 +100,7 @@ export function Talk(props: TalkProps) {
   return (
     <>
       <section ref={column} className="chat-messages turns" tabIndex={-1} aria-label={words.questions} aria-busy={isBusy} data-testid="turns" data-status={conversation?.status}>
-        {talk.isLoading && <Skeleton active />}
+        {talk.isLoading && <Loading />}
         {isNew && turns.length === 0 && <Begin agent={agent} onAsk={send} />}
         {turns.map((turn) => (
           <TurnView

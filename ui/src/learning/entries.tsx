@@ -1,5 +1,6 @@
-import { Button, Skeleton } from "antd";
+import { Button } from "antd";
 import { Problem } from "../widgets/problem";
+import { Loading } from "../widgets/loading";
 import { useEntries } from "./api";
 import { EntryView } from "./entry";
 import { useLearningWords } from "./words";
@@ -12,7 +13,7 @@ export function Entries({ id, head }: { id: string; head: number }) {
   return (
     <div className="playbook-body">
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
-      {!data && !error && <Skeleton active />}
+      {!data && !error && <Loading />}
       {data && entries.length === 0 && <p className="quiet">{words.nothingHappened}</p>}
       <ol className="inspector-rows detail" data-testid="entries">
         {entries.map((entry) => <EntryView key={entry.version} entry={entry} playbook={id} />)}

@@ -58,26 +58,29 @@ interface LearningFactsProps extends Asked {
 }
 
 /** What would be learned, what it rests on, what it costs, and what stands beside it already. */
-export function LearningFacts({ request, shown, operation, editing }: LearningFactsProps) {
+export function LearningFacts({ request, shown, operation, learned, editing }: LearningFactsProps) {
   const words = useLearningWords();
   const { type, why, before, renewed, feedback } = shown;
-  const learned = request.response?.args?.text;
-  const text = typeof learned === "string" ? learned : operation.text;
-  const isEdited = editing ? !same(editing.draft.edited, request.action?.args) : text !== operation.text;
+  const isOtherText = learned.text !== operation.text;
+  const isEdited = editing ? !same(editing.draft.edited, request.action?.args) : isOtherText || learned.section !== operation.section;
+  const wasLearned = request.response?.decision === "approve" || request.response?.decision === "edit";
   return (
     <Card
       size="small" className="learn" data-testid="facts"
-      title={request.status === "pending" ? words.whatIsLearned : words.whatWasProposed}
+      title={request.status === "pending" ? words.whatIsLearned : wasLearned ? words.whatWasLearned : words.whatWasProposed}
       extra={isEdited && <Tag color="processing" data-testid="edited">{words.insightEdited}</Tag>}
     >
       {renewed !== null && <Alert type="info" showIcon title={words.renewed[renewed] ?? words.renewedAnyhow} data-testid="renewed" />}
       <div className="learn-what">
         <Tag color={type === "error_pattern" ? "warning" : "processing"} variant="outlined">{named(words.insightTypes, type)}</Tag>
-        <span className="quiet">{named(words.sections, operation.section)}</span>
+        <span className="quiet">{named(words.sections, learned.section)}</span>
         <span className="quiet"><About operation={operation} /></span>
       </div>
       {editing ? <Editors request={request} editing={editing} /> : (
-        <div className="learn-text" data-testid="learn-text"><Words op={operation.op} before={before} text={text} /></div>
+        <div className="learn-text" data-testid="learn-text"><Words op={operation.op} before={before} text={learned.text} /></div>
+      )}
+      {!editing && isOtherText && (
+        <div className="quiet" data-testid="proposed-text">{words.proposedText} <del className="agent-text">{visible(operation.text)}</del></div>
       )}
       <div className="learn-what"><Judged feedback={feedback} /><Cost shown={shown} /></div>
       <Tried trial={shown.trial} />

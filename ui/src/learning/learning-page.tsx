@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Button, Empty, Select, Skeleton } from "antd";
+import { Button, Empty, Select } from "antd";
 import { useId, useState } from "react";
 import { call } from "../api/call";
 import { threadPath, useAgents } from "../api/threads";
@@ -10,6 +10,7 @@ import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
 import { go, learningPath, Link, playbookPath, useSearch } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { usePlaybooks } from "./api";
 import { Talk } from "./conversation";
 import { PlaybookView } from "./playbook";
@@ -91,7 +92,7 @@ function useAgent(agents: Agent[], id: string, isNew: boolean) {
 function Asking({ agents, playbooks, id }: LearnersProps) {
   const { open, isNew, begin } = useTalkId(id);
   const { agent, choose, isKnown } = useAgent(agents, open, isNew);
-  if (!agent || !isKnown) return <Skeleton active />;
+  if (!agent || !isKnown) return <Loading />;
   return (
     <>
       {id === undefined && agents.length > 1 && <Chooser agents={agents} chosen={agent} onChoose={choose} />}
@@ -135,7 +136,7 @@ export default function LearningPage({ id }: { id: string | undefined }) {
   if (error && !(agents.data && playbooks.data)) {
     return <div className="column"><Problem error={error} retry={() => void Promise.all([agents.refetch(), playbooks.refetch()])} /></div>;
   }
-  if (!agents.data || !playbooks.data) return <Skeleton active className="column" />;
+  if (!agents.data || !playbooks.data) return <Loading className="column" />;
   const names = new Set(playbooks.data.items.map(({ agent }) => agent));
   const learners = agents.data.items.filter(({ name }) => names.has(name));
   if (learners.length === 0) {

@@ -1,9 +1,10 @@
-import { Modal, Skeleton } from "antd";
+import { Modal } from "antd";
 import { isStatus } from "../api/call";
 import { Prose } from "../thread/prose";
 import { Clock } from "../widgets/time";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { useNote } from "./api";
 import type { Reference } from "./types";
 import { named, useLearningWords } from "./words";
@@ -25,7 +26,7 @@ export default function NoteModal({ note, onClose }: { note: Reference; onClose:
         {isStatus(error, 404)
           ? <Problem error={error} title={words.noteMissing(from, visible(noteId))} />
           : error && !data && <Problem error={error} retry={() => void refetch()} />}
-        {!data && !error && <Skeleton active />}
+        {!data && !error && <Loading />}
         {data && <div data-testid="note-content"><Prose text={data.content} /></div>}
       </div>
     </Modal>

@@ -37,13 +37,16 @@ function shownOf(context: JsonObject): Shown {
 export interface Asked {
   shown: Shown;
   operation: Pick<Operation, "op" | "section" | "text" | "bullet" | "sources">;
+  /** The text and the section as they were learned, or will be: a person may have changed what was proposed. */
+  learned: Pick<Operation, "section" | "text">;
 }
 
 /** What a request asks to learn; undefined where it asks something else, or in a way that this page does not know. */
-export function askedBy({ kind, action, context }: Request): Asked | undefined {
+export function askedBy({ kind, action, context, response }: Request): Asked | undefined {
   if (kind !== "learning" || action?.name !== "learn" || !isObject(context.learning)) return undefined;
   const { op, section, text: words, bullet, sources } = action.args;
   if (typeof op !== "string" || typeof words !== "string") return undefined;
   const operation = { op: op as Operation["op"], section: text(section), text: words, bullet: textOrNull(bullet), sources: texts(sources) };
-  return { shown: shownOf(context.learning), operation };
+  const learned = { text: textOrNull(response?.args?.text) ?? words, section: textOrNull(response?.args?.section) ?? operation.section };
+  return { shown: shownOf(context.learning), operation, learned };
 }

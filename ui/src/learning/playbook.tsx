@@ -1,9 +1,10 @@
-import { Button, Progress, Segmented, Skeleton } from "antd";
+import { Button, Progress, Segmented } from "antd";
 import { useState } from "react";
 import { isStatus } from "../api/call";
 import { useMessages } from "../widgets/messages";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { usePlaybook, useTidy } from "./api";
 import { Bullets } from "./bullets";
 import { Compare } from "./compare";
@@ -53,7 +54,7 @@ export function PlaybookView({ id, nameOf }: { id: string; nameOf: (agent: strin
   if (error && !data) {
     return isStatus(error, 404) ? <p className="playbook-page">{words.noSuchQuestion}</p> : <Problem error={error} retry={() => void refetch()} />;
   }
-  if (!data) return <Skeleton active className="playbook-page" />;
+  if (!data) return <Loading className="playbook-page" />;
   return (
     <div className="playbook-page" data-testid="playbook" data-id={id}>
       <Head playbook={data} name={nameOf(data.agent)} />

@@ -1,10 +1,11 @@
-import { Button, Empty, Skeleton } from "antd";
+import { Button, Empty } from "antd";
 import { useRef, useState } from "react";
 import { useMemories } from "../api/memories";
 import type { Memory } from "../api/types";
 import { focusedIn, useListKeys } from "../thread/list-keys";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
+import { Loading } from "../widgets/loading";
 import { MemoryRow, type Step } from "./memory-row";
 import { useMemoryWords } from "./words";
 import "./memory.css";
@@ -60,7 +61,7 @@ export default function MemoryPage() {
       <h1>{strings.memoryPage}</h1>
       <p className="quiet">{strings.memoryHint}</p>
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
-      {!data && !error && <Skeleton active paragraph={{ rows: 6 }} />}
+      {!data && !error && <Loading paragraph={{ rows: 6 }} />}
       {data && (memories.length === 0 ? <Nothing /> : <Rows memories={memories} />)}
       {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{strings.more}</Button>}
     </div>

@@ -1,4 +1,4 @@
-import { Button, Flex, Input, Skeleton } from "antd";
+import { Button, Flex, Input } from "antd";
 import { useEffect, useId, useRef, useState } from "react";
 import { useSteer, useThread } from "../api/threads";
 import type { Thread } from "../api/types";
@@ -6,6 +6,7 @@ import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import "./operations.css";
 
 interface ConfirmStopProps {
@@ -20,7 +21,7 @@ function Ends({ thread }: { thread: string }) {
   const strings = useStrings();
   const { data, error, refetch } = useThread(thread, false);
   if (error) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
+  if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
   if (data.pending.length === 0) return <p>{strings.endsNothing}</p>;
   return (
     <div>

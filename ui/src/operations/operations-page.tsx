@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Empty, Flex, Skeleton } from "antd";
+import { Alert, Button, Checkbox, Empty, Flex } from "antd";
 import { useRef, useState, type RefObject } from "react";
 import { useTroubles } from "../api/operations";
 import { useSession } from "../api/session";
@@ -9,6 +9,7 @@ import { focusedIn, useListKeys } from "../thread/list-keys";
 import { Waiting } from "../thread/waiting";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
+import { Loading } from "../widgets/loading";
 import { canRetry, rowsOf, type Row } from "./outcomes";
 import { TroubleRow } from "./trouble-row";
 import { useOutcomes } from "./use-outcomes";
@@ -96,7 +97,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
     tick: () => selection.toggle(at()), retry: () => retryChosen(at()), abandon: () => setStopping(at()?.id),
   });
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active paragraph={{ rows: 6 }} />;
+  if (!data) return <Loading paragraph={{ rows: 6 }} />;
   const actionsOf = (row: Row) => isAdmin ? {
     selected: selection.has(row.id) && canRetry(row),
     select: (on: boolean) => selection.select(row.id, on),

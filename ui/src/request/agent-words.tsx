@@ -1,19 +1,30 @@
-import type { JsonObject, Request } from "../api/types";
+import { useState } from "react";
+import type { Json, JsonObject, Request } from "../api/types";
 import { askedBy } from "../learning/of-request";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
+import { useKeys } from "../widgets/keys";
+import { Capped, showRestKey } from "./capped";
 import { atTheGate } from "./gate";
 import { useWords } from "./words";
 
-/** Where an assistant's question belongs: for programs, who reads it sees it there. */
-const isOfAssistant = ({ assistant, conversation }: JsonObject) => typeof assistant === "string" && typeof conversation === "string";
+const places = new Set(["assistant", "conversation", "info", "plan", "version", "memory_category"]);
+const isName = (value: Json | undefined) => typeof value === "number" || (typeof value === "string" && value.length <= 200);
+
+/** Without where an assistant's question belongs: for programs, who reads it sees it there. */
+function withoutPlace(context: JsonObject): JsonObject {
+  if (!isName(context.assistant) || !isName(context.conversation)) return context;
+  return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(places.has(key) && isName(value))));
+}
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
 function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
   const { kind, context } = request;
-  // All of it stands among the facts, what the agent says of it as its own words.
-  if (askedBy(request)) return { rest: {} };
-  if (kind !== "finish") return { rest: isOfAssistant(context) ? {} : context };
+  if (askedBy(request)) {
+    const { learning: _shownAsFacts, ...rest } = context;
+    return { rest };
+  }
+  if (kind !== "finish") return { rest: withoutPlace(context) };
   const { task: _shownAsFact, summary, ...rest } = context;
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
 }
@@ -21,27 +32,18 @@ function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
 /** Prose and context from the agent, set apart from the facts because nobody has checked them. */
 export function AgentWords({ request }: { request: Request }) {
   const strings = useWords();
+  const [whole, setWhole] = useState(false);
   const { summary, rest } = wordsOf(request);
+  const show = () => setWhole(true);
+  const box = { whole, onShow: show };
+  useKeys(strings.keysOfRequest, whole ? [] : [{ key: showRestKey, label: strings.showRest, run: show }]);
   return (
     <>
-      {summary && (
-        <aside className="agent-words" data-testid="summary" aria-label={strings.summary}>
-          <div className="quiet">{strings.summary}</div>
-          <Prose text={summary} />
-        </aside>
-      )}
+      {summary && <Capped {...box} testId="summary" label={strings.summary}><Prose text={summary} /></Capped>}
       {request.description && (
-        <aside className="agent-words" data-testid="agent-words" aria-label={strings.agentSays}>
-          <div className="quiet">{strings.agentSays}</div>
-          <Prose text={atTheGate(request.description, request, strings)} />
-        </aside>
+        <Capped {...box} testId="agent-words" label={strings.agentSays}><Prose text={atTheGate(request.description, request, strings)} /></Capped>
       )}
-      {Object.keys(rest).length > 0 && (
-        <aside className="agent-words" data-testid="context" aria-label={strings.context}>
-          <div className="quiet">{strings.context}</div>
-          <JsonValue value={rest} />
-        </aside>
-      )}
+      {Object.keys(rest).length > 0 && <Capped {...box} testId="context" label={strings.context}><JsonValue value={rest} /></Capped>}
     </>
   );
 }

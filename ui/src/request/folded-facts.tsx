@@ -10,7 +10,7 @@ export function FoldedFacts({ request, folded, children }: { request: Request; f
   if (!folded || !request.action) return children;
   return (
     <details className="compact folded-facts">
-      <summary>{learning ? <AgentText text={learning.operation.text} /> : <code>{signature(request.action.name, request.action.args)}</code>}</summary>
+      <summary>{learning ? <AgentText text={learning.learned.text} /> : <code>{signature(request.action.name, request.action.args)}</code>}</summary>
       {children}
     </details>
   );

@@ -1,8 +1,9 @@
-import { Skeleton, Timeline } from "antd";
+import { Timeline } from "antd";
 import { useState } from "react";
 import type { Request } from "../api/types";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { decidedOf, reasonOf } from "./outcome";
 import { actorName, namesOf } from "./people";
 import { Refused } from "./refused";
@@ -55,7 +56,7 @@ function Happened({ event, kind }: { event: HistoryEvent; kind: Request["kind"] 
 function Events({ request }: { request: Request }) {
   const { data, error, refetch } = useHistory(request, true);
   if (error) return <Refused error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
+  if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
   const items = data.map((event) => ({
     key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} kind={request.kind} />,
   }));

@@ -1,4 +1,4 @@
-import { Alert, Empty, Skeleton } from "antd";
+import { Alert, Empty } from "antd";
 import { useEffect, useId, useRef, useState, type RefObject } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
@@ -6,6 +6,7 @@ import type { Decision, Request } from "../api/types";
 import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { AgentWords } from "./agent-words";
 import { Deliveries } from "./deliveries";
 import { hasAnswer } from "./draft";
@@ -139,5 +140,5 @@ export function RequestDetail({ id, ...place }: PlaceProps & { id: string }) {
   if (data) return <Panel key={`${id} ${data.digest}`} request={data} onGone={setPassedTo} {...place} />;
   if (isStatus(error, 404)) return <Gone id={id} title={strings.gone} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
-  return <Skeleton active paragraph={{ rows: 6 }} />;
+  return <Loading paragraph={{ rows: 6 }} />;
 }

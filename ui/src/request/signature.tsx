@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Json, JsonObject } from "../api/types";
+import type { Action, Json, JsonObject } from "../api/types";
 import { visible, visibleJson } from "../widgets/visible";
 import { same, type Values } from "./values";
 
@@ -45,6 +45,12 @@ function partsOf(args: JsonObject, edited: Values): [shown: Part[], isWhole: boo
 export function signature(name: string, args: JsonObject): string {
   const [shown, isWhole] = partsOf(args, args);
   return `${visible(name)}(${[...shown.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
+}
+
+/** Whether the line leaves out an argument, or a part of one. */
+export function isCut({ args }: Action): boolean {
+  const [shown, isWhole] = partsOf(args, args);
+  return !isWhole || shown.some(({ name }) => brief(args[name]) === "…");
 }
 
 interface SignatureProps {

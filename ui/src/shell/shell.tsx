@@ -1,10 +1,11 @@
-import { Skeleton } from "antd";
+import { Empty } from "antd";
 import { Suspense, useEffect, useRef, type MouseEvent } from "react";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
 import { later } from "../widgets/later";
 import { idIn, Link, usePath } from "../widgets/router";
+import { Loading } from "../widgets/loading";
 import { Header, type PageName } from "./header";
 import "./shell.css";
 
@@ -39,7 +40,7 @@ function Route({ path }: { path: string }) {
   if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;
-  return <div className="column"><p>{strings.notFound}</p><Link to="/">{strings.inbox}</Link></div>;
+  return <Empty className="column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;
 }
 
 /** Another page is read from its beginning: the focus goes there, not to the link that was left. */
@@ -67,7 +68,7 @@ export function Shell({ session }: { session: Session }) {
       <a className="skip" href="#main" onClick={skip}>{strings.skip}</a>
       <Header page={nameOf(path)} session={session} />
       <main className="main" id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<Skeleton active className="column" />}><Route path={path} /></Suspense>
+        <Suspense fallback={<Loading className="column" />}><Route path={path} /></Suspense>
       </main>
     </>
   );

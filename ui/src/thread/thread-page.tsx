@@ -1,4 +1,3 @@
-import { Skeleton } from "antd";
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
@@ -11,6 +10,7 @@ import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
 import { go, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
 import { Announcer } from "./announcer";
 import { Column } from "./column";
 import { Foot } from "./foot";
@@ -65,7 +65,7 @@ export default function ThreadPage({ id }: { id: string }) {
       <Head id={id} thread={thread} />
       <div className="thread-stream">
         {!(thread && isStatus(error, 0)) && <Problem error={error} retry={() => void refetch()} />}
-        {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamStarts}</p> : <Skeleton active />)}
+        {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamStarts}</p> : <Loading />)}
         {thread?.erased && <ErasedThread erased={thread.erased} />}
         <Column items={items} open={open}>
           {unshown(thread, items).map((request) => (

@@ -1,4 +1,4 @@
-import { Button, Empty, Segmented, Select, Skeleton } from "antd";
+import { Button, Empty, Segmented, Select } from "antd";
 import { useEffect, useRef, useState } from "react";
 import { useAsked, useThreads } from "../api/threads";
 import type { ThreadStatus } from "../api/types";
@@ -7,6 +7,7 @@ import { useKeys } from "../widgets/keys";
 import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
 import { go, useSearch } from "../widgets/router";
+import { Loading } from "../widgets/loading";
 import { StartAgent } from "./start-agent";
 import { ThreadRow } from "./thread-row";
 import { useHeld } from "./use-held";
@@ -58,7 +59,7 @@ function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
     ...useListKeys(list, strings.nextThread, strings.previousThread), { key: "n", label: strings.startAgent, run: onStart },
   ]);
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton active paragraph={{ rows: 8 }} />;
+  if (!data) return <Loading paragraph={{ rows: 8 }} />;
   const next = data.next;
   return (
     <>

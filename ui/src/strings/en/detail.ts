@@ -17,6 +17,7 @@ export const detail = {
   edited: "edited",
   noArguments: "no arguments",
   agentSays: "The agent's words (not checked)",
+  showRest: "Show the rest",
   context: "Context from the agent (not checked)",
   taskFacts: "What the agent wants to end",
   task: "Task",

@@ -65,6 +65,8 @@ export const learning = {
     strategies: "Strategies", formulas: "Formulas", mistakes: "Mistakes to avoid", heuristics: "Rules of thumb", context: "Context", others: "Others",
   } as Record<string, string>,
   whatIsLearned: "What will stand in the playbook",
+  whatWasLearned: "What was learned",
+  proposedText: "The agent had proposed:",
   whatWasProposed: "What was proposed",
   operations: {
     add: "new", edit: "changed", merge: "merged", retire: "retired", restore: "restored", undo: "undone", tag: "counted", reject: "rejected", keep: "kept apart",

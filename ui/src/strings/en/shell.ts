@@ -27,7 +27,8 @@ export const shell = {
   retry: "Try again",
   back: "Back",
   more: "Show more",
-  notFound: "There is no such page.",
+  notFound: "There is no page at this address. Check it, or go on from your inbox.",
+  notYet: "The server has not answered yet. This page goes on waiting. If nothing comes, check your connection, or ask the people who run the server.",
   unreachable: "The server cannot be reached. Nothing was lost on this page: try again when it is back.",
   problems: {
     forbidden: "You may not do this. Nothing was changed.",

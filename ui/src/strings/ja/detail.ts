@@ -17,6 +17,7 @@ export const detail: Detail = {
   edited: "修正あり",
   noArguments: "引数なし",
   agentSays: "エージェントの説明（未確認）",
+  showRest: "続きを表示",
   context: "エージェントからの補足（未確認）",
   taskFacts: "エージェントが完了したいタスク",
   task: "タスク",

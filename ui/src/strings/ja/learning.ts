@@ -63,6 +63,8 @@ export const learning: Learning = {
 
   sections: { strategies: "方法", formulas: "計算式", mistakes: "避けるべき誤り", heuristics: "経験則", context: "背景", others: "その他" },
   whatIsLearned: "プレイブックに書かれる内容",
+  whatWasLearned: "学習された内容",
+  proposedText: "エージェントの提案：",
   whatWasProposed: "提案された内容",
   operations: { add: "追加", edit: "変更", merge: "統合", retire: "引退", restore: "復帰", undo: "取り消し", tag: "集計", reject: "却下", keep: "別々に保持" },
   rewrites: (bullet: string) => `${bullet} を書き換え`,

@@ -17,6 +17,7 @@ export const detail: Detail = {
   edited: "已修改",
   noArguments: "无参数",
   agentSays: "智能体的说明（未核实）",
+  showRest: "显示其余内容",
   context: "智能体提供的背景（未核实）",
   taskFacts: "智能体想要结束的任务",
   task: "任务",

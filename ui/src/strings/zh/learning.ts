@@ -63,6 +63,8 @@ export const learning: Learning = {
 
   sections: { strategies: "方法", formulas: "公式", mistakes: "要避免的错误", heuristics: "经验法则", context: "背景", others: "其他" },
   whatIsLearned: "将写入经验手册的内容",
+  whatWasLearned: "已学到的内容",
+  proposedText: "智能体原先提议：",
   whatWasProposed: "所提议的内容",
   operations: { add: "新增", edit: "修改", merge: "合并", retire: "停用", restore: "恢复", undo: "撤销", tag: "计数", reject: "拒绝", keep: "分别保留" },
   rewrites: (bullet: string) => `改写 ${bullet}`,

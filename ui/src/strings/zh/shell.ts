@@ -29,7 +29,8 @@ export const shell: typeof en = {
   retry: "重试",
   back: "返回",
   more: "显示更多",
-  notFound: "没有这个页面。",
+  notFound: "此地址没有页面。请检查地址，或从收件箱继续。",
+  notYet: "服务器尚未响应，页面会继续等待。如果一直没有内容，请检查网络连接，或联系服务器的管理员。",
   unreachable: "无法连接服务器。本页内容没有丢失，请在服务器恢复后重试。",
   problems: {
     forbidden: "您无权执行此操作，没有任何更改。",
