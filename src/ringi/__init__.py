@@ -4,6 +4,7 @@ from ringi import sync
 from ringi.ask import Action, Answer, Ask, Button
 from ringi.client import Client
 from ringi.connect import open
+from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.errors import (
     AgentError,
     AskedAgainError,
@@ -69,9 +70,11 @@ __all__ = [
     "ClaimedError",
     "Client",
     "ClosedError",
+    "Code",
     "ConflictError",
     "Date",
     "DefinitionError",
+    "Diff",
     "DifferentAskError",
     "DigestMismatchError",
     "Event",
@@ -81,11 +84,13 @@ __all__ = [
     "ForbiddenError",
     "Form",
     "HttpError",
+    "Image",
     "Inbox",
     "InvalidError",
     "LaterError",
     "LimitError",
     "Limits",
+    "Link",
     "LostReplyError",
     "MissingExtraError",
     "MultiSelect",
@@ -105,6 +110,7 @@ __all__ = [
     "SettingError",
     "SignatureError",
     "Slider",
+    "Table",
     "Text",
     "TextArea",
     "ThreadBusyError",

@@ -9,9 +9,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringCo
 from pydantic_core import PydanticCustomError
 
 from ringi import form as forms
-from ringi.canonical import digest, not_numbers
+from ringi.canonical import digest, jsonable, not_numbers
+from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
+from ringi.misfit import MisfitError, path_of
 from ringi.record import Frozen
 from ringi.webhook import MOST, Webhook
 
@@ -114,6 +116,7 @@ class Ask(Frozen):
     expires_at: Time | None = None
     fallback: dict[str, Any] | None = None
     webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()
+    display: Annotated[tuple[Block, ...], Field(max_length=MAX_BLOCKS)] | None = None
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -207,7 +210,9 @@ def digest_of(ask: Ask) -> str:
         by_alias=True,
         include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
     )
-    return digest({**shown, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+    # What an ask leaves out was no part of the digest when nothing could be displayed.
+    blocks = {"display": jsonable(ask.display)} if ask.display else {}
+    return digest({**shown, **blocks, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
 
 
 F = TypeVar("F", bound=Frozen)
@@ -226,7 +231,12 @@ def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "fo
 
 
 def _readable(model: type[Frozen], error: Any) -> FieldError:
-    field = ".".join(str(part) for part in error["loc"])
+    # Which kind of block an error is in stands between its number and its part.
+    steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, MisfitError):
+        return FieldError(path_of(".".join(map(str, steps)), [cause.part] if cause.part else []), str(cause))
+    field = ".".join(map(str, steps))
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
         return FieldError(field, f"no such field; known are {known}")

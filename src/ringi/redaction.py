@@ -53,9 +53,8 @@ def unknown_in(request: Request) -> list[str]:
 
 def request_without_content(request: Request) -> dict[str, Any]:
     """Return what changes when a request's content is erased; how and when it ended stays, and its digest."""
-    nothing = dict.fromkeys(
-        ("description", "action", "form", "data_schema", "fallback", "reason", "attention", "continuation", "memory")
-    )
+    content = ("description", "action", "form", "data_schema", "fallback", "display", "memory")
+    nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
     free = {"claimed_by": None, "claimed_until": None}
     said = {"response": without_words(request.response)}

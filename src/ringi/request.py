@@ -27,6 +27,7 @@ from ringi.ask import (
     wrong_if,
 )
 from ringi.canonical import digest, jsonable
+from ringi.domain.display import Block
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
 from ringi.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable
@@ -103,6 +104,7 @@ class Request(Record):
     due_at: datetime | None = None
     expires_at: datetime | None = None
     fallback: dict[str, Any] | None = None
+    display: tuple[Block, ...] | None = None
     reason: str | None = None
     attention: str | None = None
     acknowledged_at: datetime | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
+from ringi.domain.display import Block
 from ringi.erasure import Erasure, Sweep
 from ringi.form import Form
 from ringi.memory import Memory
@@ -48,11 +49,13 @@ class Verbs(ABC):
         expires_at: datetime | None = None,
         fallback: dict[str, Any] | None = None,
         webhooks: Sequence[Webhook] = (),
+        display: Sequence[Block] | None = None,
     ) -> Request:
         """Put a question to people and return it, durable and pending.
 
-        `form` is a `Form`, or a pydantic model class (see `Form.of`); `expires_in` is seconds or a timedelta. Asking
-        again with the same `id` and content returns the stored request, answered or not.
+        `form` is a `Form`, or a pydantic model class (see `Form.of`); `expires_in` is seconds or a timedelta;
+        `display` shows tables, images, code, differences and links, which the digest covers. Asking again with the
+        same `id` and content returns the stored request, answered or not.
         Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
         """
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}

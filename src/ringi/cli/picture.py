@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from difflib import unified_diff
+from itertools import islice
 from typing import Any
 
 from ringi.cli.visible import visible, visible_lines, visible_value
+from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
 from ringi.record import Event
 from ringi.request import Request
 
+MOST_COMPARED = 2_000
+"""Lines of a text and of what it becomes."""
 DECIDED = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 
 
@@ -53,7 +58,16 @@ def remaining(seconds: float) -> str:
 
 def picture(request: Request, events: Sequence[Event]) -> str:
     """Return a request for people: what would happen first, then what the agent says about it."""
-    return "\n".join([visible(request.title), *_standing(request), *_facts(request), *_words(request), *_past(events)])
+    return "\n".join(
+        [
+            visible(request.title),
+            *_standing(request),
+            *_facts(request),
+            *_display(request),
+            *_words(request),
+            *_past(events),
+        ]
+    )
 
 
 def _standing(request: Request) -> Iterator[str]:
@@ -94,6 +108,42 @@ def _facts(request: Request) -> Iterator[str]:
     if response := request.response:
         yield from ("", "Answer", *_table(response.data or {}), *_table(response.args or {}))
         yield from _indented(visible_lines(response.message or ""))
+
+
+def plain(block: Block) -> list[str]:
+    """Return a block as lines of text."""
+    lines = [visible(summary_of(block))]
+    match block:
+        case Table(columns=columns, rows=rows):
+            cells = [[visible(column) for column in columns], *([cell_text(cell) for cell in row] for row in rows)]
+            return lines + ["  " + " | ".join(cell.replace("\n", " ") for cell in row) for row in cells]
+        case Code(text=text):
+            return [*lines, *_indented(visible_lines(text))]
+        case Diff(before=before, after=after):
+            return [*lines, *_indented("\n".join(_changes(visible_lines(before), visible_lines(after))))]
+        case Link(url=url):
+            return [*lines, f"  {visible(url)}"]
+    return lines
+
+
+def cell_text(cell: object) -> str:
+    """Return a table's cell as text; nothing for one without a value."""
+    if isinstance(cell, str):
+        return visible(cell)
+    return "" if cell is None else visible_value(cell)
+
+
+def _changes(before: str, after: str) -> Iterator[str]:
+    old, new = before.split("\n"), after.split("\n")
+    if len(old) + len(new) > MOST_COMPARED:
+        # Comparing grows with the square of the lines, and an agent chose how many there are.
+        return iter([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+    return islice(unified_diff(old, new, lineterm=""), 2, None)
+
+
+def _display(request: Request) -> Iterator[str]:
+    for block in request.display or ():
+        yield from ("", *plain(block))
 
 
 def _words(request: Request) -> Iterator[str]:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from ringi.delivery.mailing import STARTTLS, Language, Mailbox, MailSettings
 from ringi.delivery.tls import tls_fault, trusting
 from ringi.delivery.webhooks import Outcome
+from ringi.domain.display import summary_of
 from ringi.request import Request
 
 WORDS: dict[Language, dict[str, str]] = {
@@ -28,6 +29,12 @@ WORDS: dict[Language, dict[str, str]] = {
         "action": "What it would let happen",
         "due": "Wanted by",
         "until": "Answers count until",
+        "shown": "On the page",
+        "table": "Table",
+        "image": "Image",
+        "code": "Code",
+        "diff": "Change",
+        "link": "Link",
         "open": "See the question",
         "safe": "Opening the link decides nothing. You decide on the page, signed in.",
     },
@@ -40,6 +47,12 @@ WORDS: dict[Language, dict[str, str]] = {
         "action": "実行される操作",
         "due": "希望期日",
         "until": "回答期限",
+        "shown": "画面に表示",
+        "table": "表",
+        "image": "画像",
+        "code": "コード",
+        "diff": "変更点",
+        "link": "リンク",
         "open": "依頼を見る",
         "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
     },
@@ -52,6 +65,12 @@ WORDS: dict[Language, dict[str, str]] = {
         "action": "将要执行的操作",
         "due": "希望答复时间",
         "until": "答复截止时间",
+        "shown": "页面上显示",
+        "table": "表格",
+        "image": "图片",
+        "code": "代码",
+        "diff": "改动",
+        "link": "链接",
         "open": "查看请求",
         "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
     },
@@ -130,6 +149,8 @@ def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Re
     facts.append((words["action"], one_line(request.action.name) if request.action else ""))
     facts.append((words["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
+    blocks = [one_line(summary_of(block, words)) for block in request.display or ()]
+    facts.append((words["shown"], "; ".join(blocks)))
     lines = [f"{name}: {value}" for name, value in facts if value]
     message = EmailMessage()
     message["Subject"] = EncodedSubject(f"{words[type]}: {title}"[:200])

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
 from ringi.canonical import jsonable
+from ringi.domain.display import Block
 from ringi.form import Form
 from ringi.request import Request
 from ringi.threads.dialects import ENVELOPE
@@ -38,6 +39,7 @@ def ask(
     expires_in: float | timedelta | None = None,
     expires_at: datetime | None = None,
     fallback: dict[str, Any] | None = None,
+    display: Sequence[Block] | None = None,
 ) -> Request:
     """Stop the run until the question has ended, and return the request: decided or not.
 

@@ -122,6 +122,7 @@ export interface Ask {
    * @maxItems 5
    */
   webhooks?: Webhook[];
+  display?: (Table | Image | Code | Diff | Link)[] | null;
 }
 /**
  * An ordered list of fields.
@@ -302,6 +303,57 @@ export interface Webhook {
   };
   secret_ref?: string | null;
   max_tries?: number | null;
+}
+/**
+ * Rows of values under named columns.
+ */
+export interface Table {
+  title?: string | null;
+  type: "table";
+  /**
+   * @minItems 1
+   * @maxItems 20
+   */
+  columns: string[];
+  /**
+   * @maxItems 200
+   */
+  rows: (string | number | boolean | null)[][];
+}
+/**
+ * A PNG, JPEG, GIF or WebP; its bytes are part of the request, so that it cannot change after it was shown.
+ */
+export interface Image {
+  title?: string | null;
+  type: "image";
+  data: string;
+  alt: string;
+}
+/**
+ * Text that is shown character by character.
+ */
+export interface Code {
+  title?: string | null;
+  type: "code";
+  text: string;
+  language?: string | null;
+}
+/**
+ * What a text was and what it becomes.
+ */
+export interface Diff {
+  title?: string | null;
+  type: "diff";
+  before: string;
+  after: string;
+}
+/**
+ * An address on the web; people see where it leads.
+ */
+export interface Link {
+  title?: string | null;
+  type: "link";
+  url: string;
 }
 /**
  * One action: whether it is possible now, and why not.
@@ -598,6 +650,7 @@ export interface Request {
   due_at: string | null;
   expires_at: string | null;
   fallback: JsonObject | null;
+  display: (Table | Image | Code | Diff | Link)[] | null;
   reason: string | null;
   attention: string | null;
   acknowledged_at: string | null;

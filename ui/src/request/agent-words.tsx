@@ -1,9 +1,11 @@
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
 import { askedBy } from "../learning/of-request";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { useKeys } from "../widgets/keys";
+import { later } from "../widgets/later";
+import { Loading } from "../widgets/loading";
 import { Capped, showRestKey } from "./capped";
 import { atTheGate } from "./gate";
 import { useWords } from "./words";
@@ -16,6 +18,8 @@ function withoutPlace(context: JsonObject): JsonObject {
   if (!isName(context.assistant) || !isName(context.conversation)) return context;
   return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(places.has(key) && isName(value))));
 }
+
+const DisplayBlocks = later(() => import("./display-blocks"));
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
 function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
@@ -39,6 +43,7 @@ export function AgentWords({ request }: { request: Request }) {
   useKeys(strings.keysOfRequest, whole ? [] : [{ key: showRestKey, label: strings.showRest, run: show }]);
   return (
     <>
+      {request.display && request.display.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={request.display} /></Suspense>}
       {summary && <Capped {...box} testId="summary" label={strings.summary}><Prose text={summary} /></Capped>}
       {request.description && (
         <Capped {...box} testId="agent-words" label={strings.agentSays}><Prose text={atTheGate(request.description, request, strings)} /></Capped>

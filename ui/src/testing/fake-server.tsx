@@ -45,7 +45,7 @@ export function aRequest(changes: Partial<Request>): Request {
     thread_id: null, run_id: null, status: "pending", response: null, assignee: null, candidate_groups: [],
     claimed_by: null, claimed_until: null, priority: null, created_at: "2026-01-02T10:00:00Z", due_at: null, expires_at: null,
     fallback: null, reason: null, attention: null, acknowledged_at: null, ended_at: null, asked_by: null, erased: null,
-    digest: "sha256:abc", ...changes,
+    display: null, digest: "sha256:abc", ...changes,
   };
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 from textual.content import Content
 from textual.widgets import Static
 
-from ringi.cli.picture import clock, remaining
+from ringi.cli.picture import clock, plain, remaining
 from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible, visible_lines, visible_value
 from ringi.record import POLICY, SYSTEM, Event
@@ -97,8 +97,8 @@ def facts(request: Request) -> Static | None:
 
 
 def words(request: Request) -> list[Static]:
-    """Return the agent's prose and context, set apart because nobody has checked them."""
-    boxes = []
+    """Return what the agent shows, then its prose and context, set apart because nobody has checked them."""
+    boxes = [_box(Content("\n".join(plain(block))), WORDS.display, "display") for block in request.display or ()]
     if request.description:
         boxes.append(_quiet(Content(visible_lines(request.description)), WORDS.agent_words))
     if request.context and request.kind != "finish":

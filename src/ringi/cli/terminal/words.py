@@ -57,6 +57,7 @@ class Words:
     finish: str = "What the agent wants to end"
     task: str = "task"
     summary: str = "summary"
+    display: str = "Shown by the agent (not checked)"
     agent_words: str = "The agent's words (not checked)"
     context: str = "Context from the agent (not checked)"
     history: str = "History"

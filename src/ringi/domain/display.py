@@ -1,0 +1,150 @@
+"""What a request shows beside its words: tables, images, code, differences and links, all of it under the digest."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+
+from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
+from ringi.misfit import MisfitError, check_number, check_text, shown
+from ringi.record import Frozen
+
+MAX_BLOCKS = 10
+MAX_COLUMNS, MAX_ROWS = 20, 200
+MAX_CELL, MAX_CODE = 2_000, 50_000
+MAX_IMAGE = 100 * 1024
+"""Bytes of one image: it is stored with the request, and an ask has 256 KiB."""
+SCHEMES = ("https", "http")
+ADDRESS = re.compile(r"[!-~]{1,2000}")
+
+
+def _text(value: str) -> str:
+    check_text(value)
+    return value
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        if check_text(value) > MAX_CELL:
+            raise MisfitError("", f"a cell has more than {MAX_CELL} bytes: shorten it")
+    elif value is not None and not isinstance(value, bool):
+        check_number(value)
+    return value
+
+
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        is_fit = bool(ADDRESS.fullmatch(value) and parts.scheme in SCHEMES and parts.hostname)
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise MisfitError("", f"{shown(value)} is no link: give https://… or http://…, in ASCII")
+    if parts.username is not None:
+        raise MisfitError("", "a link with a user looks like another address: leave the user out")
+    return value
+
+
+def _base64(value: object) -> object:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def _image(value: str) -> str:
+    try:
+        content = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise MisfitError("", "is no base64: send the bytes of an image so written") from None
+    if len(content) > MAX_IMAGE:
+        raise MisfitError("", f"has {len(content)} bytes, at most {MAX_IMAGE} are allowed: make it smaller")
+    picture = picture_of(content)
+    if picture is None:
+        raise MisfitError("", "is no PNG, JPEG, GIF or WebP: send one of these")
+    if picture.is_too_large:
+        size = f"{picture.width} × {picture.height}"
+        raise MisfitError("", f"is {size} pixels: at most {MAX_SIDE} a side and {MAX_PIXELS} in all are allowed")
+    return value
+
+
+_Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200), AfterValidator(_text)]
+_Code = Annotated[str, StringConstraints(strict=True, max_length=MAX_CODE), AfterValidator(_text)]
+_Cell = Annotated[str | int | float | bool | None, BeforeValidator(_cell)]
+_Row = Annotated[tuple[_Cell, ...], Field(max_length=MAX_COLUMNS)]
+
+
+class _Block(Frozen):
+    title: _Label | None = None
+    """What stands above it."""
+
+
+class Table(_Block):
+    """Rows of values under named columns."""
+
+    type: Literal["table"] = "table"
+    columns: Annotated[tuple[_Label, ...], Field(min_length=1, max_length=MAX_COLUMNS)]
+    rows: Annotated[tuple[_Row, ...], Field(max_length=MAX_ROWS)]
+
+    @model_validator(mode="after")
+    def _is_rectangular(self) -> Table:
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                message = f"has {len(row)} cells under {len(self.columns)} columns: send one for each, or null"
+                raise MisfitError(f"rows[{number}]", message)
+        return self
+
+
+class Image(_Block):
+    """A PNG, JPEG, GIF or WebP; its bytes are part of the request, so that it cannot change after it was shown."""
+
+    type: Literal["image"] = "image"
+    data: Annotated[str, BeforeValidator(_base64), StringConstraints(strict=True), AfterValidator(_image)]
+    """The bytes, in base64 where they are JSON."""
+    alt: _Label
+    """What it shows, for people who cannot see it, and where only text is shown."""
+
+    @property
+    def media_type(self) -> str:
+        """What the bytes are."""
+        picture = picture_of(base64.b64decode(self.data))
+        return picture.media_type if picture else "application/octet-stream"
+
+
+class Code(_Block):
+    """Text that is shown character by character."""
+
+    type: Literal["code"] = "code"
+    text: _Code
+    language: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9+#.-]{1,30}$")] | None = None
+
+
+class Diff(_Block):
+    """What a text was and what it becomes."""
+
+    type: Literal["diff"] = "diff"
+    before: _Code
+    after: _Code
+
+
+class Link(_Block):
+    """An address on the web; people see where it leads."""
+
+    type: Literal["link"] = "link"
+    url: Annotated[str, StringConstraints(strict=True), AfterValidator(_url)]
+
+
+Block: TypeAlias = Annotated[Table | Image | Code | Diff | Link, Field(discriminator="type")]
+
+
+KINDS = {"table": "Table", "image": "Image", "code": "Code", "diff": "Change", "link": "Link"}
+
+
+def summary_of(block: Block, kinds: Mapping[str, str] = KINDS) -> str:
+    """Return one line that says what a block is, and nothing of what it holds but its title."""
+    size = f" {len(block.columns)} × {len(block.rows)}" if isinstance(block, Table) else ""
+    title = block.title or (block.alt if isinstance(block, Image) else "")
+    return f"{kinds[block.type]}{size}{title and f': {title}'}"

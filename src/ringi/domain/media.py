@@ -1,0 +1,67 @@
+"""Which kind of file some bytes are, read from the bytes: what a sender says of them counts for nothing."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+MAX_SIDE = 10_000
+MAX_PIXELS = 25_000_000
+"""A small file can unfold to an image that takes all memory of whoever looks at it."""
+
+PNG, GIFS, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
+NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
+
+
+class Picture(NamedTuple):
+    """An image as its own header describes it."""
+
+    media_type: str
+    width: int
+    height: int
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it would take too much memory to draw."""
+        return max(self.width, self.height) > MAX_SIDE or self.width * self.height > MAX_PIXELS
+
+
+def picture_of(content: bytes) -> Picture | None:
+    """Return the image that the bytes hold: PNG, JPEG, GIF or WebP; None for anything else, SVG included."""
+    try:
+        if content.startswith(PNG) and content[12:16] == b"IHDR":
+            return Picture("image/png", *struct.unpack(">II", content[16:24]))
+        if content.startswith(GIFS):
+            return Picture("image/gif", *struct.unpack("<HH", content[6:10]))
+        if content.startswith(JPEG):
+            return _jpeg(content)
+        if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+            return _webp(content)
+    except struct.error:
+        pass
+    return None
+
+
+def _jpeg(content: bytes) -> Picture | None:
+    at = 2
+    while at + 9 <= len(content) and content[at] == 0xFF:
+        kind, (length,) = content[at + 1], struct.unpack(">H", content[at + 2 : at + 4])
+        if 0xC0 <= kind <= 0xCF and kind not in NO_FRAME:
+            height, width = struct.unpack(">HH", content[at + 5 : at + 9])
+            return Picture("image/jpeg", width, height)
+        at += 2 + length
+    return None
+
+
+def _webp(content: bytes) -> Picture | None:
+    kind = content[12:16]
+    if kind == b"VP8X":
+        width, height = (int.from_bytes(content[n : n + 3], "little") + 1 for n in (24, 27))
+        return Picture("image/webp", width, height)
+    if kind == b"VP8L":
+        (bits,) = struct.unpack("<I", content[21:25])
+        return Picture("image/webp", (bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", content[26:30])
+        return Picture("image/webp", width & 0x3FFF, height & 0x3FFF)
+    return None
