@@ -15,7 +15,7 @@ from ringi.ask import Ask, digest_of
 from ringi.cli.picture import picture
 from ringi.delivery.email import letter
 from ringi.delivery.mailing import Mailbox, MailSettings
-from ringi.domain.display import MAX_IMAGE, MAX_ROWS, summary_of
+from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, summary_of
 from ringi.domain.media import picture_of
 
 
@@ -34,7 +34,7 @@ def text(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-BLOCKS = [
+BLOCKS: list[Block] = [
     Table(title="Overdue", columns=["customer", "amount"], rows=[["c-77", 4000], ["c-78", None]]),
     Image(data=png(), alt="The damaged parcel"),
     Code(text="DELETE FROM orders\nWHERE id = 1182;", language="sql"),
@@ -126,7 +126,8 @@ def test_a_block_that_breaks_a_rule_is_refused_by_name(says: str) -> None:
 
 def test_an_image_of_the_last_byte_fits() -> None:
     padding = MAX_IMAGE - len(png())
-    assert Ask.parse({"title": "Go?", "display": [{"type": "image", "data": text(png(padding=padding)), "alt": "x"}]})
+    block = {"type": "image", "data": text(png(padding=padding)), "alt": "x"}
+    assert Ask.parse({"title": "Go?", "display": [block]}).display
 
 
 def test_more_blocks_than_ten_are_refused() -> None:
@@ -171,7 +172,7 @@ async def test_a_mail_names_what_is_shown_and_holds_none_of_it(language: Any, wo
     box = Mailbox(address="ann@example.com", name="ann", language=language)
     settings = MailSettings(server="smtp://localhost", sender="ringi@example.com", page="https://inbox", boxes=(box,))
     mail = letter(settings, box, "m1", "request.created", asked)
-    (body, html) = mail.iter_parts()  # type: ignore[attr-defined]
+    (body, html) = mail.iter_parts()
     for said in (body.get_content(), html.get_content()):
         assert f"{word} 2 × 2: Overdue" in said
         assert "c-77" not in said
