@@ -20,8 +20,9 @@ PYTHON = str(BIN / "python")
 UV = str(BIN / "uv")
 LOCK = ROOT / "requirements.lock"
 UI = ROOT / "ui"
-AT_ONCE = ["-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""How to run many tests; a file stays in one process, since its tests share servers.
+AT_ONCE = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "loadfile", "--no-loadscope-reorder"]
+"""How to run many tests: two for each processor, since they often wait; a file stays in one process, since its tests
+share servers.
 
 In the order of the folders, the slow files are not left for the end: a few tests of a file can be its slowest.
 """

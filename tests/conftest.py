@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A shell starts a background job with SIGINT ignored, and a child inherits that, but not a handler.
     """
+    config.addinivalue_line("markers", "tier(name): the tier of a test, instead of what tests/tiers.py derives")
     tiers.load_profile(config.getoption("--tier"))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[RUN] = uuid.uuid4().hex

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests import warm
 
 from ringi import open as open_inbox
 from ringi.cli.agents import load_agents
@@ -40,8 +41,7 @@ def environment(home: Path) -> dict[str, str]:
 @pytest.fixture
 def ringi(tmp_path: Path) -> Ringi:
     """Run one command in a folder of its own."""
-
-    return ringi_in(tmp_path, ENTRY)
+    return lambda *arguments, **settings: warm.ringi(arguments, tmp_path, environment(tmp_path) | settings)
 
 
 @pytest.fixture

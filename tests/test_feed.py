@@ -116,7 +116,7 @@ async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobo
     assert [record.levelno for record in logged] == [logging.ERROR] * 2
 
 
-@pytest.mark.parametrize("waits", [1, 10_000])
+@pytest.mark.parametrize("waits", [1, 1_000, pytest.param(10_000, marks=pytest.mark.tier("all"))])
 async def test_the_queries_of_an_interval_do_not_grow_with_the_waits(waits: int) -> None:
     store = CountingStore()
     inbox = Inbox(store, PollingNotifier(0.05))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
-import sys
 import uuid
 from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.acceptance.demo_server import ENTRY, DemoServer
+from tests import warm
+from tests.acceptance.demo_server import DemoServer
 
 import ringi
 from ringi.connect import open_backend
@@ -66,8 +67,7 @@ async def test_a_seal_that_is_not_of_this_store_is_found_though_another_of_as_ma
 
 def verify(url: str, *files: Path) -> subprocess.CompletedProcess[str]:
     expected = [word for file in files for word in ("--expect", str(file))]
-    command = [sys.executable, "-c", ENTRY, "verify", "--url", url, *expected]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return warm.ringi(["verify", "--url", url, *expected], Path.cwd(), os.environ)
 
 
 async def test_verify_holds_a_postgres_against_the_seals_of_both_its_servers(

@@ -49,8 +49,17 @@ PLACES = {
     "tests/shapes/": "quick",
     "tests/test_cli.py": "quick",
     "tests/test_docs.py": "all",
+    "tests/test_seal_stores.py": "stores",
+    "tests/testing/test_plugin.py": "quick",
+    "tests/server/test_imports.py": "quick",
+    "tests/server/test_revocations.py": "quick",
+    "tests/client/": "quick",
+    "tests/threads/test_without_langgraph.py": "quick",
 }
-"""The tier of a folder or a file; the longest name that fits counts, and all others are `fast`."""
+"""The tier of a folder or a file; the longest name that fits counts, and all others are `fast`.
+
+`@pytest.mark.tier("all")` on a test, or on one of its parameters, goes before.
+"""
 
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",
@@ -98,6 +107,9 @@ def examples(count: int) -> int:
 def tier_of(item: pytest.Item) -> str:
     """Return the tier to which a test belongs: one of `RUNS`."""
     path = item.nodeid.partition("::")[0]
+    mark = item.get_closest_marker("tier")
+    if mark:
+        return str(mark.args[0])
     tier = PLACES.get(max((name for name in PLACES if path.startswith(name)), key=len, default=""), "fast")
     words, fixtures = list(_parameters(item)), getattr(item, "fixturenames", [])
     if tier == "all" or any(rare in word for rare in RARE for word in (*words, *fixtures)):

@@ -6,7 +6,13 @@ import os
 import signal
 from collections import Counter
 
-ARMED = dict(item.split(":", 1) for item in os.environ.get("RINGI_FAILPOINT", "").split(",") if item)
+
+def armed(setting: str) -> dict[str, str]:
+    """Return the points that a setting such as `name:kill9,other:kill9@3` arms, each with what happens there."""
+    return dict(item.split(":", 1) for item in setting.split(",") if item)
+
+
+ARMED = armed(os.environ.get("RINGI_FAILPOINT", ""))
 PASSED: Counter[str] = Counter()
 
 

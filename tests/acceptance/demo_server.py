@@ -7,19 +7,17 @@ import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
+from tests.warm import Command
 
 import ringi
 
 START_SECONDS = 60
 CODE = str(Path(ringi.__file__).parents[1])
-ENTRY = "from ringi.cli import main; main()"
 
 
 def free_port() -> int:
@@ -35,7 +33,8 @@ class DemoServer:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self.port = folder, free_port()
         self.arguments = arguments or ("demo",)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._output = folder / "output"
+        self._process: Command | None = None
 
     @property
     def url(self) -> str:
@@ -53,12 +52,10 @@ class DemoServer:
         environment = os.environ | {"RINGI_HOME": str(self.folder), "RINGI_FAILPOINT": failpoint, "PYTHONPATH": CODE}
         for name in ("RINGI_URL", "PYTHONDONTWRITEBYTECODE"):
             environment.pop(name, None)
-        command = [sys.executable, "-c", ENTRY, *self.arguments, "--port", str(self.port), "--json"]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=self.folder
-            )
-        self._first_line()
+        arguments = [*self.arguments, "--port", str(self.port), "--json"]
+        self._output.unlink(missing_ok=True)
+        self._process = Command(arguments, self.folder, environment, self._output, self.folder / "log")
+        self._wait_for_the_first_line()
         return self
 
     @property
@@ -77,9 +74,7 @@ class DemoServer:
     def wait_for_death(self, seconds: float = 30) -> None:
         """Return once it has died of a fail-point."""
         assert self._process
-        assert self._process.stdout
         self._process.wait(seconds)
-        self._process.stdout.close()
 
     def client(self, role: str = "person") -> httpx.Client:
         """Return a client with the token of a role."""
@@ -113,16 +108,12 @@ class DemoServer:
 
     def _end(self, number: signal.Signals) -> int:
         assert self._process
-        assert self._process.stdout
         self._process.send_signal(number)
-        code = self._process.wait(20)
-        self._process.stdout.close()
-        return code
+        return self._process.wait(20)
 
-    def _first_line(self) -> bytes:
-        assert self._process
-        assert self._process.stdout
-        ready, _, _ = select.select([self._process.stdout], [], [], START_SECONDS)
-        line = self._process.stdout.readline() if ready else b""
-        assert line, f"the server said nothing:\n{(self.folder / 'log').read_text()}"
-        return line
+    def _wait_for_the_first_line(self) -> None:
+        ends_at = time.monotonic() + START_SECONDS
+        while not self._output.exists() or "\n" not in self._output.read_text():
+            is_over = self._process is None or self._process.poll() is not None or time.monotonic() > ends_at
+            assert not is_over, f"the server said nothing:\n{(self.folder / 'log').read_text()}"
+            select.select([], [], [], 0.02)

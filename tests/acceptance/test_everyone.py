@@ -109,8 +109,14 @@ async def test_the_measures_find_what_is_wrong_and_only_that(page: Page) -> None
     assert any(line.startswith("image-alt") for line in await page.evaluate("measure.barriers()"))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+# Each language and each theme, twice at most; `make test-all` takes every pair.
+QUICK = [("en", "light"), ("ja", "dark"), ("zh", "light")]
+OTHER = [
+    pytest.param(*pair, marks=pytest.mark.tier("all")) for pair in (("en", "dark"), ("ja", "light"), ("zh", "dark"))
+]
+
+
+@pytest.mark.parametrize(("language", "theme"), [*QUICK, *(pytest.param(*pair, marks=pytest.mark.tier("all")) for pair in OTHER)])
 async def test_everybody_can_read_and_reach_everything(
     visitor: Page, language: str, theme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import signal
 from collections.abc import AsyncIterator
 from multiprocessing.context import ForkServerProcess as Process
@@ -12,14 +11,13 @@ from pathlib import Path
 import pytest
 from tests.engrammer import learner
 from tests.threads.world import World, checked, opened, until
+from tests.warm import FORKS
 
 from ringi.engrammer.playbook import Playbook, folded
 from ringi.engrammer.stored import enter, entries, read, turns_of
 from ringi.errors import NotFoundError
 from ringi.request import Request
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([learner.__name__])
 LEASE = 0.5
 MANY = 40
 TALK, NAME = "talk", "engrammer"

@@ -9,10 +9,11 @@ from multiprocessing.context import ForkServerProcess as Process
 from pathlib import Path
 
 import pytest
-from tests.faults.test_kill_threads import FORKS, LATER_POINTS, Shop, finished, is_asking, killed
+from tests.faults.test_kill_threads import LATER_POINTS, Shop, finished, is_asking, killed
 from tests.faults.test_kill_threads import shop as shop
 from tests.faults.test_kill_threads import url as url
 from tests.threads.world import of_type, until
+from tests.warm import FORKS
 
 from ringi import failpoint
 from ringi.connect import inbox_on, open_backend

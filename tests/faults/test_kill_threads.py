@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -14,14 +13,13 @@ import psutil
 import pytest
 from tests.faults import thread_worker
 from tests.threads.world import World, checked, of_type, opened, until
+from tests.warm import FORKS
 
 from ringi.errors import NotFoundError
 from ringi.record import Query
 from ringi.request import Request
 from ringi.thread import Thread
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([thread_worker.__name__])
 LEASE = 0.5
 UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]
 VALUES = {"explanation": UNDISTURBED[0], "outcome": "paid 40", "farewell": UNDISTURBED[1]}

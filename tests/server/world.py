@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -12,13 +13,13 @@ from typing import Any
 
 import httpx
 
+from ringi import examples
 from ringi.ask import Ask
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.examples import agents
 from ringi.inbox import Inbox
 from ringi.record import Query
 from ringi.request import Request
@@ -29,6 +30,7 @@ from ringi.thread import Thread
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
+SAMPLES = functools.cache(examples.agents)
 SECRET = "a secret of these tests, long enough"
 LIMIT = 10.0
 
@@ -85,7 +87,7 @@ async def open_world(
     """Open a world with the sample agents, but for those whose name one more has; with `serves`, on a real port."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         more = list(more_agents)
-        samples = [agent for agent in agents() if agent.name not in {each.name for each in more}]
+        samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
         runner, keys = Runner(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
         app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
@@ -12,12 +11,10 @@ from langchain_core.tools import tool
 from tests.integrations.langchain import finish_worker
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing
 from tests.threads.world import World, at_work, opened, until
+from tests.warm import FORKS
 
 from ringi.request import Request
 from ringi.testing.scripted_model import ScriptedModel, calls
-
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([finish_worker.__name__])
 
 
 @contextmanager
