@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ringi.cli.agents import demo_agents, load_agents, need_langgraph
-from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, Url
+from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
 from ringi.cli.printing import say
 from ringi.cli.running import person_name, run, with_inbox
 from ringi.cli.samples import ask_samples
@@ -58,6 +59,7 @@ def serve(
     allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
     max_fields: MaxFields = 5,
     poll_interval: PollInterval = 0.5,
+    store_timeout: StoreTimeout = None,
     json_: Json = False,
 ) -> None:
     """Serve the API and the page, with --agents also the worker of your agents."""
@@ -71,14 +73,14 @@ def serve(
     if agents:
         need_langgraph("serve")
     loaded = load_agents(agents) if agents else []
-    _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), **place)
+    _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
 
 
-def worker(agents: Agents, url: Url = None, json_: Json = False) -> None:
+def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, json_: Json = False) -> None:
     """Run agents and deliver webhooks and mail, without the API and the page, until a signal."""
     need_langgraph("worker")
     loaded = load_agents(agents or "")
-    run(_work(loaded, url, json_))
+    run(_work(loaded, url, store_timeout, json_))
 
 
 def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
@@ -106,15 +108,24 @@ def _applications() -> Sequence[Extension]:
     return [ASSISTANTS, ENGRAMMERS]
 
 
-async def _work(agents: list[Agent], url: str | None, json_: bool) -> None:
+async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:
     import signal
 
     from ringi.delivery.deliveries import delivering
     from ringi.server.serve import running
 
-    ended = asyncio.Event()
+    ended, task, is_ready = asyncio.Event(), asyncio.current_task(), False
+
+    def end() -> None:
+        ended.set()
+        if task and not is_ready:  # It waits for the store.
+            task.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with running(agents, url) as (parts, work), delivering(parts["backend"], parts["inbox"]):
-        say({"working": [agent.name for agent in agents]}, f"working on {len(agents)} agents", json_)
-        await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    opening = running(agents, url, store_timeout=store_timeout)
+    with suppress(asyncio.CancelledError):
+        async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
+            is_ready = True
+            say({"working": [agent.name for agent in agents]}, f"working on {len(agents)} agents", json_)
+            await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

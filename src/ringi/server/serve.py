@@ -10,12 +10,13 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ringi.connect import home, inbox_on, open_backend, repeat
+from ringi.connect import home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
 from ringi.errors import SettingError
 from ringi.inbox import Limits
@@ -29,6 +30,7 @@ from ringi.server.extension import Extension
 from ringi.server.links import mint_link
 from ringi.server.platform import Platform, ServerSettings
 from ringi.server.running import Server, configured
+from ringi.server.startup import Meanwhile, answering, reaching
 from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
@@ -49,10 +51,14 @@ async def serve(
     person: str,
     limits: Limits | None = None,
     poll_interval: float = 0.5,
+    store_timeout: float | None = None,
     extensions: Sequence[Extension] = (),
     announce: Callable[[str, str], None],
 ) -> None:
-    """Serve until a signal; once the port is open `announce(address, link)` gets a one-use link for `person`."""
+    """Serve until a signal; once it is ready `announce(address, link)` gets a one-use link for `person`.
+
+    While a store on another server does not answer, it says so on its port, for `store_timeout` seconds at most.
+    """
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
     if files := file_limit():
@@ -63,8 +69,10 @@ async def serve(
         address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home())
         write_tokens(address, keys, person)
+        meanwhile = partial(answering, listener, settings)
+        waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
         async with (
-            running(agents, url, limits=limits, poll_interval=poll_interval) as (parts, worker),
+            running(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
             app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
@@ -85,14 +93,23 @@ async def serve(
 
 @asynccontextmanager
 async def running(
-    agents: Iterable[Agent], url: str | None, *, limits: Limits | None = None, poll_interval: float = 0.5
+    agents: Iterable[Agent],
+    url: str | None,
+    *,
+    limits: Limits | None = None,
+    poll_interval: float = 0.5,
+    store_timeout: float | None = None,
+    meanwhile: Meanwhile = nullcontext,
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
     """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds.
+
+    A store on another server is waited for, inside of `meanwhile`, for `store_timeout` seconds or for ever.
 
     Raises `UnsupportedError` for agents on a store that has no jobs.
     """
     stop = asyncio.Event()
-    async with open_backend(url, poll_interval=poll_interval) as backend, inbox_on(backend, limits=limits) as inbox:
+    reached = reaching(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
+    async with reached as backend, inbox_on(backend, limits=limits) as inbox:
         runner = Runner(backend, inbox, by_name(agents))
         if runner.agents:
             await check(backend.jobs)

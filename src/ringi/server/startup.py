@@ -1,0 +1,96 @@
+"""A store that is not there yet when a process starts: wait for it, and say so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from itertools import chain, repeat
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from ringi.connect import Backend, open_backend, resolved_url
+from ringi.errors import UnavailableError
+from ringi.server.connections import protocol_for
+from ringi.server.platform import ServerSettings
+from ringi.server.problems import response_of
+from ringi.server.shapes import dumped, reply
+
+log = logging.getLogger(__name__)
+REMOTE = ("postgresql", "postgres", "redis", "rediss")
+"""The stores that are servers of their own, and may start later than this process."""
+PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Seconds until the next try; the last goes on."""
+WAITING = "this server waits for its store, which does not answer yet"
+Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
+
+
+@asynccontextmanager
+async def reaching(
+    url: str | None, *, poll_interval: float, timeout: float | None = None, meanwhile: Meanwhile = nullcontext
+) -> AsyncIterator[Backend]:
+    """Open a store; one on another server is tried until it answers, inside of `meanwhile`.
+
+    Raises `UnavailableError` after `timeout` seconds, by default never, and `SettingError` at once for what no
+    waiting mends: a wrong password, a database that does not exist.
+    """
+    async with AsyncExitStack() as stack:
+
+        async def opened() -> Backend:
+            return await stack.enter_async_context(open_backend(url, poll_interval=poll_interval))
+
+        try:
+            backend = await opened()
+        except UnavailableError as error:
+            if urlsplit(resolved_url(url)).scheme not in REMOTE:
+                raise
+            async with meanwhile():
+                backend = await _tried_again(opened, error, timeout)
+            log.warning("the store answers: going on")
+        yield backend
+
+
+async def _tried_again(
+    opened: Callable[[], Awaitable[Backend]], error: UnavailableError, timeout: float | None
+) -> Backend:
+    began, told = time.monotonic(), ""
+    for pause in chain(PAUSES, repeat(PAUSES[-1])):
+        if timeout is not None and time.monotonic() - began + pause > timeout:
+            raise error
+        # Once for each reason: for a database that is away for an hour, a log needs no line every five seconds.
+        log.log(logging.WARNING if str(error) != told else logging.DEBUG, "waiting for the store: %s", error)
+        told = str(error)
+        await asyncio.sleep(pause)
+        try:
+            return await opened()
+        except UnavailableError as again:
+            error = again
+    raise AssertionError
+
+
+@asynccontextmanager
+async def answering(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
+    """Answer on the server's port that it lives and is not ready."""
+    limits: dict[str, Any] = {"http": protocol_for(settings), "timeout_graceful_shutdown": 1}
+    config = uvicorn.Config(not_ready, ws="none", lifespan="off", log_level="warning", **limits)
+    server, copy = uvicorn.Server(config), listener.dup()
+    serving = asyncio.create_task(server.serve(sockets=[copy]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+        copy.close()
+
+
+async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one call."""
+    is_alive = scope["path"] == "/healthz"
+    answer = reply(dumped({"status": "ok"})) if is_alive else response_of(UnavailableError(WAITING))
+    await answer(scope, receive, send)
