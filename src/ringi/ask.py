@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
@@ -27,6 +28,8 @@ RESERVED = ("counts",)
 """What stands in the address of something else where the id of a request would."""
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$")]
+DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
+"""The ids that are derived from the place of a question in a run: `q-` of its requests, `p-` of approvals by a rule."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -130,13 +133,19 @@ class Ask(Frozen):
         """Return an ask that was parsed before, by any version: what this one does not know stays in it."""
         return parsed(cls, body, "allow")
 
-    def checked(self, *, max_fields: int) -> Self:
-        """Return itself, or raise `InvalidError` where it breaks a rule."""
+    def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
+        """Return itself, or raise `InvalidError` where it breaks a rule.
+
+        Only a run's own question may have a derived id: an ask that got there first would take its place.
+        """
         size = len(self.form.fields) if self.form else 0
         too_long = wrong_if(
             size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
         )
-        errors = [error for error in (too_long, *self._contradictions(), *unwritable(self)) if error]
+        is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
+        why = f"{self.id!r} has the form of the ids that Ringi derives for questions of runs: choose another"
+        derived = wrong_if(is_taken, "id", why)
+        errors = [error for error in (too_long, derived, *self._contradictions(), *unwritable(self)) if error]
         if errors:
             raise InvalidError(errors)
         if self.data_schema is not None:

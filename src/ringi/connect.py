@@ -163,7 +163,8 @@ async def _open_notifier(
         from ringi.backends.redis.notifier import RedisNotifier
         from ringi.backends.redis.server import Server
 
-        server = await stack.enter_async_context(Server(redis_url))
+        named = {"setting": "RINGI_REDIS_URL", "part": "the notifier of RINGI_REDIS_URL"}
+        server = await stack.enter_async_context(Server(redis_url, **named))
         return await stack.enter_async_context(RedisNotifier(server, poll_interval, must_listen=notify == "pubsub"))
     if notify == "pubsub" and not is_pubsub:
         raise SettingError("notify", notify, "set RINGI_REDIS_URL: this store has no messages between machines")

@@ -189,11 +189,11 @@ class LimitError(RingiError):
 
 
 class UnavailableError(RingiError):
-    """The store cannot answer now; nothing was acknowledged, retrying is safe."""
+    """The store, or another part that is named, cannot answer now; nothing was acknowledged, retrying is safe."""
 
-    def __init__(self, why: str, retry_after: float = 1.0) -> None:
+    def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store") -> None:
         self.retry_after = retry_after
-        super().__init__(f"the store is unavailable ({why}): retry in {retry_after:g} s")
+        super().__init__(f"{part} is unavailable ({why}): retry in {retry_after:g} s")
 
     @classmethod
     def no_turn(cls, seconds: float) -> UnavailableError:

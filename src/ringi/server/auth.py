@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import math
 import os
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -142,11 +144,30 @@ class Keys:
             raise UnauthenticatedError.unknown()
         if not is_name(claims["sub"]):
             raise UnauthenticatedError.misnamed(claims["sub"])
-        groups = tuple(str(group) for group in claims.get("groups") or ())
-        expires_at = float(claims["exp"]) if "exp" in claims else None
-        who = Principal(str(claims["tenant"]), claims["role"], claims["sub"], groups)
-        issued = Issued(mark_of(token), float(claims.get("iat") or 0), claims.get("parent"))
-        return Known(who, expires_at, issued, claims.get("ends_at"))
+        issued_at = seconds_in(claims, "iat")
+        if issued_at is None:
+            raise UnauthenticatedError.undated()
+        groups, parent = claims.get("groups") or [], claims.get("parent")
+        if not isinstance(groups, list):
+            raise UnauthenticatedError.misshapen("groups", "a list")
+        if not isinstance(claims["tenant"], str):
+            raise UnauthenticatedError.misshapen("tenant", "text")
+        who = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
+        issued = Issued(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
+        return Known(who, seconds_in(claims, "exp"), issued, seconds_in(claims, "ends_at"))
+
+
+def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
+    """Return a claim that is a time, in seconds since 1970; None where it is missing.
+
+    Raises `UnauthenticatedError` for another type: what is no number, or NaN, would never be over.
+    """
+    if name not in claims:
+        return None
+    value = claims[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UnauthenticatedError.misshapen(name, "a number of seconds since 1970")
+    return float(value)
 
 
 def kept_secret(path: Path) -> str:

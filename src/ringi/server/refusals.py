@@ -115,6 +115,16 @@ class UnauthenticatedError(RefusalError):
         return cls(f"nobody may be called {name!r} any more: make another token")
 
     @classmethod
+    def undated(cls) -> UnauthenticatedError:
+        """Return the error of a token of which nobody can tell whether it was revoked."""
+        return cls("the token does not say when it was issued (claim iat): make another with `ringi token create`")
+
+    @classmethod
+    def misshapen(cls, claim: str, needed: str) -> UnauthenticatedError:
+        """Return the error of a token with a claim of a wrong type."""
+        return cls(f"the token's claim {claim} is not {needed}: make another with `ringi token create`")
+
+    @classmethod
     def no_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header of another kind."""
         return cls("the Authorization header holds no bearer token")

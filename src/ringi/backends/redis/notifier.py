@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.redis.server import Server, refusing
+from ringi.backends.redis.server import Server
 
 SILENCE = 5.0
 """Seconds after which the listening connection is asked whether it still lives; it has as many to answer."""
@@ -28,7 +28,7 @@ class RedisNotifier(BroadcastNotifier):
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[UntilDead]:
-        with refusing():
+        with self._server.refusing():
             async with self._server.redis.pubsub() as listener:
                 async with self._server.answering():
                     await listener.subscribe(self._channel)

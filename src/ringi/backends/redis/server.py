@@ -31,7 +31,9 @@ Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
 class Server:
     """A Redis or Valkey, 6.2 or newer; each change is one script, so it happens wholly or not at all."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, setting: str = "url", part: str = "the store") -> None:
+        """`setting` is where the URL comes from, and `part` what is unavailable when the server does not answer."""
+        self._setting, self._part = setting, part
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self.address = parts.hostname or parts.path
@@ -53,7 +55,7 @@ class Server:
             )
             pool.make_connection()  # type: ignore[no-untyped-call]
         except (TypeError, ValueError) as error:
-            raise SettingError("url", f"redis://{self.address}", f"correct it: {error}") from error
+            raise SettingError(self._setting, f"redis://{self.address}", f"correct it: {error}") from error
         self.redis: Any = Redis.from_pool(pool)
         self._room = asyncio.Semaphore(CONNECTIONS)
         return self
@@ -87,9 +89,19 @@ class Server:
 
         Who waits for a connection takes its turn: the driver's own pool gives it to whoever comes by.
         """
-        with refusing():
+        with self.refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._room:
                 yield
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Raise Redis's own failures as ours."""
+        try:
+            yield
+        except (AuthenticationError, NoPermissionError) as error:
+            raise SettingError(self._setting, f"redis://{self.address}", f"give a user who may: {error}") from error
+        except (RedisError, OSError, TimeoutError) as error:
+            raise UnavailableError(str(error) or f"no answer in {WAIT_SECONDS:g} s", part=self._part) from error
 
 
 def named(*parts: str) -> str:
@@ -100,14 +112,3 @@ def named(*parts: str) -> str:
 def new_token() -> str:
     """Return what tells one change from all others: a script that finds its own token does nothing twice."""
     return os.urandom(8).hex()
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Raise Redis's own failures as ours."""
-    try:
-        yield
-    except (AuthenticationError, NoPermissionError) as error:
-        raise SettingError("url", "redis://…", f"give a user who may: {error}") from error
-    except (RedisError, OSError, TimeoutError) as error:
-        raise UnavailableError(str(error) or f"no answer in {WAIT_SECONDS:g} s") from error
