@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from ringi.clock import Clock, utc_now
 from ringi.jobs import Jobs
@@ -12,6 +13,9 @@ from ringi.notifier import Notifier
 from ringi.store import Store
 from ringi.stream import Stream
 from ringi.thread import Savers
+
+AgentStores = Callable[..., Any]
+"""From a tenant and the name of an agent to LangGraph's store for what that agent keeps; without a name, for all."""
 
 
 @dataclass(frozen=True)
@@ -30,3 +34,5 @@ class Backend:
     """The time by which deadlines count: that of the store where machines share one, else that of this machine."""
     another_store: Callable[[], AbstractAsyncContextManager[Store]] | None = None
     """Opens the store once more, for a thread with an event loop of its own; None where no leases are held on it."""
+    agent_stores: AgentStores | None = None
+    """What agents keep beyond their threads; None where agents cannot run."""

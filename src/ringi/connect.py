@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
+from ringi.backend import AgentStores
 from ringi.backend import Backend as Backend
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
@@ -78,7 +79,8 @@ async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_int
     notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()
     parts = (store, notifier, MemoryStream(), MemoryJobs(), memory_savers(store))
-    return Backend(url, *parts, another_store=lambda: nullcontext(store))
+    stores = agent_stores(stack, memory_agent_stores)
+    return Backend(url, *parts, another_store=lambda: nullcontext(store), agent_stores=stores)
 
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -97,7 +99,13 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
             yield SqliteStore(another)
 
     parts = (SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
-    return Backend(url, *parts, another_store=another_store)
+
+    def opened() -> Any:
+        from ringi.backends.sqlite.agent_stores import SqliteAgentStores
+
+        return SqliteAgentStores(database)
+
+    return Backend(url, *parts, another_store=another_store, agent_stores=agent_stores(stack, opened))
 
 
 async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -120,7 +128,14 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
             yield PostgresStore(another)
 
     parts = (PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
-    return Backend(url, *parts, clock=clock, another_store=another_store)
+
+    def opened() -> Any:
+        from ringi.backends.postgres.agent_stores import PostgresAgentStores
+
+        return PostgresAgentStores(database)
+
+    stores = agent_stores(stack, opened)
+    return Backend(url, *parts, clock=clock, another_store=another_store, agent_stores=stores)
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -206,6 +221,28 @@ def memory_savers(store: Store) -> Savers:
         return FencedMemorySaver(inner[0], store, held)
 
     return savers
+
+
+def memory_agent_stores() -> Any:
+    """Return the stores of agents in this process."""
+    from ringi.backends.agent_store import MemoryAgentStores
+
+    return MemoryAgentStores()
+
+
+def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentStores:
+    """Return the stores of agents of one process, opened with the first and closed at the end of the stack."""
+    opened: list[Any] = []
+
+    def store(*scope: str) -> Any:
+        from ringi.backends.agent_store import AgentStore
+
+        if not opened:
+            opened.append(open_all())
+            stack.callback(opened[0].close)
+        return AgentStore(opened[0].batch, *scope)
+
+    return store
 
 
 def _sqlite_path(url: str) -> Path:

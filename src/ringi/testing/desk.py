@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -15,7 +16,7 @@ from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryStream
-from ringi.connect import Backend, memory_savers, needing_langgraph
+from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_savers, needing_langgraph
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.delivery.reminders import reminder_time
 from ringi.erasure import Eraser
@@ -175,7 +176,8 @@ class Desk:
         store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
         self._jobs = DeskJobs(store, notifier)
         parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
-        self.backend = Backend("memory://", *parts, clock=self.clock)
+        stores = agent_stores(AsyncExitStack(), memory_agent_stores)
+        self.backend = Backend("memory://", *parts, clock=self.clock, agent_stores=stores)
         self.inbox = DeskInbox(self)
         self._agents = by_name(agents)
         self._answers: Counter[str | None] = Counter()

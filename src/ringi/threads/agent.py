@@ -61,7 +61,7 @@ class Agent:
     is_internal: bool = False
     """Whether only runs of other agents begin it: people and programs are not offered it."""
     memories: bool = False
-    """Whether `runtime.store` has what the person who started a run has told before, in place of no store."""
+    """Whether `runtime.store` has what the person who started a run told before, in place of the agent's own store."""
     history: bool = True
     """Whether the checkpoints before the newest are kept once a run has ended; those of a `DeltaChannel` always are."""
 

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Container
 from typing import Any
 
+from langgraph.store.base import BaseStore
+
 from ringi.ask import Ask, digest_of
 from ringi.backends.fenced_saver import outages
 from ringi.canonical import canonical, digest
@@ -14,6 +16,7 @@ from ringi.inbox import Inbox
 from ringi.record import Key
 from ringi.request import Request
 from ringi.thread import Thread, checkpoint_thread
+from ringi.threads.agent import Agent
 from ringi.threads.memories import Memories
 from ringi.threads.runner import Runner
 
@@ -65,6 +68,13 @@ class Host:
     def by(self) -> str | None:
         """Who started the run; None when nobody knows any more."""
         return self._by
+
+    def store_of(self, agent: Agent) -> BaseStore | None:
+        """Return what `runtime.store` is: the person's memories, or what the agent keeps beyond its threads."""
+        stores = self._runner.backend.agent_stores
+        if agent.memories:
+            return self.memories
+        return stores(self.key.tenant, agent.name) if stores else None
 
     async def check_held(self) -> None:
         """Raise `FenceError` once the run was stopped, or another worker has it: asked right before a lasting effect.

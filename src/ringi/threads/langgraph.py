@@ -93,8 +93,8 @@ class GraphRun:
 
     def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: Host, max_fields: int) -> None:
         self.agent = agent
-        # A graph that was compiled with a store has its own use for it; one without may look whether it has one.
-        store = agent.graph.store or (host.memories if agent.memories else None)
+        # A graph that was compiled with a store has its own use for it.
+        store = agent.graph.store or host.store_of(agent)
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
         self._run_id, self._tools = run_id, tools_of(agent.graph)
         given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}

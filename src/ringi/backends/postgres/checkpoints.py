@@ -68,26 +68,19 @@ class Checkpoints:
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         async with self._opening:
             if not self._pool:
-                await self._make_tables(self._options())
+                await self._make_tables(options_of(self._database))
                 pool = AsyncConnectionPool[Connection](
                     self._database.url,
                     min_size=0,
                     max_size=self._database.size,
                     timeout=WAIT_SECONDS,
-                    kwargs=self._options(**LOCKS),
+                    kwargs=options_of(self._database, **LOCKS),
                     configure=self._recognise,
                     open=False,
                 )
                 await pool.open()
                 self._pool = pool
         return self._pool
-
-    def _options(self, **more: str) -> dict[str, Any]:
-        settings = {"search_path": self._database.schema, **NOT_IDLE, **more}
-        words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        # Who asks a connection that the network forgot waits a quarter of an hour for it.
-        limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
-        return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
 
     async def _recognise(self, connection: Connection) -> None:
         async def first(sql: str) -> Sequence[Any] | None:
@@ -151,6 +144,15 @@ async def called(connection: Connection, method: str, *args: Any, **options: Any
     if method == "list":
         return [item async for item in saver.alist(*args, **options)]
     return await getattr(saver, f"a{method}")(*args, **options)
+
+
+def options_of(database: Database, **more: str) -> dict[str, Any]:
+    """Return how a connection beside those of Ringi itself is opened."""
+    settings = {"search_path": database.schema, **NOT_IDLE, **more}
+    words = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    # Who asks a connection that the network forgot waits a quarter of an hour for it.
+    limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
+    return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
 
 
 @contextmanager

@@ -1,0 +1,129 @@
+"""LangGraph's own store for the nodes and tools of agents: each agent of a tenant has a namespace of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+from urllib.parse import quote
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+from langgraph.store.memory import InMemoryStore
+
+from ringi.backends.fenced_saver import outages
+
+log = logging.getLogger(__name__)
+ROOT = "ringi"
+"""What all namespaces begin with: beside them an application may have its own."""
+PAGE = 100
+Batch = Callable[[Sequence[Op]], list[Result]]
+Namespace = tuple[str, ...]
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+class AgentStore(BaseStore):
+    """What one agent keeps beyond its threads, in the store of the URL.
+
+    `batch` does as LangGraph's own store of that database and may block; it is called from any thread. Writes take
+    effect at once: they are not undone with a step that is repeated, nor refused to a worker that lost its thread.
+    """
+
+    def __init__(self, batch: Batch, *scope: str) -> None:
+        self._batch, self._scope = batch, (ROOT, *map(label, scope))
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do all operations, and wait for them."""
+        asked = list(ops)
+        with outages():
+            found = self._batch([self._within(op) for op in asked])
+        return [self._shown(op, result) for op, result in zip(asked, found, strict=True)]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do all operations, beside the loop."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    async def erase(self, namespace: Namespace = ()) -> int:
+        """Delete all below a namespace, by default everything, and return how many items that were."""
+        count = 0
+        while found := await self.asearch(namespace, limit=PAGE):
+            await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
+            count += len(found)
+        return count
+
+    async def count(self, namespace: Namespace = ()) -> int:
+        """Return how many items are below a namespace."""
+        count = 0
+        while found := await self.asearch(namespace, limit=PAGE, offset=count):
+            count += len(found)
+        return count
+
+    def _within(self, op: Op) -> Op:
+        if isinstance(op, GetOp | PutOp):
+            return op._replace(namespace=(*self._scope, *op.namespace))
+        if isinstance(op, SearchOp):
+            return op._replace(namespace_prefix=(*self._scope, *op.namespace_prefix))
+        depth = None if op.max_depth is None else op.max_depth + len(self._scope)
+        given = op.match_conditions or ()
+        own = [MatchCondition("prefix", self._scope)] if not any(c.match_type == "prefix" for c in given) else []
+        inside = [c._replace(path=(*self._scope, *c.path)) if c.match_type == "prefix" else c for c in given]
+        return op._replace(match_conditions=(*own, *inside), max_depth=depth)
+
+    def _shown(self, op: Op, result: Result) -> Result:
+        if isinstance(result, Item):
+            return self._outside(result)
+        if isinstance(op, SearchOp) and isinstance(result, list):
+            return [self._outside(item) for item in result if isinstance(item, SearchItem)]
+        if isinstance(op, ListNamespacesOp) and isinstance(result, list):
+            least = max((len(c.path) for c in op.match_conditions or ()), default=0)
+            spaces = [space[len(self._scope) :] for space in result if isinstance(space, tuple)]
+            # A suffix may have matched the names that were put before the agent's own.
+            return [space for space in spaces if space and len(space) >= min(least, op.max_depth or least)]
+        return result
+
+    def _outside(self, item: ItemT) -> ItemT:
+        item.namespace = item.namespace[len(self._scope) :]
+        return item
+
+
+def label(name: str) -> str:
+    """Return a name as one part of a namespace: these have no dots."""
+    return quote(name, safe="").replace(".", "%2E")
+
+
+class MemoryAgentStores:
+    """The stores of agents in this process."""
+
+    def __init__(self) -> None:
+        self._inner = InMemoryStore()
+        self._is_told = False
+
+    def batch(self, ops: Sequence[Op]) -> list[Result]:
+        """Do all operations."""
+        if not self._is_told and any(isinstance(op, PutOp) for op in ops):
+            self._is_told = True
+            log.warning("an agent writes to its store in memory: it ends with this process, as all at memory:// does")
+        # Its items are the very ones that it keeps: what is done to a result would be done to them.
+        return [copied(result) for result in self._inner.batch(ops)]
+
+    def close(self) -> None:
+        """Do nothing: it ends with the process."""
+
+
+def copied(result: Result) -> Result:
+    """Return a result with items of its own."""
+    if isinstance(result, Item):
+        return copy.copy(result)
+    return [copy.copy(each) for each in result] if isinstance(result, list) else result  # type: ignore[return-value]

@@ -1,0 +1,65 @@
+"""LangGraph's PostgreSQL store in the same database and schema."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.store.base import Op, Result
+from langgraph.store.postgres import PostgresStore
+from psycopg import Connection
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
+
+from ringi.backends.postgres.checkpoints import options_of, refusing
+from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
+
+MOST = 4
+"""How many connections the agents of a process have for their stores."""
+LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi agent stores'), hashtext(current_schema())) AS is_ours"
+
+
+class PostgresAgentStores:
+    """The stores of agents in one database: connections of their own, opened when the first is needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._opening = database, threading.Lock()
+        self._pool: ConnectionPool[Any] | None = None
+
+    def batch(self, ops: Sequence[Op]) -> list[Result]:
+        """Do all operations, or raise `UnavailableError`."""
+        self._database.refuse_if_replaced()
+        with refusing():
+            # One for each batch: the store has a lock around its connections.
+            return PostgresStore(self._opened()).batch(ops)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._pool:
+            self._pool.close(WAIT_SECONDS)
+
+    def _opened(self) -> ConnectionPool[Any]:
+        with self._opening:
+            if self._pool is None:
+                self._make_tables()
+                self._pool = ConnectionPool(
+                    self._database.url,
+                    min_size=0,
+                    max_size=MOST,
+                    timeout=WAIT_SECONDS,
+                    kwargs=self._options(**LOCKS),
+                    open=True,
+                )
+            return self._pool
+
+    def _make_tables(self) -> None:
+        with Connection.connect(self._database.url, **self._options()) as connection:
+            # Who waited inside a statement would hold up the index that LangGraph makes concurrently.
+            while not (connection.execute(LOCK).fetchone() or {}).get("is_ours"):
+                time.sleep(0.1)
+            PostgresStore(connection).setup()
+
+    def _options(self, **more: str) -> dict[str, Any]:
+        return {"autocommit": True, "row_factory": dict_row, **options_of(self._database, **more)}

@@ -1,0 +1,41 @@
+"""LangGraph's SQLite store in the same file."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+
+from langgraph.store.base import Op, Result
+from langgraph.store.sqlite import SqliteStore
+
+from ringi.backends.sqlite.database import Database
+from ringi.errors import UnavailableError
+
+
+class SqliteAgentStores:
+    """The stores of agents in one file: a connection of their own, opened when the first is needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._opening = database, threading.Lock()
+        self._inner: SqliteStore | None = None
+
+    def batch(self, ops: Sequence[Op]) -> list[Result]:
+        """Do all operations, or raise `UnavailableError`."""
+        try:
+            return self._opened().batch(ops)
+        except sqlite3.OperationalError as error:
+            raise UnavailableError(str(error)) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._inner:
+            self._inner.conn.close()
+
+    def _opened(self) -> SqliteStore:
+        with self._opening:
+            if self._inner is None:
+                inner = SqliteStore(self._database.connect())
+                inner.setup()
+                self._inner = inner
+            return self._inner

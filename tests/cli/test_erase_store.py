@@ -1,0 +1,87 @@
+"""The command that erases what agents keep in their stores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from ringi.cli.erasing import erase
+from ringi.connect import open_backend
+from ringi.errors import InvalidError
+
+PLACES = [("default", "shop"), ("default", "shop2"), ("other", "shop")]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A store in which three agents have kept two notes each."""
+    url = f"sqlite:///{tmp_path}/ringi.db"
+
+    async def kept() -> None:
+        async with open_backend(url) as backend:
+            assert backend.agent_stores is not None
+            for place in PLACES:
+                for person in ("ann", "bob"):
+                    await backend.agent_stores(*place).aput(("notes", person), "n1", {"said": "Zwetschge"})
+
+    asyncio.run(kept())
+    return url
+
+
+def left(url: str) -> list[int]:
+    async def counted() -> list[int]:
+        async with open_backend(url) as backend:
+            assert backend.agent_stores is not None
+            return [await backend.agent_stores(*place).count() for place in PLACES]
+
+    return asyncio.run(counted())
+
+
+def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    erase(agent="shop", url=url)
+    assert capsys.readouterr().out.startswith("would erase 2 items\nnothing was erased: say --yes")
+    assert left(url) == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "items", "rest"),
+    [
+        ({"agent": "shop", "namespace": "notes/ann"}, 1, [1, 2, 2]),
+        ({"agent": "shop"}, 2, [0, 2, 2]),
+        ({"agent": "shop", "tenant": "other"}, 2, [2, 2, 0]),
+        ({"all_agents": True}, 4, [0, 0, 2]),
+        ({"agent": "unknown"}, 0, [2, 2, 2]),
+    ],
+)
+def test_a_namespace_an_agent_or_a_tenant_is_erased(
+    url: str, capsys: pytest.CaptureFixture[str], given: dict[str, str], items: int, rest: list[int]
+) -> None:
+    erase(**given, url=url, yes=True, json_=True)  # type: ignore[arg-type]
+    assert json.loads(capsys.readouterr().out) == {"erased": True, "items": items}
+    assert left(url) == rest
+
+
+def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
+    assert b"Zwetschge" in (tmp_path / "ringi.db").read_bytes()
+    for tenant in ("default", "other"):
+        erase(all_agents=True, tenant=tenant, url=url, yes=True)
+    found = [path.name for path in tmp_path.iterdir() if b"Zwetschge" in path.read_bytes()]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"agent": "shop", "all_agents": True}, "say what to erase"),
+        ({"agent": "shop", "person": "ann"}, "say what to erase"),
+        ({"all_agents": True, "namespace": "notes"}, "name the agent"),
+        ({"agent": "shop", "namespace": "notes//ann"}, "empty part"),
+    ],
+)
+def test_what_is_unclear_erases_nothing(url: str, given: dict[str, str], why: str) -> None:
+    with pytest.raises(InvalidError, match=why):
+        erase(**given, url=url, yes=True)  # type: ignore[arg-type]
+    assert left(url) == [2, 2, 2]
