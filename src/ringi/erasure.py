@@ -21,6 +21,7 @@ from ringi.errors import (
     ThreadBusyError,
     UnreadableError,
 )
+from ringi.event_names import FINAL_EVENTS, FeedEventName
 from ringi.failpoint import failpoint
 from ringi.journal import Journal
 from ringi.record import (
@@ -61,11 +62,8 @@ AT_ONCE = 50
 TRIES = 20
 MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
 """What is left of a thread's output: who reads on from an old place finds its end."""
-CREATED = "request.created"
-ENDS = frozenset(
-    [f"request.{how}" for how in ("completed", "cancelled", "expired")]
-    + [f"thread.{how}" for how in ("done", "error", "cancelled", "abandoned")]
-)
+CREATED: FeedEventName = "request.created"
+ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in ("done", "error", "cancelled", "abandoned"))])
 Check = Callable[[Request], None]
 
 

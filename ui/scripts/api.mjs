@@ -1,4 +1,4 @@
-// Writes src/api/schema.ts from the server's description of its API; with --check it only tells whether that is stale.
+// Writes src/api/schema.ts from the server's description of its API and its names of events; with --check it only tells whether that is stale.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,8 +10,10 @@ import json
 from fastapi import FastAPI
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
+from ringi.event_names import AUDIT_EVENTS, FEED_EVENTS
 from ringi.server.openapi import described
-print(json.dumps(described(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]))`;
+schemas = described(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]
+print(json.dumps({"schemas": schemas, "names": {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS}}))`;
 
 const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
 
@@ -45,10 +47,14 @@ function untitled(node) {
 
 async function generated() {
   const told = execFileSync("python", ["-c", read], { encoding: "utf8" });
-  const $defs = untitled(JSON.parse(told.replaceAll("#/components/schemas/", "#/$defs/")));
+  const { schemas, names } = JSON.parse(told.replaceAll("#/components/schemas/", "#/$defs/"));
+  const $defs = untitled(schemas);
   const source = await compile({ title: "Root", type: "object", additionalProperties: false, $defs }, "Root", options);
   const noise = / \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g;
-  return source.replace("export interface Root {}\n", "").replaceAll(noise, "");
+  const constants = Object.entries(names).map(
+    ([name, values]) => `export const ${name} = [\n${values.map((each) => `  ${JSON.stringify(each)},\n`).join("")}] as const;\n`,
+  );
+  return [source.replace("export interface Root {}\n", "").replaceAll(noise, ""), ...constants].join("\n");
 }
 
 const wanted = await generated();

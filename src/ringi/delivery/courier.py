@@ -14,13 +14,14 @@ from ringi.delivery.mailing import MAIL
 from ringi.delivery.tries import Entry, Status, Switches, Target, TryLog
 from ringi.delivery.webhooks import GONE, Caller, Outcome, Receivers, body_of, kind_of, lane_of
 from ringi.errors import LaterError, NotFoundError
+from ringi.event_names import WebhookEventName
 from ringi.failpoint import failpoint
 from ringi.inbox import Clock
 from ringi.jobs import Job
 from ringi.record import Frozen
 from ringi.request import Request
 
-ERASED = "request.erased"
+ERASED: WebhookEventName = "request.erased"
 LONGEST_WAIT = 86_400.0
 """Seconds for which a receiver's `Retry-After` is followed."""
 

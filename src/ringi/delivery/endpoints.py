@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -16,19 +16,10 @@ from ringi.delivery.addresses import Network, is_callable, literal_address
 from ringi.delivery.mailing import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.errors import FieldError, InvalidError, SettingError
+from ringi.event_names import WEBHOOK_EVENTS, WebhookEventName
 from ringi.record import Frozen
 from ringi.webhook import Headers, Tries, Url, Webhook
 
-Told = Literal[
-    "request.created",
-    "request.claimed",
-    "request.completed",
-    "request.expired",
-    "request.cancelled",
-    "request.reminded",
-    "request.erased",
-]
-TOLD: tuple[Told, ...] = get_args(Told)
 OURS = ("RINGI_WEBHOOK", "RINGI_REMIND")
 SECONDS = {
     "RINGI_WEBHOOK_JITTER": "jitter",
@@ -48,7 +39,7 @@ class Endpoint(Frozen):
     secrets: tuple[str, ...] = ()
     """Each of them signs."""
     headers: Headers = {}
-    events: tuple[Told, ...] = TOLD
+    events: tuple[WebhookEventName, ...] = WEBHOOK_EVENTS
     tenant: str | None = None
     """Whose requests; None for those of all."""
     max_tries: Tries | None = None

@@ -14,12 +14,12 @@ from pydantic import Field
 
 from ringi.ask import Name, parsed
 from ringi.errors import InvalidError, SettingError
+from ringi.event_names import MAIL_EVENTS
 from ringi.record import DEFAULT_TENANT, Frozen, Viewer
 from ringi.request import Request
 
 log = logging.getLogger(__name__)
 Language = Literal["en", "ja", "zh"]
-MAILED = ("request.created", "request.reassigned", "request.reminded", "request.expired")
 MAIL = "mail-"
 """How the names of these receivers begin."""
 STARTTLS = "smtp+starttls"
@@ -83,7 +83,7 @@ class MailSettings(Frozen):
 
     def told(self, type: str, request: Request) -> Iterator[Mailbox]:
         """Return who is told of this event: who may answer, else who administers."""
-        if type not in MAILED or (type != "request.expired" and request.is_final):
+        if type not in MAIL_EVENTS or (type != "request.expired" and request.is_final):
             return
         own = [box for box in self.boxes if box.tenant == request.tenant]
         told = [box for box in own if box.is_told_of(request)] or [box for box in own if box.admin]

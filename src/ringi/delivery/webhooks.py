@@ -19,10 +19,11 @@ import httpx
 
 from ringi.canonical import jsonable
 from ringi.delivery.addresses import NO_ADDRESS, Address, Addresses, RefusedAddressError
-from ringi.delivery.endpoints import TOLD, DeliverySettings, Endpoint
+from ringi.delivery.endpoints import DeliverySettings, Endpoint
 from ringi.delivery.mailing import MAIL
 from ringi.delivery.signing import signed
 from ringi.delivery.tls import tls_fault, trusting
+from ringi.event_names import WEBHOOK_EVENTS
 from ringi.inbox import Clock
 from ringi.record import Key
 from ringi.request import Request
@@ -78,7 +79,7 @@ class Receivers:
         for endpoint in self._settings.endpoints:
             if endpoint.url and endpoint.hears(request.tenant) and type in endpoint.events:
                 yield from self._named(request, endpoint.name)
-        if type in TOLD:
+        if type in WEBHOOK_EVENTS:
             for number in range(len(request.webhooks)):
                 yield from self._named(request, f"{OF_ASK}{number}")
 

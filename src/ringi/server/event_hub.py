@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ringi.errors import InvalidError, RingiError, UnreadableError
+from ringi.event_names import FEED_EVENTS, FeedEventName
 from ringi.feed import TOPIC, Feed
 from ringi.notifier import Notifier
 from ringi.record import START, Event, Key, Position
@@ -23,20 +24,8 @@ from ringi.server.sse import Connection, encoded
 from ringi.store import Store
 
 log = logging.getLogger(__name__)
-WHAT = (
-    "created",
-    "claimed",
-    "released",
-    "reassigned",
-    "completed",
-    "expired",
-    "cancelled",
-    "attention",
-    "retried",
-    "erased",
-)
-NAMES = frozenset(f"request.{what}" for what in WHAT)
-REASSIGNED = "request.reassigned"
+NAMES = frozenset(FEED_EVENTS)
+REASSIGNED: FeedEventName = "request.reassigned"
 ALL = ""
 """In place of a request's id: all that the caller may see."""
 PAGE = 100

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from ringi.connect import Backend, repeat
 from ringi.errors import RingiError
+from ringi.event_names import FINAL_EVENTS, FeedEventName
 from ringi.feed import Feed
 from ringi.inbox import Clock
 from ringi.jobs import RESUME, RUN, Job, lane_of, resume_key
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 RUNNER = "langgraph"
 KINDS = (RUN, RESUME)
 """The jobs of those who run agents."""
-ENDS = frozenset(f"request.{what}" for what in ("completed", "cancelled", "expired", "retried"))
+ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
 """After which a run may go on."""
 PAGE = 200
 DUTY = "reconcile"

@@ -2,13 +2,10 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
 import { drop, keep, keepUp } from "./requests";
+import { feedEvents } from "./schema";
 import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
-
-const names = [
-  "created", "claimed", "released", "reassigned", "completed", "expired", "cancelled", "attention", "erased",
-].map((what) => `request.${what}`);
 
 /** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
 function catchUp(client: QueryClient, resumed: boolean): void {
@@ -37,7 +34,7 @@ export function useFeed(onEvent: (told: FeedEvent) => void): Connection {
         return last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events";
       },
       background: "ringi.feed",
-      names,
+      names: feedEvents,
       opened: () => {
         setConnection("live");
         catchUp(client, last !== "");

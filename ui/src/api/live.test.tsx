@@ -1,10 +1,12 @@
-import { QueryClient } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
+import { useFeed } from "./feed";
 import { keep, requestQuery } from "./requests";
+import { feedEvents } from "./schema";
 import { takeToken } from "./session";
 
 beforeEach(() => {
@@ -82,6 +84,24 @@ test("a link signs in once; the feed brings requests into the list, and what end
   act(() => FakeEventSource.last.send("request.completed", { type: "request.completed", position: 2, request: completed(request) }, "2"));
   await waitFor(() => expect(screen.getByTestId("request-row").dataset).toMatchObject({ status: "completed", left: "true" }));
   expect(screen.getByTestId("request-row").textContent).toContain("approved by ann");
+});
+
+test("every event of the server's feed reaches the page, also the one of a run that was sent on once more", () => {
+  const client = new QueryClient();
+  const heard: string[] = [];
+  function Feed() {
+    useFeed(({ type }) => heard.push(type));
+    return null;
+  }
+  render(<QueryClientProvider client={client}><Feed /></QueryClientProvider>);
+  const stuck = { ...aRequest({}), attention: "worker_died" };
+  feedEvents.forEach((type, n) => {
+    const request = { ...stuck, version: n + 2, attention: type === "request.retried" ? null : stuck.attention };
+    act(() => FakeEventSource.last.send(type, { type, position: `${n}`, request }, `${n}`));
+    if (type === "request.retried") expect(client.getQueryData(["request", "r1"])).toMatchObject({ attention: null });
+  });
+  expect(heard).toEqual([...feedEvents]);
+  expect(heard).toContain("request.retried");
 });
 
 test("a request that was passed on is dead in the list", async () => {

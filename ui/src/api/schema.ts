@@ -1545,3 +1545,23 @@ export interface TurnFeedback {
 export interface Ways {
   oidc: boolean;
 }
+
+export const feedEvents = [
+  "request.created",
+  "request.claimed",
+  "request.released",
+  "request.reassigned",
+  "request.completed",
+  "request.expired",
+  "request.cancelled",
+  "request.attention",
+  "request.retried",
+  "request.erased",
+] as const;
+
+export const auditEvents = [
+  "request.acknowledged",
+  "request.reminded",
+  "request.memory_edited",
+  "request.memory_deleted",
+] as const;

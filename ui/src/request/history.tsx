@@ -1,5 +1,6 @@
 import { Timeline } from "antd";
 import { useState } from "react";
+import type { auditEvents, feedEvents } from "../api/schema";
 import type { Request } from "../api/types";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -11,24 +12,33 @@ import { useHistory, type HistoryEvent } from "./use-history";
 import { When } from "./when";
 import { useWords, type Words } from "./words";
 
+type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
+
+/** A newer server's event; one of this server's that has no words here is an error of the types. */
+function unknown(name: never): string {
+  return visible(name);
+}
+
 function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings: Words): string {
   const { happened, statuses } = strings;
   const { claimed_until: until, reason } = changed;
-  switch (type.replace("request.", "")) {
-    case "created": return happened.created;
-    case "claimed": return happened.claimed(until ? clock(until, strings.language) : null);
-    case "released": return happened.released;
-    case "reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
-    case "completed": return changed.response ? decidedOf(kind, changed.response.decision, strings) : statuses.completed;
-    case "cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
-    case "expired": return strings.expiredNobody;
-    case "reminded": return happened.reminded;
-    case "acknowledged": return happened.acknowledged;
-    case "memory_edited": return happened.memoryEdited;
-    case "memory_deleted": return happened.memoryDeleted;
-    case "erased": return happened.erased;
-    case "attention": return happened.attention(visible(changed.attention ?? ""));
-    default: return visible(type);
+  const name = type as EventName;
+  switch (name) {
+    case "request.created": return happened.created;
+    case "request.claimed": return happened.claimed(until ? clock(until, strings.language) : null);
+    case "request.released": return happened.released;
+    case "request.reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
+    case "request.completed": return changed.response ? decidedOf(kind, changed.response.decision, strings) : statuses.completed;
+    case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
+    case "request.expired": return strings.expiredNobody;
+    case "request.reminded": return happened.reminded;
+    case "request.acknowledged": return happened.acknowledged;
+    case "request.memory_edited": return happened.memoryEdited;
+    case "request.memory_deleted": return happened.memoryDeleted;
+    case "request.erased": return happened.erased;
+    case "request.retried": return happened.retried;
+    case "request.attention": return happened.attention(visible(changed.attention ?? ""));
+    default: return unknown(name);
   }
 }
 

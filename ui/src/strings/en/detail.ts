@@ -161,6 +161,7 @@ export const detail = {
     everybody: "everybody",
     acknowledged: "the run took it up",
     erased: "erased",
+    retried: "its run was sent on once more",
     attention: (why: string) => `needs attention: ${why}`,
   },
   shownDigest: "what was shown",

@@ -161,6 +161,7 @@ export const detail: Detail = {
     everybody: "全員",
     acknowledged: "処理が再開",
     erased: "消去",
+    retried: "処理を再試行",
     attention: (why: string) => `確認が必要：${why}`,
   },
   shownDigest: "表示した内容",

@@ -161,6 +161,7 @@ export const detail: Detail = {
     everybody: "所有人",
     acknowledged: "流程继续",
     erased: "清除",
+    retried: "重试了流程",
     attention: (why: string) => `需要关注：${why}`,
   },
   shownDigest: "所展示的内容",
