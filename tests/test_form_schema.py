@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, time
 from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Annotated, Any, Literal
@@ -171,7 +171,7 @@ class Nested(BaseModel):
     [
         (dict[str, int], "", "an object does not fit"),
         (Nested, "", "an object does not fit"),
-        (datetime, ".format", "use plain text, or 'date'"),
+        (time, ".format", "use plain text, 'date' or 'date-time'"),
         (list[str], ".items", "list fixed options"),
         (list[list[Literal["a"]]], ".items", "list fixed options"),
         (int | str, "", "anything does not fit"),

@@ -1,4 +1,4 @@
-"""The ten fields of a form: each knows what a sound definition is, and which answers it accepts."""
+"""The eleven fields of a form: each knows what a sound definition is, and which answers it accepts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ringi.kept import Kept
 from ringi.misfit import (
     MisfitError,
     check_day,
+    check_moment,
     check_number,
     check_text,
     check_whole,
@@ -368,6 +369,39 @@ class Date(_Field):
         _check_order("min", self.min, "max", self.max)
 
 
+class DateTime(_Field):
+    """A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets."""
+
+    type: Literal["datetime"] = "datetime"
+    min: _Text | None = _LEFT_OUT
+    max: _Text | None = _LEFT_OUT
+    default: _Text | None = _LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_DateParts]) -> None: ...
+
+    def accept(self, value: object) -> str:
+        """Return the moment as it was sent; raise MisfitError unless it is one and within the bounds."""
+        moment = check_moment(value)
+        if self.min is not None and moment < check_moment(self.min):
+            raise MisfitError("", f"{shown(value)} is too early: send {self.min} or later")
+        if self.max is not None and moment > check_moment(self.max):
+            raise MisfitError("", f"{shown(value)} is too late: send {self.max} or earlier")
+        return str(value)
+
+    def _check_parts(self) -> None:
+        bounds = {}
+        for part in ("min", "max"):
+            if (bound := getattr(self, part)) is not None:
+                try:
+                    bounds[part] = check_moment(bound)
+                except ValueError as error:
+                    raise MisfitError(part, str(error)) from None
+        if len(bounds) == 2 and bounds["min"] > bounds["max"]:
+            raise MisfitError("min", f"{shown(self.min)} is later than max {shown(self.max)}: swap them")
+
+
 class Boolean(_Field):
     """Yes or no; where it is required, no is an answer too."""
 
@@ -386,7 +420,7 @@ class Boolean(_Field):
 
 
 Field: TypeAlias = Annotated[
-    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | Boolean,
+    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean,
     pydantic.Field(discriminator="type"),
 ]
 

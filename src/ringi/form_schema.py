@@ -34,6 +34,7 @@ _SHAPES: dict[str, Json] = {
     "number": {"type": "number"},
     "slider": {"type": "number", "x-widget": "slider"},
     "date": {"type": "string", "format": "date"},
+    "datetime": {"type": "string", "format": "date-time"},
     "boolean": {"type": "boolean"},
 }
 _WIDGETS = {
@@ -42,6 +43,7 @@ _WIDGETS = {
     "choices": ("multiselect", "checkbox"),
     "number": ("number", "slider"),
     "date": ("date",),
+    "datetime": ("datetime",),
     "boolean": ("boolean",),
 }
 _WORDS = {"label": "title", "help": "description", "default": "default", "placeholder": "x-placeholder"}
@@ -54,6 +56,8 @@ _DAY_BOUNDS = (
     ("le", "formatMaximum", 0),
     ("lt", "formatMaximum", -1),
 )
+_FORMATS = {"date": "date", "date-time": "datetime"}
+"""What text is in a JSON Schema by its format, and in a form by its type."""
 _ROOT = {
     "type",
     "properties",
@@ -68,7 +72,7 @@ _ROOT = {
 _REMEDIES = {
     "exclusiveMinimum": "use an inclusive minimum, ge in pydantic",
     "exclusiveMaximum": "use an inclusive maximum, le in pydantic",
-    "format": "use plain text, or 'date'",
+    "format": "use plain text, 'date' or 'date-time'",
     "pattern": "check it after the answer",
 }
 _NOT_BLANK = r"\S"
@@ -135,11 +139,17 @@ class _PlainSchema(GenerateJsonSchema):
         return False
 
     def date_schema(self, schema: core_schema.DateSchema) -> Json:
-        found = super().date_schema(schema)
-        for key, keyword, shift in _DAY_BOUNDS:
-            if isinstance(bound := schema.get(key), date):
-                found[keyword] = (bound + timedelta(days=shift)).isoformat()
-        return found
+        return _bounded(super().date_schema(schema), schema, timedelta(days=1))
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> Json:
+        return _bounded(super().datetime_schema(schema), schema, timedelta(microseconds=1))
+
+
+def _bounded(found: Json, schema: Any, least: timedelta) -> Json:
+    for key, keyword, shift in _DAY_BOUNDS:
+        if isinstance(bound := schema.get(key), date):
+            found[keyword] = (bound + shift * least).isoformat()
+    return found
 
 
 def _property(field: Mapping[str, Any]) -> Json:
@@ -157,7 +167,7 @@ def _property(field: Mapping[str, Any]) -> Json:
             found["x-widget"] = "text"
     if kind in _WIDGETS["number"]:
         found |= _step(field)
-    names = _WORDS | _LENGTHS | (_DAYS if kind == "date" else _BOUNDS)
+    names = _WORDS | _LENGTHS | (_DAYS if kind in _FORMATS.values() else _BOUNDS)
     return found | {names[key]: value for key, value in field.items() if key in names}
 
 
@@ -202,7 +212,7 @@ class _Reader:
             self._choices(found, required)
         elif shape == "number":
             self._number(found)
-        elif shape == "date":
+        elif shape in _FORMATS.values():
             found |= self._take(_DAYS)
         found["type"] = self._widget(shape, widget, found)
         if errors := _misfits(self.path, self.rest, _REMARKS):
@@ -244,12 +254,13 @@ class _Reader:
         if kind == "integer":
             self.rest["type"] = "integer"
             return "number"
-        if kind == "string" and self.rest.get("format") == "date":
-            del self.rest["format"]
-            return "date"
+        if kind == "string" and self.rest.get("format") in _FORMATS:
+            return _FORMATS[self.rest.pop("format")]
         shape = {"string": "text", "number": "number", "boolean": "boolean"}.get(str(kind))
         if shape is None:
-            self._refuse("", f"{_kind(kind)} does not fit a form: use text, number, date, boolean or fixed choices")
+            self._refuse(
+                "", f"{_kind(kind)} does not fit a form: use text, number, date, datetime, boolean or fixed choices"
+            )
         return shape
 
     def _text(self, found: Json, required: bool, widget: object) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pydantic
@@ -16,8 +17,21 @@ MAX_ERRORS = 50
 MAX_WHOLE_NUMBER = 2**53 - 1
 
 _ROUNDING = 1e-9
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})", re.ASCII)
 
-_TYPES = ("text", "textarea", "select", "multiselect", "radio", "checkbox", "number", "slider", "date", "boolean")
+_TYPES = (
+    "text",
+    "textarea",
+    "select",
+    "multiselect",
+    "radio",
+    "checkbox",
+    "number",
+    "slider",
+    "date",
+    "datetime",
+    "boolean",
+)
 _USE = f"use one of {', '.join(_TYPES)}"
 _NOUNS = {
     "string": "text",
@@ -109,6 +123,17 @@ def check_day(value: object) -> str:
     except ValueError:
         pass
     raise MisfitError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
+
+
+def check_moment(value: object) -> datetime:
+    """Return a moment in UTC; raise MisfitError unless it is RFC 3339 with its offset."""
+    try:
+        # fromisoformat alone also takes moments without an offset, which are another moment for each reader.
+        if isinstance(value, str) and _MOMENT.fullmatch(value):
+            return datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise MisfitError("", f"{shown(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00")
 
 
 def is_on_step(number: int | float, start: int | float, step: int | float) -> bool:

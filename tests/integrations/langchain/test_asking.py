@@ -168,7 +168,7 @@ def test_a_model_is_told_what_a_form_may_have() -> None:
     told = convert_to_openai_tool(ask_human)["function"]
     assert told["name"] == "ask_human"
     field = told["parameters"]["properties"]["fields"]["items"]
-    assert len(field["properties"]["type"]["enum"]) == 10
+    assert len(field["properties"]["type"]["enum"]) == 11
     assert set(told["parameters"]["properties"]) == {"title", "description", "fields"}
 
 

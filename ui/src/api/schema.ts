@@ -132,7 +132,7 @@ export interface Form {
    * @minItems 1
    * @maxItems 100
    */
-  fields: (Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | Boolean)[];
+  fields: (Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean)[];
 }
 /**
  * One line of text.
@@ -277,6 +277,20 @@ export interface Date {
   placeholder?: string | null;
   help?: string | null;
   type: "date";
+  min?: string | null;
+  max?: string | null;
+  default?: string | null;
+}
+/**
+ * A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets.
+ */
+export interface DateTime {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  type: "datetime";
   min?: string | null;
   max?: string | null;
   default?: string | null;

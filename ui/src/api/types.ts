@@ -17,7 +17,7 @@ type KeyOf<F> = F extends unknown ? keyof F : never;
 type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : never;
 
 export type FieldType = Field["type"];
-/** Any of the ten fields: what all have, and perhaps what some have. */
+/** Any of the fields: what all have, and perhaps what some have. */
 export type FormField = Pick<Field, "name" | "type">
   & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> }
   & { default?: api.Json };

@@ -95,6 +95,7 @@ export function Control(props: ControlProps) {
     case "boolean":
       return <BooleanControl {...props} />;
     case "date":
+    case "datetime":
       return <Suspense fallback={<Skeleton.Input active />}><DateControl {...props} /></Suspense>;
   }
 }

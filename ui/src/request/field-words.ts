@@ -13,6 +13,7 @@ const sentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
   [/^.* is too early: send (\S+) or later$/s, (words, min = "") => words.tooEarly(min)],
   [/^.* is too late: send (\S+) or earlier$/s, (words, max = "") => words.tooLate(max)],
   [/^.* is no day: send one that exists, as YYYY-MM-DD$/s, (words) => words.noDay],
+  [/^.* is no moment: send one with its offset.*$/s, (words) => words.noMoment],
   [/^.* is not an option: choose from .*$/s, (words) => words.noOption],
   [/^.* is there twice: send each option once$/s, (words) => words.twice],
   [/^.* is beyond ±\d+, where JSON loses digits: send it as text$/s, (words) => words.tooLarge],

@@ -19,7 +19,7 @@ interface FieldProps {
 }
 
 function rangeOf(field: FormField): [string | null, string | null] | null {
-  if (field.type !== "number" && field.type !== "slider" && field.type !== "date") return null;
+  if (field.type !== "number" && field.type !== "slider" && field.type !== "date" && field.type !== "datetime") return null;
   const [min, max] = [field.min ?? null, field.max ?? null];
   return min === null && max === null ? null : [min === null ? null : String(min), max === null ? null : String(max)];
 }

@@ -108,3 +108,30 @@ test("a number out of range is sent as typed, for the server to judge", async ()
   await waitFor(() => expect(sent).toHaveLength(1));
   expect(sent[0]?.body).toMatchObject({ data: { n: 4000 } });
 });
+
+test("a moment is chosen by this browser's clock, whose zone is shown, and sent with its offset", async () => {
+  const { sent, user } = open([{ name: "at", type: "datetime", label: "When" }]);
+  const box = await screen.findByPlaceholderText("YYYY-MM-DD HH:mm:ss");
+  expect(screen.getByTestId("zone").textContent).toMatch(/^UTC[+-]\d{2}:\d{2}/);
+  await user.click(box);
+  await user.type(box, "2026-02-03 09:30:00{enter}");
+  await user.click(screen.getByTestId("decide-approve"));
+  await waitFor(() => expect(sent).toHaveLength(1));
+  const at = JSON.stringify(sent[0]?.body).match(/"at":"([^"]+)"/)?.[1] ?? "";
+  expect(at).toMatch(/^2026-02-03T09:30:00[+-]\d{2}:\d{2}$/);
+  expect(new Date(at).getTime()).toBe(new Date(2026, 1, 3, 9, 30).getTime());
+});
+
+test("a moment of another zone is shown by this clock, and a time without a zone stays the text that it is", async () => {
+  open([
+    { name: "at", type: "datetime", label: "When", default: "2026-02-03T09:30:00+13:45" },
+    { name: "odd", type: "datetime", label: "Odd", default: "2026-02-03T09:30:00" },
+  ]);
+  const at = new Date("2026-02-03T09:30:00+13:45");
+  const two = (number: number) => String(number).padStart(2, "0");
+  const shown = await screen.findByPlaceholderText("YYYY-MM-DD HH:mm:ss");
+  expect((shown as HTMLInputElement).value).toBe(
+    `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:00`,
+  );
+  expect(screen.getByLabelText<HTMLInputElement>("Odd").value).toBe("2026-02-03T09:30:00");
+});

@@ -58,6 +58,7 @@ function bySchema(root: Schema, schema: Schema): Given | null {
   if (schema.type === "array") return ofList(root, schema);
   if (schema.type !== "string") return null;
   if (schema.format === "date") return { type: "date" };
+  if (schema.format === "date-time") return { type: "datetime" };
   return { type: "textarea", min_length: numberIn(schema.minLength), max_length: numberIn(schema.maxLength) };
 }
 

@@ -53,6 +53,7 @@ function kindOf(schema: JsonObject, root: JsonObject): Partial<FormField> & Pick
       return { type: "boolean" };
     case "string": {
       if (schema.format === "date") return { type: "date" };
+      if (schema.format === "date-time") return { type: "datetime" };
       const [min_length, max_length] = [number(schema.minLength), number(schema.maxLength)];
       return { type: (max_length ?? 0) > long ? "textarea" : "text", min_length, max_length };
     }

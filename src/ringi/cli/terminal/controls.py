@@ -17,7 +17,7 @@ from ringi.cli.terminal.slider import Slider
 from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
 from ringi.errors import RingiError
-from ringi.field import Boolean, Checkbox, Date, Field, MultiSelect, Number, Radio
+from ringi.field import Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
 from ringi.field import Select as SelectField
 from ringi.field import Slider as SliderField
 from ringi.field import TextArea as TextAreaField
@@ -208,6 +208,8 @@ def control(field: Field, typed: Any) -> Control:
             return NumberControl(typed, hint)
         case Date():
             return LineControl(typed, hint or WORDS.date)
+        case DateTime():
+            return LineControl(typed, hint or WORDS.moment)
         case SliderField():
             return SliderControl(field, typed)
         case Boolean():

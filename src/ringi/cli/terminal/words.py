@@ -76,6 +76,7 @@ class Words:
     yes: str = "Yes"
     no: str = "No"
     date: str = "YYYY-MM-DD"
+    moment: str = "YYYY-MM-DDThh:mm:ss+00:00"
 
     button: Mapping[str, str] = _table(approve="Approve", edit="Edit", reject="Reject", respond="Answer")
     called_by_agent: str = "{own} “{given}”"

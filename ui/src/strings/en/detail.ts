@@ -39,6 +39,7 @@ export const detail = {
     tooEarly: (min: string) => `Choose ${min} or later.`,
     tooLate: (max: string) => `Choose ${max} or earlier.`,
     noDay: "This day does not exist.",
+    noMoment: "This is no moment. Give day, time and zone, such as 2026-11-24T09:30:00+09:00.",
     noOption: "This is not one of the options.",
     twice: "Choose each option once.",
     tooLarge: "This number is too large to be kept exactly.",

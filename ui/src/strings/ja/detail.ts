@@ -39,6 +39,7 @@ export const detail: Detail = {
     tooEarly: (min: string) => `${min} 以降の日付を選んでください。`,
     tooLate: (max: string) => `${max} 以前の日付を選んでください。`,
     noDay: "存在しない日付です。",
+    noMoment: "日時として正しくありません。2026-11-24T09:30:00+09:00 のように時差を付けて入力してください。",
     noOption: "選択肢にない値です。",
     twice: "同じ選択肢は一度だけ選んでください。",
     tooLarge: "この数値は大きすぎて正確に保存できません。",

@@ -39,6 +39,7 @@ export const detail: Detail = {
     tooEarly: (min: string) => `请选择 ${min} 或之后的日期。`,
     tooLate: (max: string) => `请选择 ${max} 或之前的日期。`,
     noDay: "该日期不存在。",
+    noMoment: "这不是有效的时刻。请填写日期、时间和时区，例如 2026-11-24T09:30:00+09:00。",
     noOption: "不在选项之中。",
     twice: "每个选项只能选择一次。",
     tooLarge: "该数字过大，无法精确保存。",
