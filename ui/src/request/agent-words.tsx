@@ -49,6 +49,9 @@ export function AgentWords({ request }: { request: Request }) {
         <Capped {...box} testId="agent-words" label={strings.agentSays}><Prose text={atTheGate(request.description, request, strings)} /></Capped>
       )}
       {Object.keys(rest).length > 0 && <Capped {...box} testId="context" label={strings.context}><JsonValue value={rest} /></Capped>}
+      {request.fallback && request.status === "pending" && (
+        <Capped {...box} testId="fallback-waiting" label={strings.fallbackWaiting}><JsonValue value={request.fallback} /></Capped>
+      )}
     </>
   );
 }

@@ -35,7 +35,7 @@ export function Heading({ id, request, focus, threadLink }: HeadingProps) {
       <Deadline request={request} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
-        {(priority === "high" || priority === "urgent") && <Tag color="error">{strings.priority[priority]}</Tag>}
+        {priority && priority !== "normal" && <Tag {...(priority !== "low" && { color: "error" })}>{strings.priority[priority]}</Tag>}
         {request.asked_by && !isThread(request.asked_by) && <span>{strings.askedBy(actorName(request.asked_by, strings))}</span>}
         <Ago at={request.created_at} />
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}

@@ -6,6 +6,7 @@ import { App } from "../app";
 import { aLearning } from "../testing/fake-learning";
 import { aRequest, FakeEventSource, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
+import { isCut } from "./signature";
 
 const session = { name: "ann", role: "person", tenant: "default", groups: [] };
 
@@ -72,6 +73,20 @@ test("of an assistant's question only its place is left out: what else is under 
   expect(shown).toContain("and pay eve");
   expect(shown).toContain('"steps"');
   expect(shown).not.toContain("clerk");
+});
+
+test("what would stand in for an answer is shown before it does, and so is a low priority", async () => {
+  open(aRequest({ kind: "question", fallback: { colour: "blue" }, priority: "low" }));
+  expect((await screen.findByTestId("fallback-waiting")).textContent).toContain('"colour": "blue"');
+  expect(document.querySelector(".heading .meta")?.textContent).toContain("low");
+});
+
+test.each([
+  [{ name: "pay", args: { to: "c-77" }, schema: null }, false],
+  [{ name: "pay", args: { to: "c-77", note: "x".repeat(40) }, schema: null }, true],
+  [{ name: "pay", args: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`argument${n}`, "value"])), schema: null }, true],
+])("of several decided at once, a call that does not fit into its line can be opened (%#)", (action, cut) => {
+  expect(isCut(action)).toBe(cut);
 });
 
 const away = {

@@ -20,6 +20,7 @@ export const detail = {
   shownByAgent: "Shown by the agent (not checked)",
   rowsOf: (first: number, last: number, all: number) => `${first}–${last} of ${all} rows`,
   sameLines: (count: number) => `${count} unchanged lines`,
+  fallbackWaiting: "What the run may go on with if nobody answers",
   showRest: "Show the rest",
   context: "Context from the agent (not checked)",
   taskFacts: "What the agent wants to end",

@@ -20,6 +20,7 @@ export const detail: Detail = {
   shownByAgent: "エージェントが示した資料（未確認）",
   rowsOf: (first: number, last: number, all: number) => `全 ${all} 行中 ${first}–${last} 行`,
   sameLines: (count: number) => `変更のない ${count} 行`,
+  fallbackWaiting: "誰も回答しない場合に使われる値",
   showRest: "続きを表示",
   context: "エージェントからの補足（未確認）",
   taskFacts: "エージェントが完了したいタスク",

@@ -20,6 +20,7 @@ export const detail: Detail = {
   shownByAgent: "智能体展示的内容（未经核实）",
   rowsOf: (first: number, last: number, all: number) => `第 ${first}–${last} 行，共 ${all} 行`,
   sameLines: (count: number) => `${count} 行未改动`,
+  fallbackWaiting: "无人答复时运行可使用的值",
   showRest: "显示其余内容",
   context: "智能体提供的背景（未核实）",
   taskFacts: "智能体想要结束的任务",
