@@ -130,6 +130,17 @@ def test_a_question_is_asked_with_all_that_belongs_to_it(desk: Desk) -> None:
     }
 
 
+def test_a_question_is_asked_with_a_table_beside_it(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "blocks.json"
+    file.write_text('[{"type": "table", "columns": ["customer", "amount"], "rows": [["c-77", 4000]]}]')
+    asked = printed(desk, "ask", "Remind?", "--display", str(file))
+    assert asked["display"][0]["rows"] == [["c-77", 4000]]
+    assert "c-77 | 4000" in told(desk, "show", asked["id"])
+    file.write_text('[{"type": "link", "url": "javascript:alert(1)"}]')
+    assert "display.0.url" in refused(desk, 1, "ask", "Remind?", "--display", str(file))
+    assert "display: cannot read" in refused(desk, 1, "ask", "Remind?", "--display", str(tmp_path / "none.json"))
+
+
 def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     desk.ask("注文を返金しますか", assignee="ann")
     desk.ask("Which?", kind="choice")

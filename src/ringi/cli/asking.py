@@ -24,6 +24,9 @@ def ask(
     title: Annotated[str, typer.Argument(help="The question.")],
     description: Annotated[str | None, typer.Option(help="What people should know; Markdown.")] = None,
     form: Annotated[Path | None, typer.Option(help='A JSON file with a form: {"fields": […]}.')] = None,
+    display: Annotated[
+        Path | None, typer.Option(help='A JSON file with what to show: [{"type": "table", …}, …].')
+    ] = None,
     action: Annotated[str | None, typer.Option(help="The call that waits for consent: its name.")] = None,
     args: Annotated[str | None, typer.Option(help="The arguments of the call, as JSON.")] = None,
     assignee: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
@@ -42,7 +45,8 @@ def ask(
     body = {
         "title": title,
         "description": description,
-        "form": read_json(form) if form else None,
+        "form": read_json("form", form) if form else None,
+        "display": read_json("display", display) if display else None,
         "action": _action(action, args),
         "assignee": assignee,
         "priority": priority,

@@ -17,11 +17,11 @@ def parsed_json(name: str, text: str | None) -> Any:
         raise InvalidError.of(name, f"not JSON: {error}") from error
 
 
-def read_json(path: Path) -> Any:
-    """Return the JSON of a form's file, or raise `InvalidError` that names it."""
+def read_json(name: str, path: Path) -> Any:
+    """Return the JSON of a file, or raise `InvalidError` that names the option."""
     try:
-        return parsed_json("form", path.read_text("utf-8"))
+        return parsed_json(name, path.read_text("utf-8"))
     except OSError as error:
-        raise InvalidError.of("form", f"cannot read {path}: {error.strerror}") from error
+        raise InvalidError.of(name, f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InvalidError.of("form", f"{path} is not UTF-8: save it as UTF-8") from error
+        raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8") from error
