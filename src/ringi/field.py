@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, Unpack
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, StringConstraints, model_validator
 
+from ringi.field_parts import BooleanParts, DateParts, NumericParts, Parts, WritingParts
 from ringi.kept import Kept
 from ringi.misfit import (
     MisfitError,
@@ -72,40 +73,9 @@ _Text = Annotated[str, StringConstraints(strict=True)]
 _LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
 
 
-class _Parts(TypedDict, total=False):
-    name: str
-    label: str
-    required: bool
-    placeholder: str | None
-    help: str | None
-
-
-class _WritingParts(_Parts, total=False):
-    min_length: int | None
-    max_length: int | None
-    default: str | None
-
-
-class _OptionParts(_Parts, total=False):
+class _OptionParts(Parts, total=False):
     options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
     default: Sequence[str | int] | str | int | None
-
-
-class _NumericParts(_Parts, total=False):
-    min: float | None
-    max: float | None
-    step: float | None
-    default: float | None
-
-
-class _DateParts(_Parts, total=False):
-    min: str | None
-    max: str | None
-    default: str | None
-
-
-class _BooleanParts(_Parts, total=False):
-    default: bool | None
 
 
 class Option(Kept):
@@ -188,7 +158,7 @@ class Text(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
 
 
 class TextArea(_Writing):
@@ -198,7 +168,7 @@ class TextArea(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
 
 
 class _Options(_Field):
@@ -319,7 +289,7 @@ class Number(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
 
 
 class Slider(_Numeric):
@@ -329,7 +299,7 @@ class Slider(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
 
     def _check_parts(self) -> None:
         for part in ("min", "max"):
@@ -348,7 +318,7 @@ class Date(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
         """Return the day; raise MisfitError unless it exists and is within the bounds."""
@@ -379,7 +349,7 @@ class DateTime(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
         """Return the moment as it was sent; raise MisfitError unless it is one and within the bounds."""
@@ -410,7 +380,7 @@ class Boolean(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_BooleanParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[BooleanParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
         """Return the boolean; raise MisfitError for anything else."""
