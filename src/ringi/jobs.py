@@ -47,6 +47,16 @@ class Jobs(ABC):
         """
         return 0.0
 
+    async def announce(self, worker: str, offers: str, seconds: float) -> None:
+        """Say for so many seconds from now what a worker works on; for 0 seconds, that it has ended.
+
+        By default nobody hears it: only stores that several processes share need to pass it on.
+        """
+
+    async def announced(self) -> list[str]:
+        """Return what workers say now; what the worker says that began last comes first."""
+        return []
+
     @abstractmethod
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for those begun.

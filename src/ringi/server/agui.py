@@ -98,7 +98,7 @@ class AguiRoutes:
         agent = str(http.path_params["agent"])
         thread = await self._conversations.thread(who, turn.thread_id)
         if not turn.resume:
-            known = self._conversations.runner(agent).agents.get(agent)
+            known = (await self._conversations.runner(agent).offers()).get(agent)
             if known is None:
                 raise NotFoundError("agent", agent)
             input = spoken(turn) if takes_messages(known) else turn.forwarded_props

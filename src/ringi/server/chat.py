@@ -131,7 +131,7 @@ class ChatRoutes:
         # Said again it is a message of its own: under its old id it would be taken for one that was lost on the way.
         id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
         named = turn.agent or named
-        agent = taking_messages(self._conversations.runner(named or "chat"), named, thread)
+        agent = await taking_messages(self._conversations.runner(named or "chat"), named, thread)
         return await self._conversations.begin(who, thread, turn.id, agent, said(message.text, id))
 
     async def _approved(

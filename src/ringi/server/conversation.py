@@ -21,6 +21,7 @@ from ringi.server.platform import Platform
 from ringi.thread import Thread, words_in
 from ringi.threads.agent import Agent
 from ringi.threads.message_ids import client_id, own_id
+from ringi.threads.offers import Offer
 from ringi.threads.runner import Runner
 
 PATIENCE = 5.0
@@ -55,7 +56,7 @@ class Conversations:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         runner = self.runner(agent)
-        if agent not in runner.offered:
+        if not await runner.has_offer(agent):
             raise NotFoundError("agent", agent)
         until = time.monotonic() + PATIENCE
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
@@ -127,19 +128,20 @@ def id_of(message: dict[str, Any] | None) -> str | None:
     return client_id(id) if id else None
 
 
-def takes_messages(agent: Agent) -> bool:
+def takes_messages(agent: Agent | Offer) -> bool:
     """Whether an agent says that it has a conversation."""
     return "messages" in agent.input_schema.get("properties", {})
 
 
-def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
+async def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
     """Return the agent to talk with: the one named, the thread's own, that called `chat`, or the only one.
 
     Raises `InvalidError` where none of these is.
     """
     if named:
         return named
-    talkers = [name for name, agent in runner.agents.items() if takes_messages(agent)]
+    known: dict[str, Agent | Offer] = {**await runner.offers(), **runner.agents}
+    talkers = [name for name, agent in known.items() if takes_messages(agent)]
     if thread and thread.agent in talkers:
         return thread.agent
     if CHAT in talkers:

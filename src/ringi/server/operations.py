@@ -45,12 +45,13 @@ class OperationRoutes:
         who = self._door.caller(http.scope)
         refuse_agents(who)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
+        deployed = {*runner.agents, *await runner.announced()} if runner else set()
         found, next = await operations.troubles(
             self._platform.backend.store,
             visible(who),
             limit=size,
             cursor=cursor,
-            deployed=(runner and runner.agents) or None,
+            deployed=deployed or None,
         )
         return reply(page_json(map(trouble_json, found), next))
 

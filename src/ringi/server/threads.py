@@ -67,7 +67,7 @@ class ThreadRoutes:
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that can be run."""
         self._door.caller(http.scope)
-        agents = self._platform.runner.offered.values() if self._platform.runner else ()
+        agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
         names = ("name", "title", "description", "input_schema")
         return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
 
@@ -77,7 +77,7 @@ class ThreadRoutes:
         thread_id = parsed(ThreadName, {"thread_id": id}).thread_id
         run = parsed(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._platform.runner
-        if runner is None or run.agent not in runner.offered:
+        if runner is None or not await runner.has_offer(run.agent):
             raise NotFoundError("agent", run.agent)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)

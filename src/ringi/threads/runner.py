@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import socket
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from itertools import count
 from typing import Any
 
 from ringi.connect import Backend, repeat
-from ringi.errors import ConflictError, FenceError, MissingExtraError, NotFoundError, ThreadBusyError
+from ringi.errors import (
+    ConflictError,
+    FenceError,
+    LaterError,
+    MissingExtraError,
+    NotFoundError,
+    RingiError,
+    ThreadBusyError,
+)
 from ringi.inbox import Inbox, change
 from ringi.jobs import Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
+from ringi.threads import offers
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
+from ringi.threads.offers import ANNOUNCED_SECONDS, Offer
 from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256
 """How many threads one process runs at once: they wait for models, not for the processor."""
+
+ELSEWHERE = (0.1, 0.6)
+"""Seconds for which a worker leaves a run to another that has its agent."""
 
 
 class Runner:
@@ -44,15 +58,30 @@ class Runner:
         """The agents that people and programs may run, by name."""
         return {name: agent for name, agent in self.agents.items() if not agent.is_internal}
 
+    async def announced(self) -> Mapping[str, Sequence[Offer]]:
+        """The agents of all workers on the store, by name: each description in use, the newest worker's first."""
+        return offers.read(await self.backend.jobs.announced())
+
+    async def offers(self) -> dict[str, Offer]:
+        """The agents that people and programs may run, by name: those of this process, and those that workers announce.
+
+        Of an agent that workers describe in different ways, it is the description of the worker that began last.
+        """
+        elsewhere = {name: found[0] for name, found in (await self.announced()).items() if name not in self.agents}
+        here = {name: Offer.of(agent) for name, agent in self.agents.items()}
+        return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
+
+    async def has_offer(self, agent: str) -> bool:
+        """Whether people and programs may run this agent."""
+        return agent in self.offered or (agent not in self.agents and agent in await self.offers())
+
     async def start(self, tenant: str, thread_id: str, agent: str, input: dict[str, Any], *, by: str) -> Thread:
         """Begin a run and return its thread at once; a worker takes it up.
 
         Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input,
         `ThreadBusyError` while the thread runs or waits for a person.
         """
-        if agent not in self.agents:
-            raise NotFoundError("agent", agent)
-        self.agents[agent].check_input(input)
+        await self._check_input(agent, input)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
         thread = await self._begin(Key(tenant, thread_id), agent, run, by)
         await self.backend.jobs.submit(start_job(thread))
@@ -104,7 +133,8 @@ class Runner:
             )
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
-        beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling)]
+        announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
+        beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
         try:
             another = self.backend.another_store
             async with LoopWatch(another, self._held) if another else nullcontext():
@@ -113,6 +143,21 @@ class Runner:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
+            with suppress(RingiError):
+                await self.backend.jobs.announce(self._owner, "", 0)
+
+    async def _check_input(self, agent: str, input: dict[str, Any]) -> None:
+        if agent in self.agents:
+            return self.agents[agent].check_input(input)
+        # Any of the workers may take the run: the input has to fit each version that is at work.
+        versions = (await self.announced()).get(agent)
+        if not versions:
+            raise NotFoundError("agent", agent)
+        for version in versions:
+            version.check_input(input)
+
+    async def _announce(self) -> None:
+        await self.backend.jobs.announce(self._owner, offers.written(self.agents), ANNOUNCED_SECONDS)
 
     async def _begin(self, key: Key, agent: str, run: Run, by: str) -> Thread:
         now = self.inbox.clock()
@@ -140,6 +185,8 @@ class Runner:
     async def _has_work(self, key: Key, inbox: Inbox) -> bool:
         thread = await self.backend.store.get(Thread, *key)
         if thread.is_live:
+            if thread.agent not in self.agents and thread.agent in await self.announced():
+                raise LaterError(random.uniform(*ELSEWHERE))
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await tidy(self.backend, inbox, thread)
         return False

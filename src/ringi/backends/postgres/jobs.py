@@ -59,6 +59,12 @@ SELECT CASE WHEN EXISTS (SELECT FROM mine) THEN 0.0 ELSE coalesce(
 ) + 0.001 END
 """
 
+ANNOUNCE = """
+WITH gone AS (DELETE FROM workers WHERE until < clock_timestamp() - interval '1 hour' AND name <> $1)
+INSERT INTO workers VALUES ($1, clock_timestamp(), clock_timestamp() + $3::interval, $2)
+ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
+"""
+
 
 class PostgresJobs(Jobs):
     """PGQueuer hands out, keeps alive and takes back; a lane is an advisory lock on a connection of the process."""
@@ -96,6 +102,13 @@ class PostgresJobs(Jobs):
     async def lead(self, duty: str, owner: str, seconds: float) -> float:
         ((wait,),) = await self._database.write(LEAD, duty, owner, timedelta(seconds=seconds))
         return float(wait)
+
+    async def announce(self, worker: str, offers: str, seconds: float) -> None:
+        await self._database.write(ANNOUNCE, worker, offers, timedelta(seconds=seconds))
+
+    async def announced(self) -> list[str]:
+        sql = "SELECT offers FROM workers WHERE until > clock_timestamp() ORDER BY since DESC, name"
+        return [offers for (offers,) in await self._database.fetch(sql)]
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         trimming = asyncio.create_task(self._keep_trimming())

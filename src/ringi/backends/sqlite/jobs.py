@@ -35,6 +35,11 @@ UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHER
 RETURNING key, kind, lane, payload, tries
 """
 
+ANNOUNCE = """
+INSERT INTO workers VALUES (:worker, :now, :until, :offers)
+ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
+"""
+
 
 class SqliteJobs(Jobs):
     """Workers of all processes on the file take from one table, under a claim that they renew."""
@@ -51,6 +56,20 @@ class SqliteJobs(Jobs):
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
         if await self._database.write(lambda connection: connection.executemany(sql, rows).rowcount):
             self._notifier.ring(TOPIC)
+
+    async def announce(self, worker: str, offers: str, seconds: float) -> None:
+        now = now_us()
+        values = {"worker": worker, "offers": offers, "now": now, "until": now + int(seconds * 1e6)}
+
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM workers WHERE until <= :now AND name <> :worker", values)
+            connection.execute(ANNOUNCE, values)
+
+        await self._database.write(change)
+
+    async def announced(self) -> list[str]:
+        sql = "SELECT offers FROM workers WHERE until > ? ORDER BY since DESC, name"
+        return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [now_us()]).fetchall())]
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         begun, wanted = set[asyncio.Task[None]](), json.dumps(list(kinds))
