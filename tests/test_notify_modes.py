@@ -16,7 +16,6 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Notify, inbox_on, open_backend
-from ringi.errors import UnsupportedError
 from ringi.inbox import Inbox
 from ringi.request import Request
 from ringi.webhook import Webhook
@@ -118,7 +117,7 @@ async def test_polling_and_webhook_are_woken_by_nothing_but_the_poll(
         waiting.cancel()
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite", "postgres"])
+@pytest.mark.parametrize("store", ["memory", "sqlite", "postgres", "redis"])
 async def test_in_the_mode_webhook_an_inbox_without_a_server_tells_the_receivers(
     store: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,11 +133,3 @@ async def test_in_the_mode_webhook_an_inbox_without_a_server_tells_the_receivers
             await own.calls(2)
 
     assert sorted(crm.types) == sorted(own.types) == ["request.completed", "request.created"]
-
-
-async def test_a_store_that_cannot_deliver_refuses_the_mode_webhook(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
-        async with ringi.open(url_of("redis", request, tmp_path), notify="webhook"):
-            pass

@@ -32,6 +32,8 @@ class Backend:
     """What an acknowledged change outlives, where that is a setting of the server."""
     clock: Clock = utc_now
     """The time by which deadlines count: that of the store where machines share one, else that of this machine."""
+    runs_agents: bool = True
+    """Whether the store has what runs need: a checkpointer."""
     another_store: Callable[[], AbstractAsyncContextManager[Store]] | None = None
     """Opens the store once more, for a thread with an event loop of its own; None where no leases are held on it."""
     agent_stores: AgentStores | None = None

@@ -26,7 +26,7 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.clock import LOOK_SECONDS, SharedClock
 from ringi.erasure import Eraser
-from ringi.errors import MissingExtraError, RingiError, SettingError, UnsupportedError
+from ringi.errors import MissingExtraError, RingiError, SettingError
 from ringi.inbox import Clock, Inbox, Limits
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT
@@ -151,7 +151,8 @@ async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_inte
     durability = await checked_durability(server)
     notifier = await _open_notifier(stack, notify, poll_interval, partial(RedisNotifier, server), is_pubsub=True)
     clock, stream = await _open_clock(stack, server.time), RedisStream(server)
-    return Backend(url, RedisStore(server), notifier, stream, RedisJobs(), redis_savers, durability, clock)
+    parts = (RedisStore(server), notifier, stream, RedisJobs(server, notifier), redis_savers)
+    return Backend(url, *parts, durability, clock, runs_agents=False)
 
 
 async def _open_clock(stack: AsyncExitStack, look: Callable[[], Awaitable[datetime]]) -> Clock:
@@ -294,9 +295,7 @@ async def open(
 async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
     from ringi.delivery.deliveries import delivering
 
-    async with delivering(backend, inbox) as deliveries:
-        if not deliveries.has_jobs:
-            raise UnsupportedError.of_deliveries()
+    async with delivering(backend, inbox):
         yield
 
 

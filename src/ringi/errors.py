@@ -358,11 +358,6 @@ class UnsupportedError(RingiError):
         return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
 
     @classmethod
-    def of_deliveries(cls) -> UnsupportedError:
-        """Return the error of a store that keeps requests and no jobs."""
-        return cls("webhooks need SQLite or PostgreSQL: set RINGI_URL to one of them, or name no receivers")
-
-    @classmethod
     def of_given_memories(cls) -> UnsupportedError:
         """Return the error of a memory that no person approved."""
         return cls("a run only reads memories: ask its person with a form and context={'memory_category': …}")

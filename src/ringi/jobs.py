@@ -74,14 +74,3 @@ def lane_of(tenant: str, thread_id: str) -> str:
 def resume_key(tenant: str, request_id: str) -> str:
     """Return the key of the job that hands an ended request to its run; stores look for it too."""
     return f"{RESUME}:{tenant}/{request_id}"
-
-
-async def check(jobs: Jobs) -> None:
-    """Raise `UnsupportedError` unless this store has jobs."""
-    at_once = asyncio.Event()
-    at_once.set()
-    await jobs.work(nothing, kinds=(), concurrency=1, stop=at_once)
-
-
-async def nothing(_: Job) -> None:
-    """Do nothing."""

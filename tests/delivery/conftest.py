@@ -7,11 +7,13 @@ import pytest
 from tests.delivery.certificates import Authority
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Each store that can deliver."""
+    """Each store."""
     if request.param == "postgres":
         return f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
+    if request.param == "redis":
+        return f"{request.getfixturevalue('durable_redis_url')}?prefix=t{uuid.uuid4().hex}"
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/ringi.db"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,16 +13,12 @@ from tests.delivery.office import SECRET, endpoint, office, settings
 from tests.delivery.receivers import OK, answers, breaks, drips, floods, hangs, receiving
 from tests.server.world import until
 
-from ringi.backends.redis.jobs import RedisJobs
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.follower import BATCH
 from ringi.delivery.signing import new_secret
-from ringi.errors import UnsupportedError
 from ringi.inbox import utc_now
 from ringi.record import SYSTEM
-from ringi.webhook import Webhook as Named
 
 
 async def test_a_receiver_is_told_of_each_event_under_the_id_of_the_event(store_url: str) -> None:
@@ -266,19 +261,6 @@ async def test_a_redelivery_takes_the_place_of_the_tries_that_were_still_to_come
             await until(lambda: bool(first.next_at and utc_now() > first.next_at + timedelta(seconds=0.3)))
 
         assert len(crm.got) == 3
-
-
-async def test_a_store_without_jobs_says_so_to_whoever_wants_to_deliver() -> None:
-    async with open_backend("memory://") as opened, inbox_on(opened) as inbox:
-        backend = replace(opened, jobs=RedisJobs())
-        silent = Deliveries(backend, inbox, settings())
-        assert not await silent.is_possible()
-        silent.check((), "default")
-        with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
-            silent.check([Named(url="https://crm.example")], "default")
-
-        with pytest.raises(UnsupportedError, match="SQLite or PostgreSQL"):
-            await Deliveries(backend, inbox, settings(endpoint("https://crm.example"))).is_possible()
 
 
 async def test_a_process_that_knows_no_receivers_takes_nothing_from_one_that_does(store_url: str) -> None:

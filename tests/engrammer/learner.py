@@ -9,8 +9,8 @@ from datetime import timedelta
 from langchain_core.messages import BaseMessage
 
 from ringi import failpoint
+from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
-from ringi.backends.sqlite import jobs
 from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
 from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection

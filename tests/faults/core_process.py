@@ -11,7 +11,7 @@ import time
 
 import ringi
 from ringi.ask import Action
-from ringi.backends.sqlite import jobs
+from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend
 from ringi.errors import RingiError
 from ringi.failpoint import ARMED

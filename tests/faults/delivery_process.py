@@ -7,7 +7,7 @@ import sys
 
 from tests.delivery.office import endpoint, settings
 
-from ringi.backends.sqlite import jobs
+from ringi.backends import claimed_jobs as jobs
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 

@@ -10,7 +10,7 @@ from tests.faults.processes import child
 
 import ringi
 from ringi.audit import verify
-from ringi.backends.sqlite import jobs
+from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend
 from ringi.errors import NotFoundError
 from ringi.inbox import Inbox

@@ -17,8 +17,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from ringi import Action, failpoint
+from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
-from ringi.backends.sqlite import jobs
 from ringi.connect import inbox_on, open_backend
 from ringi.examples import refund, two_questions
 from ringi.examples.script import say

@@ -16,7 +16,7 @@ from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.tls import check_trust
 from ringi.delivery.tries import Delivery, Target, TryLog
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
-from ringi.errors import NotFoundError, UnsupportedError
+from ringi.errors import NotFoundError
 from ringi.inbox import Inbox
 from ringi.jobs import Job
 from ringi.record import Event
@@ -34,10 +34,6 @@ GRACE_SECONDS = 5.0
 """How long calls that were begun may go on at the end."""
 
 
-async def nothing(_: Job) -> None:
-    """Do nothing."""
-
-
 NOTHING_YET = {"status": "queued", "code": None, "error": None, "seconds": None, "next_at": None}
 
 
@@ -48,24 +44,9 @@ class Deliveries:
         self._backend, self._clock, self.settings = backend, inbox.clock, settings
         self._receivers, self._log = Receivers(settings), TryLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
-        self.has_jobs = True
-
-    async def is_possible(self) -> bool:
-        """Whether this store can deliver; raise `UnsupportedError` when it cannot and should."""
-        ended = asyncio.Event()
-        ended.set()
-        try:
-            await self._backend.jobs.work(nothing, kinds=(), concurrency=1, stop=ended)
-        except UnsupportedError:
-            self.has_jobs = False
-        if not self.settings.is_empty and not self.has_jobs:
-            raise UnsupportedError.of_deliveries()
-        return self.has_jobs
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
-        """Raise `UnsupportedError` or `InvalidError` for receivers of an ask that could never be delivered to."""
-        if webhooks and not self.has_jobs:
-            raise UnsupportedError.of_deliveries()
+        """Raise `InvalidError` for receivers of an ask that could never be delivered to."""
         self.settings.check(webhooks, tenant)
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -127,9 +108,6 @@ class Deliveries:
 async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
     """Deliver events as the environment says; at the end what is on its way is left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
-    if not await deliveries.is_possible():
-        yield deliveries
-        return
     check_trust()
     working = asyncio.create_task(deliveries.work(stop))
     working.add_done_callback(told)

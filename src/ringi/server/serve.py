@@ -15,12 +15,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ringi.connect import home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
-from ringi.errors import SettingError
+from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox import Limits
-from ringi.jobs import check
 from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
 from ringi.server.app import create_app
@@ -111,8 +111,8 @@ async def running(
     reached = reaching(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
     async with reached as backend, inbox_on(backend, limits=limits) as inbox:
         runner = Runner(backend, inbox, by_name(agents))
-        if runner.agents:
-            await check(backend.jobs)
+        if runner.agents and not backend.runs_agents:
+            raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop))
         try:
             yield {"backend": backend, "inbox": inbox, "runner": runner}, worker

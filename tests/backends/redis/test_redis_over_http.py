@@ -21,7 +21,6 @@ async def serving(url: str) -> AsyncIterator[World]:
     """Serve requests, and no agents, on a port."""
     async with open_backend(url, notify="pubsub", poll_interval=3_600) as backend, inbox_on(backend) as inbox:
         keys, deliveries = Keys(SECRET), Deliveries(backend, inbox, DeliverySettings())
-        assert not await deliveries.is_possible()
         app = create_app(Platform(backend, inbox, None, keys, ServerSettings(), deliveries))
         world = World(backend, inbox, None, keys, app)  # type: ignore[arg-type]
         async with served(world):
@@ -69,11 +68,3 @@ async def test_readiness_says_how_durable_the_store_is(worlds: tuple[World, Worl
     answer = await worlds[0].stranger().get("/readyz")
 
     assert answer.json() == {"status": "ready", "store": "redis", "durability": "always"}
-
-
-async def test_webhooks_are_refused_in_words(worlds: tuple[World, World]) -> None:
-    asked = {"title": "Go on?", "webhooks": [{"url": "https://receiver.example.com/"}]}
-    answer = await worlds[0].client("agent", "bot").post("/v1/requests", json=asked)
-
-    assert (answer.status_code, answer.json()["code"]) == (501, "unsupported")
-    assert "SQLite or PostgreSQL" in answer.json()["detail"]

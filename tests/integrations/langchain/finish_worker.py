@@ -7,7 +7,7 @@ import asyncio
 from tests.integrations.langchain.finishing import gated, hearing
 from tests.threads.world import opened, working
 
-from ringi.backends.sqlite import jobs
+from ringi.backends import claimed_jobs as jobs
 from ringi.integrations.langchain import FinishGate
 from ringi.notifier import Wakeup
 from ringi.threads import lease

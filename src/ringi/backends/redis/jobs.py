@@ -1,24 +1,54 @@
-"""No jobs and no checkpoints: who needs them is told which stores have them."""
+"""Jobs in Redis, for deliveries and reminders; runs of agents need checkpoints, which Redis does not have."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
+from ringi.backends import claimed_jobs
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
+from ringi.backends.redis.server import Server
 from ringi.errors import UnsupportedError
-from ringi.jobs import Handler, Job, Jobs
+from ringi.jobs import Job
+from ringi.notifier import Notifier
 from ringi.thread import Thread
 
 
-class RedisJobs(Jobs):
-    """Says which stores have jobs."""
+class RedisJobs(ClaimedJobs):
+    """A hash of the jobs, and for each kind a sorted set of when they are due; each step is one script."""
+
+    def __init__(self, server: Server, notifier: Notifier) -> None:
+        super().__init__(notifier)
+        self._submit, self._take, self._hold = (server.script(name) for name in ("submit", "claim", "hold"))
+        self._keys = [server.key("jobs", name) for name in ("all", "due", "claims", "tries", "lanes")]
 
     async def submit(self, job: Job) -> None:
-        raise UnsupportedError.of_agents("Redis")
+        await self.submit_all([job])
 
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        raise UnsupportedError.of_agents("Redis")
+    async def submit_all(self, jobs: Sequence[Job]) -> None:
+        rows = [(job.key, job.kind, job.model_dump_json(exclude={"tries"})) for job in jobs]
+        if await self._submit(self._keys[:2], [value for row in rows for value in row]):
+            self._notifier.ring(TOPIC)
+            await self._notifier.publish(TOPIC)
+
+    async def _claim(self, kinds: Collection[str]) -> Job | None:
+        found = await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])
+        if not found:
+            return None
+        _, job, tries = found
+        return Job.model_validate_json(job).model_copy(update={"tries": int(tries)})
+
+    async def _renew(self, job: Job) -> None:
+        await self._change(job, "renew", claimed_jobs.CLAIM_SECONDS)
+
+    async def _finish(self, job: Job) -> None:
+        await self._change(job, "finish", 0)
+
+    async def _free(self, job: Job, seconds: float) -> None:
+        await self._change(job, "free", seconds)
+
+    async def _change(self, job: Job, what: str, seconds: float) -> None:
+        await self._hold(self._keys, [self._me, job.key, job.kind, job.lane, what, int(seconds * 1e6)])
 
 
 def redis_savers(held: Thread) -> NoReturn:

@@ -1,0 +1,107 @@
+"""Jobs in a table of the store's own: a worker claims one at a time and renews its claim."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from abc import abstractmethod
+from collections.abc import Collection
+
+from ringi.errors import LaterError, UnavailableError
+from ringi.failpoint import failpoint
+from ringi.jobs import Handler, Job, Jobs
+from ringi.notifier import Notifier
+
+log = logging.getLogger(__name__)
+TOPIC = "jobs"
+CLAIM_SECONDS = 6.0
+"""How long a dead worker's job stays with it."""
+LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
+"""Seconds until a failed job is tried again."""
+
+
+class ClaimedJobs(Jobs):
+    """The work on jobs; where they are is up to the store."""
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier, self._me = notifier, uuid.uuid4().hex
+
+    @abstractmethod
+    async def _claim(self, kinds: Collection[str]) -> Job | None:
+        """Claim a job of these kinds whose time has come and whose lane is free, and return it."""
+
+    @abstractmethod
+    async def _renew(self, job: Job) -> None:
+        """Hold a claim for longer, unless another has it by now; so do the next two."""
+
+    @abstractmethod
+    async def _finish(self, job: Job) -> None:
+        """Forget a job that is done."""
+
+    @abstractmethod
+    async def _free(self, job: Job, seconds: float) -> None:
+        """Let others claim a job after so many seconds."""
+
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        begun = set[asyncio.Task[None]]()
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            async with self._notifier.subscribe(TOPIC) as wakeup:
+                stopping.add_done_callback(lambda _: wakeup.ring())
+                while not stop.is_set():
+                    while len(begun) < concurrency and (job := await self._next(kinds)):
+                        task = asyncio.create_task(self._do(job, handle))
+                        begun.add(task)
+                        task.add_done_callback(begun.discard)
+                        task.add_done_callback(lambda _: wakeup.ring())
+                    await wakeup.wait(self._notifier.recheck_after)
+            await asyncio.gather(*begun, return_exceptions=True)
+        finally:
+            for left in (stopping, *begun):
+                left.cancel()
+            await asyncio.gather(stopping, *begun, return_exceptions=True)
+
+    async def _next(self, kinds: Collection[str]) -> Job | None:
+        try:
+            job = await self._claim(kinds)
+        except UnavailableError as error:  # A worker that ends here would leave its jobs to nobody.
+            log.warning("cannot look for jobs, trying again: %s", error)
+            return None
+        if job:
+            failpoint("job.after_claim")
+        return job
+
+    async def _do(self, job: Job, handle: Handler) -> None:
+        renewing = asyncio.create_task(self._keep(job))
+        try:
+            await handle(job)
+        except LaterError as error:
+            await self._put_off(job, error.seconds)
+        except Exception:
+            log.exception("job %s failed on try %s", job.key, job.tries + 1)
+            await self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])
+        except asyncio.CancelledError:
+            await self._put_off(job, 0)
+            raise
+        else:
+            try:
+                await self._finish(job)
+            except UnavailableError as error:
+                log.warning("job %s is done again after its claim: %s", job.key, error)
+        finally:
+            renewing.cancel()
+
+    async def _keep(self, job: Job) -> None:
+        while True:
+            await asyncio.sleep(CLAIM_SECONDS / 3)
+            try:
+                await self._renew(job)
+            except UnavailableError as error:
+                log.warning("the claim of job %s is not renewed: %s", job.key, error)
+
+    async def _put_off(self, job: Job, seconds: float) -> None:
+        try:
+            await self._free(job, seconds)
+        except UnavailableError as error:
+            log.warning("job %s keeps its claim until that ends: %s", job.key, error)

@@ -1,0 +1,10 @@
+-- Keep jobs whose keys are free. KEYS: jobs, due. ARGV: key, kind, job … Returns how many are new.
+local clock = redis.call('TIME')
+local now, new = clock[1] * 1000000 + clock[2], 0
+for n = 1, #ARGV, 3 do
+  if redis.call('HSETNX', KEYS[1], ARGV[n], ARGV[n + 2]) == 1 then
+    redis.call('ZADD', KEYS[2] .. ARGV[n + 1], now, ARGV[n])
+    new = new + 1
+  end
+end
+return new

@@ -1,0 +1,53 @@
+"""Jobs in Redis: every promise of jobs, on one server and between two processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ringi.backends.redis.jobs import RedisJobs
+from ringi.backends.redis.notifier import RedisNotifier
+from ringi.backends.redis.server import Server
+from ringi.jobs import Job
+from ringi.notifier import Notifier
+from ringi.testing.conformance import JobsConformance
+
+
+@pytest.fixture
+async def bell(server: Server) -> AsyncIterator[Notifier]:
+    async with RedisNotifier(server, recheck_after=0.2) as notifier:
+        yield notifier
+
+
+@pytest.fixture
+async def second_bell(second: Server) -> AsyncIterator[Notifier]:
+    async with RedisNotifier(second, recheck_after=0.2) as notifier:
+        yield notifier
+
+
+class TestRedisJobs(JobsConformance):
+    @pytest.fixture
+    def jobs(self, server: Server, bell: Notifier) -> RedisJobs:
+        return RedisJobs(server, bell)
+
+
+class TestTwoRedisJobs(TestRedisJobs):
+    @pytest.fixture
+    def other(self, second: Server, second_bell: Notifier) -> RedisJobs:
+        return RedisJobs(second, second_bell)
+
+
+async def test_nothing_is_left_of_what_is_done(server: Server, bell: Notifier) -> None:
+    jobs, stop, done = RedisJobs(server, bell), asyncio.Event(), list[str]()
+
+    async def handle(job: Job) -> None:
+        done.append(job.key)
+        if len(done) == 50:
+            stop.set()
+
+    await jobs.submit_all([Job(key=f"k{n}", kind="test", lane=f"l{n % 7}", payload={"n": n}) for n in range(50)])
+    await jobs.work(handle, kinds=("test",), concurrency=8, stop=stop)
+    assert len(set(done)) == 50
+    assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
