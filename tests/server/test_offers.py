@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 import pytest
 from tests import servers
-from tests.server.test_startup import Process, begun, status, until
+from tests.server.test_startup import CLIENT, Process, begun, status, until
+
+from ringi.server.auth import Keys
 
 AGENTS = """
 from typing import TypedDict
@@ -70,7 +72,7 @@ class Office:
 
     def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> httpx.Response:
         headers = {"authorization": f"Bearer {token or self._token}"}
-        return httpx.request(method, f"http://127.0.0.1:{self._port}{path}", json=body, headers=headers, timeout=20)
+        return CLIENT.request(method, f"http://127.0.0.1:{self._port}{path}", json=body, headers=headers)
 
     def start(self, id: str, agent: str, order: object = 1) -> httpx.Response:
         return self.call("POST", f"/v1/threads/{id}/runs", {"agent": agent, "input": {"order": order}})
@@ -90,10 +92,7 @@ class Office:
         return self.thread(id)
 
     def stranger(self) -> str:
-        words = ("token", "create", "--role", "admin", "--name", "eve", "--tenant", "other", "--json")
-        with begun(self._folder, *words) as process:
-            assert process.code() == 0
-            return str(json.loads(process.said)["token"])
+        return Keys.load(self._folder).mint(tenant="other", role="admin", name="eve")
 
 
 def test_a_server_without_agents_starts_the_runs_of_its_workers(office: Office) -> None:

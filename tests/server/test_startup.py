@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
@@ -22,6 +23,9 @@ import ringi
 
 LIMIT = 40.0
 CODE = str(Path(ringi.__file__).parents[1])
+CLIENT = httpx.Client(timeout=20, verify=False)
+"""One for all calls: to make one takes longer than what it calls."""
+atexit.register(CLIENT.close)
 ENTRY = "from ringi.cli import main; main()"
 
 
@@ -56,7 +60,7 @@ def until(check: Callable[[], Any], what: str, seen: Callable[[], Any]) -> None:
     over, rest = time.monotonic() + LIMIT, threading.Event()
     while not check():
         assert time.monotonic() < over, f"not in {LIMIT} s: {what}; {seen()}"
-        rest.wait(0.05)
+        rest.wait(0.1)
 
 
 @contextmanager
@@ -76,7 +80,7 @@ def postgres() -> Iterator[servers.MortalPostgres]:
 
 def reply(port: int, path: str) -> httpx.Response | None:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=5)
+        return CLIENT.get(f"http://127.0.0.1:{port}{path}")
     except httpx.TransportError:
         return None
 
