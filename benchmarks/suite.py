@@ -20,6 +20,7 @@ from benchmarks import (
     storm,
     streams,
     tokens,
+    verify,
     wakes,
     writes,
 )
@@ -47,6 +48,7 @@ BENCHES: dict[str, Bench] = {
     "expiry": expiry.hundred_thousand,
     "storm": storm.after_a_restart,
     "assistant": assistant.core,
+    "verify": verify.memory,
 }
 LIMIT_SECONDS = 100.0
 LONGER = {
@@ -56,6 +58,7 @@ LONGER = {
     "page-postgres": 1_800.0,
     "redis": 300.0,
     "expiry": 1_800.0,
+    "verify": 3_600.0,
 }
 """A million requests have to be written first, or a hundred thousand three times; a server has to be made."""
 

@@ -75,6 +75,31 @@ async def open_backend(
         yield await opener(stack, url, notify, poll_interval)
 
 
+@asynccontextmanager
+async def open_to_verify(url: str | None = None) -> AsyncIterator[Store]:
+    """Open a store that is only read: nothing is created, migrated or written.
+
+    Raises `SettingError` where there is none.
+    """
+    url = resolved_url(url)
+    scheme = urlsplit(url).scheme
+    if scheme == "sqlite":
+        from ringi.backends.sqlite.inspection import InspectedStore, ReadOnlyDatabase
+
+        async with ReadOnlyDatabase(_sqlite_path(url)) as database:
+            yield InspectedStore(database)
+    elif scheme in ("postgresql", "postgres"):
+        try:
+            from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres
+        except ImportError as error:
+            raise MissingExtraError("PostgreSQL", "postgres") from error
+        async with ReadOnlyPostgres(url) as postgres:
+            yield InspectedPostgresStore(postgres)
+    else:
+        async with open_backend(url, notify="polling") as backend:
+            yield backend.store
+
+
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     notifier = await _open_notifier(stack, notify, poll_interval, MemoryNotifier, is_pubsub=False)
     store = MemoryStore()

@@ -201,14 +201,9 @@ class UnavailableError(RingiError):
         return cls(f"no turn in {seconds:g} s")
 
     @classmethod
-    def replaced(cls) -> UnavailableError:
+    def replaced(cls, why: str = "another database stands where this process found its own") -> UnavailableError:
         """Return the error of a process that has outlived its database."""
-        return cls("another database stands where this process found its own: restart the process")
-
-    @classmethod
-    def files_lost(cls, why: str) -> UnavailableError:
-        """Return the error of a process whose database file is not the one that it opened."""
-        return cls(f"{why} under this process: put the database in order and restart the process")
+        return cls(f"{why}: put the database in order and restart the process")
 
 
 class OutageError(UnavailableError):
@@ -230,10 +225,20 @@ class UnreachableError(UnavailableError):
 class UnreadableError(UnavailableError):
     """This version cannot read a record: a newer one wrote it, or it was damaged. Nothing was changed."""
 
+    position: str | None = None
+    """Where it stands, if it is an event: what follows can be read after this position."""
+
     def __init__(self, kind: str, id: str, why: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after
         remedy = "upgrade this Ringi if a newer one wrote it, else look for damage with `ringi verify`"
         RingiError.__init__(self, f"{kind} {id!r} cannot be read here ({why}): {remedy}")
+
+    @classmethod
+    def of_event(cls, position: object, why: object) -> UnreadableError:
+        """Return the error of an event that is damaged, or of several up to this position."""
+        error = cls("event", str(position), str(why))
+        error.position = str(position)
+        return error
 
     @classmethod
     def of_memory(cls, version: object, why: str) -> UnreadableError:

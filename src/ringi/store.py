@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ringi.errors import UnreadableError
 from ringi.record import START, Event, Key, Position, Query, Record
 
 R = TypeVar("R", bound=Record)
+
+
+class Finding(NamedTuple):
+    """One thing that does not fit."""
+
+    record: str
+    key: Key
+    position: str
+    what: str
 
 
 class Store(ABC):
@@ -68,6 +77,15 @@ class Store(ABC):
     @abstractmethod
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         """Move a follower on, or raise `ConflictError` when it no longer stands at `old`."""
+
+    async def inspect(self) -> AsyncGenerator[Finding, None]:
+        """Yield what the store itself finds damaged, and index columns and lists that differ from their records."""
+        none: tuple[Finding, ...] = ()
+        for finding in none:
+            yield finding
+
+    uninspected: str = "this store has no check of its own: only its records and events were read"
+    """What `inspect` cannot look at, in words for an operator."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -23,7 +23,8 @@ def record_of(kind: type[R], body: Body) -> R:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise UnreadableError(kind.record, _bare(body).id, why) from error
+        bare = _bare_or_none(body)
+        raise UnreadableError(kind.record, bare.id if bare else "?", why) from error
 
 
 async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
@@ -35,7 +36,10 @@ async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitab
         # What is overdue comes in an order of its own, in which no cursor leads on.
         if len(found) >= query.limit or len(bodies) < query.limit or query.expired_at:
             return found[: query.limit]
-        query = query.model_copy(update={"before": cursor_of(_bare(bodies[-1]))})
+        last = next((bare for body in reversed(bodies) if (bare := _bare_or_none(body))), None)
+        if last is None:
+            return found
+        query = query.model_copy(update={"before": cursor_of(last)})
 
 
 def _record_or_none(kind: type[R], body: Body) -> R | None:
@@ -52,5 +56,8 @@ def _warn(what: str) -> None:
     log.warning("left out of a list: %s", what)
 
 
-def _bare(body: Body) -> Record:
-    return Record.model_validate_json(body)
+def _bare_or_none(body: Body) -> Record | None:
+    try:
+        return Record.model_validate_json(body)
+    except ValidationError:  # It was damaged.
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,9 +14,9 @@ from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.printing import progress, say
 from ringi.cli.running import person_name, run
 from ringi.cli.visible import visible
-from ringi.connect import home, open_backend
+from ringi.connect import home, open_backend, open_to_verify
 from ringi.delivery import signing
-from ringi.errors import SettingError, without_password
+from ringi.errors import SettingError, UnavailableError, without_password
 from ringi.record import DEFAULT_TENANT
 
 Expect = Annotated[
@@ -40,27 +41,40 @@ def migrate(url: Url = None, json_: Json = False) -> None:
     say({"url": done}, f"{done} is up to date", json_)
 
 
-def verify(url: Url = None, expect: Expect = None, json_: Json = False) -> None:
-    """Prove that nobody touched the records.
+def verify(
+    url: Url = None,
+    expect: Expect = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="A store without events is no failure.")] = False,
+    json_: Json = False,
+) -> None:
+    """Prove that nobody touched the records, and that all of them can be read.
 
-    Exits with 1 when an event or a record was changed behind Ringi's back. With --expect it also finds
-    what was cut off, moved or rewritten as a whole before the last seal.
+    Only reads: it creates and migrates nothing. Exits with 1 when an event or a record was changed behind Ringi's
+    back, when something is damaged, and when the store is empty; with 2 when there is none. With --expect it also
+    finds what was cut off, moved or rewritten as a whole before the last seal.
     """
-    count, findings, verdict = run(_verify(url, expect))
+    count, findings, verdict, unchecked = run(_verify(url, expect))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
-    lines = [
-        visible(f"{f.record} {f.key.tenant}/{f.key.id}: {f.what}" + (f" (event {f.position})" if f.position else ""))
-        for f in findings
-    ]
     wrong = len(findings) + len(verdict.findings)
-    data: dict[str, Any] = {"events": count, "findings": found}
-    text = [*lines, *verdict.findings, f"{count} events, {wrong} findings"]
+    data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
+    text = [*map(shown, findings), *verdict.findings, f"{count} events, {wrong} findings"]
     if expect:
         data |= {"seals": verdict._asdict()}
         text.append(f"{verdict.sealed} events are as they were sealed; {verdict.later} came after the last seal")
     say(data, "\n".join(text), json_)
-    if wrong:
+    if unchecked and not json_:
+        sys.stderr.write(f"note: {unchecked}\n")
+    if not count and not allow_empty:
+        sys.stderr.write("error: the store is empty: look at --url and RINGI_URL, or say --allow-empty\n")
+    if wrong or not (count or allow_empty):
         raise typer.Exit(1)
+
+
+def shown(finding: audit.Finding) -> str:
+    """Return a finding as a line."""
+    tenant, id = finding.key
+    name = f"{finding.record} {tenant}/{id}" if id else finding.record
+    return visible(f"{name}: {finding.what}" + (f" (event {finding.position})" if finding.position else ""))
 
 
 def token_create(
@@ -151,12 +165,16 @@ def secret_create(json_: Json = False) -> None:
     say({"secret": secret}, secret, json_)
 
 
-async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[audit.Finding], seal.Verdict]:
+async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[audit.Finding], seal.Verdict, str]:
     from ringi.server.auth import seal_key
 
     seals = [each for path in expect or () for each in seal.read_seals(path)]
     key = seal_key(home()) if expect else ""
     with progress("reading the audit trail") as tell:
-        async with open_backend(url) as backend:
-            told = await audit.verify(backend.store, progress=lambda count: tell(f"{count:,} events read"))
-            return *told, await seal.compare(backend.store, seals, key)
+        async with open_to_verify(url) as store:
+            count, findings = await audit.verify(store, progress=tell)
+            try:
+                verdict = await seal.compare(store, seals, key)
+            except UnavailableError as error:  # What the audit has named; the seals say nothing of what follows.
+                verdict = seal.Verdict([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
+            return count, findings, verdict, store.uninspected

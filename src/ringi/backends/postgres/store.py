@@ -18,7 +18,7 @@ from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.gathering import Gathering, Rows
 from ringi.backends.postgres.search import is_search, search
-from ringi.errors import ConflictError, NotFoundError, UnavailableError
+from ringi.errors import ConflictError, NotFoundError, UnavailableError, UnreadableError
 from ringi.journal import Journal
 from ringi.record import (
     EPOCH,
@@ -264,7 +264,14 @@ def event_row(event: Event) -> list[Any]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row; what it says is not checked here."""
+    """Return the event of a row, or raise `UnreadableError`; what it says is not checked here."""
+    try:
+        return _event_of(row)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UnreadableError.of_event(row[0], error) from error
+
+
+def _event_of(row: Sequence[Any]) -> Event:
     number, tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash = row
     return Event(
         position=str(number),

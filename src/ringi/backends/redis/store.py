@@ -21,7 +21,7 @@ from ringi.backends.redis.lists import (
     way_of,
 )
 from ringi.backends.redis.server import Server, named, new_token
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError, NotFoundError, UnreadableError
 from ringi.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.request import Request
 from ringi.store import R, Store
@@ -218,5 +218,12 @@ def position_of(id: bytes) -> Position:
 
 
 def event_of(number: bytes, said: bytes) -> Event:
-    """Return an event; what it says is not checked here."""
+    """Return an event, or raise `UnreadableError`; what it says is not checked here."""
+    try:
+        return _event_of(number, said)
+    except ValueError as error:
+        raise UnreadableError.of_event(int(number), error) from error
+
+
+def _event_of(number: bytes, said: bytes) -> Event:
     return Event.model_validate_json(said).model_copy(update={"position": str(int(number))})

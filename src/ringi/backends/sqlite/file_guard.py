@@ -41,7 +41,7 @@ class FileGuard:
     def refuse_if_lost(self) -> None:
         """Raise `UnavailableError` once a file was found to be lost."""
         if self._why:
-            raise UnavailableError.files_lost(self._why)
+            raise UnavailableError.replaced(self._why)
 
     def check(self) -> None:
         """Look at the files, two calls of the system; raise `UnavailableError` if they are not those opened."""
@@ -88,7 +88,7 @@ class FileGuard:
             log.error("all that was acknowledged was written to %s", self._path)
 
     def _lose(self, why: str) -> None:
-        self._why = why
+        self._why = f"{why} under this process"
         log.error("%s (%s): nothing is acknowledged any more; put it in order and restart", why, self._path)
         self.refuse_if_lost()
 

@@ -15,7 +15,7 @@ from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import owe_scrub
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import ConflictError, NotFoundError, UnreadableError
 from ringi.failpoint import failpoint
 from ringi.journal import Journal
 from ringi.record import (
@@ -222,7 +222,14 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row; what it says is not checked here."""
+    """Return the event of a row, or raise `UnreadableError`; what it says is not checked here."""
+    try:
+        return _event_of(row)
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise UnreadableError.of_event(row[0], error) from error
+
+
+def _event_of(row: Sequence[Any]) -> Event:
     position, tenant, record, record_id, version, type, at, payload, *chain = row
     fields = dict(zip(("payload_digest", "previous", "hash"), chain, strict=True))
     return Event(

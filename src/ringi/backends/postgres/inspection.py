@@ -1,0 +1,151 @@
+"""A PostgreSQL database as `ringi verify` reads it: nothing is created, migrated, numbered or written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Self
+
+import asyncpg
+
+from ringi.backends import stored
+from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.postgres import lists
+from ringi.backends.postgres.database import Database, refusing, storable
+from ringi.backends.postgres.sessions import Connection, Sessions
+from ringi.backends.postgres.store import EVENT_COLUMNS, TABLES, PostgresStore, columns_of, event_of
+from ringi.errors import SettingError, UnreadableError
+from ringi.journal import Journal
+from ringi.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.request import Request
+from ringi.store import Finding
+from ringi.thread import Thread
+
+CHUNK = 500
+NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
+OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
+NAMES = ", ".join(EVENT_COLUMNS)
+UNSEALED = (
+    f"SELECT (SELECT coalesce(max(number), 0) FROM events) + row_number() OVER (ORDER BY seq), {NAMES} FROM unsealed"
+)
+ALL = f"(SELECT number, {NAMES} FROM events UNION ALL {UNSEALED}) AS every"
+"""All events: what no server has numbered yet comes last, in the order of its writing."""
+UNLISTED = """
+SELECT r.tenant, r.id FROM requests r, unnest(r.audiences) AS a WHERE NOT EXISTS (
+  SELECT FROM shown s WHERE s.tenant = r.tenant AND s.audience = a AND s.shelf = r.shelf
+  AND s.created_at = r.created_at AND s.id = r.id AND s.ended_at IS NOT DISTINCT FROM r.ended_at
+) LIMIT 1000
+"""
+MISLISTED = """
+SELECT s.tenant, s.id, s.audience FROM shown s LEFT JOIN requests r USING (tenant, id)
+WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (r.audiences) LIMIT 1000
+"""
+
+
+class ReadOnlyPostgres(Database):
+    """Connections that may not write, to tables that are there and as new as this version."""
+
+    async def __aenter__(self) -> Self:
+        with refusing():
+            first = await self.connect()
+            try:
+                await self._refuse_foreign(first)
+            finally:
+                await first.close()
+            self._sessions = Sessions(self.connect, self.size)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._sessions.close(10.0)
+
+    async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
+        # A look at the lists of a million requests takes its time.
+        with refusing():
+            async with self._sessions.one() as connection:
+                return await connection.fetch(sql, *map(storable, values))
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        settings = super()._settings
+        settings["server_settings"] |= {"default_transaction_read_only": "on"}
+        return settings | {"command_timeout": None}
+
+    async def _refuse_foreign(self, connection: Connection) -> None:
+        known = migrations("postgres")
+        if not await connection.fetchval("SELECT to_regclass('migrations')"):
+            raise SettingError("url", self.url, NO_STORE)
+        row = await connection.fetchrow("SELECT max(number), max(oldest) FROM migrations")
+        number, oldest = tuple(row or (0, 0))
+        refuse_if_too_new(oldest or 0, known)
+        if (number or 0) < len(known):
+            raise SettingError("url", self.url, OLDER)
+
+
+class InspectedPostgresStore(PostgresStore):
+    """Reads events as they are, numbered or not, and checks what the tables keep twice."""
+
+    uninspected = "PostgreSQL's own pages and indexes are not checked here: run pg_amcheck"
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
+        extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
+        sql = f"SELECT * FROM {ALL} WHERE number > $1{extra} ORDER BY number LIMIT $2"
+        rows = await self._database.fetch(sql, parsed_number(after), limit, *chosen.values())
+        return [event_of(tuple(row)) for row in rows]
+
+    async def tail(self) -> Position:
+        ((last,),) = await self._database.fetch(f"SELECT max(number) FROM {ALL}")
+        return START if last is None else str(last)
+
+    async def inspect(self) -> AsyncGenerator[Finding, None]:
+        sql = "SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()"
+        ((failures,),) = await self._database.fetch(sql)
+        if failures:
+            yield Finding("store", Key("", ""), "", f"PostgreSQL has counted {failures} pages with a wrong checksum")
+        for kind in (Request, Thread, Journal):
+            place: tuple[str, str] | None = ("", "")
+            while place:
+                findings, place = await self._compared(kind, place)
+                for finding in findings:
+                    yield finding
+        for sql, what in (
+            (UNLISTED, "it is missing in a list"),
+            (MISLISTED, "it stands in a list that is not its own"),
+        ):
+            for row in await self._database.fetch(sql):
+                yield Finding("request", Key(row[0], row[1]), "", what)
+
+    async def _compared(
+        self, kind: type[Record], after: tuple[str, str]
+    ) -> tuple[list[Finding], tuple[str, str] | None]:
+        table = TABLES[kind.record]
+        join = ", t.search, t.terms FROM requests r LEFT JOIN texts t USING (tenant, id, created_at)"
+        source = join if kind is Request else f" FROM {table} r"
+        sql = f"SELECT r.*{source} WHERE (r.tenant, r.id) > ($1, $2) ORDER BY r.tenant, r.id LIMIT {CHUNK}"
+        rows = await self._database.fetch(sql, *after)
+        findings = [finding for row in rows for finding in differences(kind, dict(row))]
+        return findings, (rows[-1]["tenant"], rows[-1]["id"]) if rows else None
+
+
+def differences(kind: type[Record], row: dict[str, Any]) -> list[Finding]:
+    """Return the columns of a row that are not what its record says."""
+    name = (kind.record, Key(row["tenant"], row["id"]))
+    try:
+        record = stored.record_of(kind, row["body"])
+    except (UnreadableError, ValueError) as error:
+        return [Finding(*name, "", f"it cannot be read ({error})")]
+    expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
+    expected["created_at"] = microseconds(record.created_at)
+    if isinstance(record, Request):
+        expected |= {"search": record.search_text, "terms": lists.terms_of(record)}
+    del expected["body"]
+    wrong = sorted(column for column, value in expected.items() if is_other(row.get(column), value))
+    return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
+
+
+def is_other(found: Any, expected: Any) -> bool:
+    """Whether a column holds something else; of NUL, which PostgreSQL cannot hold, another character."""
+    if isinstance(expected, list):
+        return sorted(found or []) != sorted(expected)
+    return bool(found != (expected.replace("\0", "\U0010ffff") if isinstance(expected, str) else expected))

@@ -1,0 +1,243 @@
+"""A SQLite file as `ringi verify` reads it: nothing is created, migrated or written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from ringi.backends import stored
+from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.sqlite.database import BUSY_SECONDS, Database, Lane, Work
+from ringi.backends.sqlite.file_guard import identity_of
+from ringi.backends.sqlite.lists import terms_of
+from ringi.backends.sqlite.store import TABLES, SqliteStore, columns_of
+from ringi.errors import SettingError, UnavailableError, UnreadableError
+from ringi.journal import Journal
+from ringi.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.request import Request
+from ringi.store import Finding
+from ringi.thread import Thread
+
+T = TypeVar("T")
+CHUNK = 500
+LAST = 2**63 - 1
+NO_FILE = "there is no file: give the store with --url or RINGI_URL"
+NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
+UNREADABLE = "{}: copy it, with its -wal, to where you may write"
+NO_DATABASE = "{}: this is no SQLite file, or its first page is damaged"
+READ_ONLY = "it is open to be read only"
+OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
+NOWHERE = Key("", "")
+UNLISTED = """
+SELECT r.tenant, r.id FROM requests r, json_each(r.audiences) a WHERE NOT EXISTS (
+  SELECT 1 FROM shown s WHERE s.audience = a.value AND s.shelf = r.shelf AND s.tenant = r.tenant AND s.place = r.place
+) OR (r.ended_at IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM ended e WHERE e.audience = a.value AND e.tenant = r.tenant AND e.at = r.ended_at AND e.place = r.place
+))
+"""
+MISLISTED = """
+SELECT s.tenant, coalesce(r.id, ''), s.audience FROM shown s LEFT JOIN requests r ON r.place = s.place
+WHERE r.place IS NULL OR r.shelf <> s.shelf OR r.tenant <> s.tenant
+  OR NOT EXISTS (SELECT 1 FROM json_each(r.audiences) WHERE value = s.audience)
+UNION ALL
+SELECT e.tenant, coalesce(r.id, ''), e.audience FROM ended e LEFT JOIN requests r ON r.place = e.place
+WHERE r.place IS NULL OR r.ended_at IS NOT e.at OR r.tenant <> e.tenant
+  OR NOT EXISTS (SELECT 1 FROM json_each(r.audiences) WHERE value = e.audience)
+"""
+
+
+class ReadOnlyDatabase(Database):
+    """A file that is only read, also where nobody may write; it must be there, and as new as this version."""
+
+    async def __aenter__(self) -> Self:
+        if not identity_of(self.path):
+            raise self._refused(NO_FILE)
+        connection = self.connect()
+        try:
+            self._refuse_foreign(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._reader = Lane("inspector", connection)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._reader.close()
+
+    async def write(self, work: Work[T]) -> T:
+        raise UnavailableError(READ_ONLY)
+
+    async def read(self, work: Work[T]) -> T:
+        return await self._reader.do(work)
+
+    look = read
+
+    async def check(self) -> None:
+        """Do nothing: nothing is acknowledged."""
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a connection that reads, beside those who write if there are any."""
+        log = Path(f"{self.path.resolve()}-wal")
+        # Without a log nobody has the file open, and SQLite needs no files of its own beside it.
+        mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+        address = f"{self.path.as_uri()}?{mode}"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        return connection
+
+    def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
+        known = migrations("sqlite")
+        try:
+            (number,) = connection.execute("PRAGMA user_version").fetchone()
+            has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+            oldest = has_tables and connection.execute("SELECT coalesce(max(oldest), 0) FROM migrations").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            raise self._refused(UNREADABLE.format(error)) from error
+        except sqlite3.DatabaseError as error:
+            raise self._refused(NO_DATABASE.format(error)) from error
+        if not has_tables:
+            raise self._refused(NO_STORE)
+        refuse_if_too_new(oldest, known)
+        if number < len(known):
+            raise self._refused(OLDER)
+
+    def _refused(self, why: str) -> SettingError:
+        return SettingError("url", f"sqlite:///{self.path}", why)
+
+
+class InspectedStore(SqliteStore):
+    """Reads what can be read of a file whose pages or rows are damaged, and checks what it keeps twice."""
+
+    uninspected = ""
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        try:
+            return await super().events(after, limit, tenant=tenant, record_id=record_id)
+        except UnreadableError:
+            raise
+        except UnavailableError as error:
+            if limit > 1:
+                return await self.events(after, max(1, limit // 8), tenant=tenant, record_id=record_id)
+            if record_id is not None:
+                raise
+            number = parsed_number(after)
+            next = await self._database.read(lambda c: next_readable(c, "events", "position", number))
+            raise UnreadableError.of_event(next - 1, error) from error
+
+    async def inspect(self) -> AsyncGenerator[Finding, None]:
+        for what in await self._database.read(integrity):
+            yield Finding("store", NOWHERE, "", what)
+        filed = Filed()
+        for kind in (Request, Thread, Journal):
+            place = -LAST
+            while place < LAST:
+                findings, place = await self._database.read(lambda c, k=kind, p=place: compared(c, k, p, filed))  # type: ignore[misc]
+                for finding in findings:
+                    yield finding
+        for look in (lists, lambda c: [] if filed.sum == terms_sum(c) else [SEARCH]):
+            try:
+                for finding in await self._database.read(look):
+                    yield finding
+            except UnavailableError as error:
+                yield Finding("store", NOWHERE, "", f"its lists cannot be read ({error})")
+
+
+class Filed:
+    """One number for all the terms under which the requests must be filed; it depends on no order."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+
+SEARCH = Finding("store", NOWHERE, "", "the index of the search is not what the requests say")
+
+
+def integrity(connection: sqlite3.Connection) -> list[str]:
+    """Return what SQLite's own check finds."""
+    try:
+        rows = [text for (text,) in connection.execute("PRAGMA integrity_check")]
+    except sqlite3.DatabaseError as error:
+        rows = [str(error)]
+    return [f"SQLite's integrity check: {text}" for text in rows if text != "ok"]
+
+
+def next_readable(connection: sqlite3.Connection, table: str, column: str, after: int) -> int:
+    """Return the first place after one that cannot be read from which on rows can be read; `LAST` if there is none."""
+
+    def is_readable(place: int) -> bool:
+        try:
+            connection.execute(
+                f"SELECT * FROM {table} WHERE {column} >= ? ORDER BY {column} LIMIT 1", [place]
+            ).fetchall()
+        except sqlite3.DatabaseError:
+            return False
+        return True
+
+    low, step = after + 1, 1
+    while not is_readable(min(low + step, LAST)):
+        if low + step >= LAST:
+            return LAST
+        step *= 2
+    high = min(low + step, LAST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_readable(middle) else (middle, high)
+    return high
+
+
+def compared(connection: sqlite3.Connection, kind: type[Record], after: int, filed: Filed) -> tuple[list[Finding], int]:
+    """Compare the columns of some rows with their records; return what differs, and where to go on."""
+    table = TABLES[kind.record]
+    sql = f"SELECT rowid AS row, * FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"
+    for limit in (CHUNK, 1):
+        try:
+            with closing(connection.cursor()) as cursor:
+                cursor.execute(sql, (after, limit))
+                names = [column[0] for column in cursor.description]
+                rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        except sqlite3.DatabaseError as error:
+            why = error
+            continue
+        findings = [finding for row in rows for finding in differences(kind, row, filed)]
+        return findings, rows[-1]["row"] if rows else LAST
+    next = next_readable(connection, table, "rowid", after)
+    return [Finding(kind.record, NOWHERE, "", f"rows cannot be read up to row {next} ({why})")], next - 1
+
+
+def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
+    """Return the columns of a row that are not what its record says."""
+    name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
+    try:
+        record = stored.record_of(kind, row["body"])
+        expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
+    except (UnreadableError, ValueError, TypeError) as error:
+        return [Finding(*name, "", f"it cannot be read ({error})")]
+    expected["created_at"] = microseconds(record.created_at)
+    del expected["body"]
+    if isinstance(record, Request):
+        filed.sum += sum(hash((term, row["row"])) for term in set(terms_of(record).split()))
+    wrong = sorted(column for column, value in expected.items() if row.get(column) != value)
+    return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
+
+
+def terms_sum(connection: sqlite3.Connection) -> int:
+    """Return one number for all that the search has filed; as `Filed` has it."""
+    connection.execute("CREATE VIRTUAL TABLE temp.filed USING fts5vocab(main, search, instance)")
+    try:
+        return sum(map(hash, connection.execute("SELECT term, doc FROM temp.filed")))
+    finally:
+        connection.execute("DROP TABLE temp.filed")
+
+
+def lists(connection: sqlite3.Connection) -> list[Finding]:
+    """Return the requests that stand in a list that is not theirs, or are missing in one that is."""
+    found = [(Key(tenant, id), "it is missing in a list") for tenant, id in connection.execute(UNLISTED)]
+    wrong: Sequence[Any] = connection.execute(MISLISTED).fetchall()
+    found += [(Key(tenant, id), f"it stands in a list that is not its own ({name})") for tenant, id, name in wrong]
+    return [Finding("request", key, "", what) for key, what in dict.fromkeys(found)]
