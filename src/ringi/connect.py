@@ -271,6 +271,14 @@ def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentSto
     return store
 
 
+def sqlite_file(url: str | None) -> Path:
+    """Return the file of a SQLite store, or raise `SettingError` for another one."""
+    url = resolved_url(url)
+    if urlsplit(url).scheme != "sqlite":
+        raise SettingError("url", url, "this copies SQLite files: use pg_dump, or the persistence of Redis")
+    return _sqlite_path(url).expanduser().absolute()
+
+
 def _sqlite_path(url: str) -> Path:
     parts = urlsplit(url)
     path = unquote(parts.path.removeprefix("/"))

@@ -11,6 +11,7 @@ import typer
 
 from ringi.cli.answering import cancel, claim, reassign, release, respond
 from ringi.cli.asking import ask, list_, show
+from ringi.cli.copying import backup, restore
 from ringi.cli.delivering import deliveries, redeliver, webhooks_test
 from ringi.cli.erasing import erase
 from ringi.cli.operating import abandon, retry, runs
@@ -38,7 +39,7 @@ COMMANDS = (
     *(respond, claim, release, reassign, cancel),
     *(runs, retry, abandon),
     *(deliveries, redeliver),
-    *(link, erase, migrate, verify),
+    *(link, erase, migrate, verify, backup, restore),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_"))(command)
