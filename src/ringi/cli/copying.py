@@ -42,7 +42,7 @@ def backup(
         raise SettingError("FILE", str(file), "this is the store itself: choose another name")
     with progress("copying") as tell, copies.draft_of(target) as draft:
         copies.copy(source, draft, pages_told(tell))
-        count = checked(draft, tell)
+        count = checked(file, draft, tell)
         copies.put(draft, target)
     say({"file": str(target), "events": count}, f"{file}: {count} events, verified", json_)
 
@@ -66,7 +66,7 @@ def restore(
     target.parent.mkdir(parents=True, exist_ok=True)
     with progress("copying") as tell, copies.draft_of(target) as draft:
         copies.copy(file.absolute(), draft, pages_told(tell))
-        count = checked(draft, tell)
+        count = checked(file, draft, tell)
         with copies.set_aside(target, datetime.now(UTC)) as kept:
             copies.put(draft, target)
         if kept and is_empty:
@@ -81,7 +81,7 @@ def pages_told(tell: Tell) -> copies.Progress:
     return lambda copied, total: tell(f"{copied:,} of {total:,} pages copied")
 
 
-def checked(draft: Path, tell: Tell) -> int:
+def checked(file: Path, draft: Path, tell: Tell) -> int:
     """Return how many events a copy has, or raise `ConflictError` with what is wrong in it."""
 
     async def work() -> tuple[int, list[audit.Finding]]:
@@ -91,5 +91,5 @@ def checked(draft: Path, tell: Tell) -> int:
     count, findings = run(work())
     wrong = "; ".join(map(shown, findings[:MOST])) or ("" if count else "it has no events")
     if wrong:
-        raise copies.refusal("the copy", wrong)
+        raise copies.refusal(file, wrong)
     return count

@@ -328,6 +328,8 @@ class Database:
         address = f"{self.path.as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+        # Counts for a new file; an older one takes it up with its next VACUUM.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         # What was erased or replaced would stay in the file until something else needs its place.

@@ -14,6 +14,8 @@ from ringi.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+GIVEN_BACK = 200
+"""Free pages that are given back to the disk in one transaction."""
 MERGED = 500
 """Pages of the index of terms that are merged in one transaction; more and the others wait."""
 OWE = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', max(position) FROM events"
@@ -66,8 +68,9 @@ class Scrubber:
             await asyncio.gather(before, return_exceptions=True)
         self._has_begun = True
         upto = await self._file.read(owed)
-        while await self._file.write(merge_terms):
-            pass
+        for step in (merge_terms, give_back_pages):
+            while await self._file.write(step):
+                pass
         if await self._empty_log():
             await self._file.write(lambda connection: connection.execute(PAID, [upto]))
 
@@ -94,6 +97,18 @@ def owed(connection: sqlite3.Connection) -> str | None:
     """Return the position of the newest erasure after which nobody has scrubbed."""
     row = connection.execute("SELECT position FROM cursors WHERE name = 'scrub'").fetchone()
     return str(row[0]) if row else None
+
+
+def give_back_pages(connection: sqlite3.Connection) -> bool:
+    """Give some free pages back to the disk, and return whether more are left; an older file keeps them."""
+    before = free_pages(connection)
+    connection.execute(f"PRAGMA incremental_vacuum({GIVEN_BACK})").fetchall()
+    return 0 < free_pages(connection) < before
+
+
+def free_pages(connection: sqlite3.Connection) -> int:
+    """Return how many pages of the file hold nothing."""
+    return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 def merge_terms(connection: sqlite3.Connection) -> bool:
