@@ -28,6 +28,7 @@ from ringi.clock import LOOK_SECONDS, SharedClock
 from ringi.erasure import Eraser
 from ringi.errors import MissingExtraError, RingiError, SettingError
 from ringi.inbox import Clock, Inbox, Limits
+from ringi.lifetime import opening
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT
 from ringi.store import Store
@@ -298,6 +299,7 @@ OPENERS: dict[str, Opener] = {
 }
 
 
+@opening
 @asynccontextmanager
 async def open(
     url: str | None = None,
@@ -349,6 +351,7 @@ async def inbox_on(
         async with inbox.feed:
             yield inbox
     finally:
+        inbox.end()
         for sweep in sweeping:
             sweep.cancel()
         await asyncio.gather(*sweeping, return_exceptions=True)

@@ -282,8 +282,9 @@ class LostReplyError(RingiError):
 class ClosedError(RingiError):
     """What was closed is used once more, or was closed while somebody waited."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"the {what} is closed: open it again")
+    def __init__(self, what: str, pid: int | None = None) -> None:
+        why = f"was opened in process {pid}, which forked this one" if pid else "is closed"
+        super().__init__(f"the {what} {why}: open it again")
 
 
 class WaitTimeoutError(RingiError):

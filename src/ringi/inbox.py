@@ -21,6 +21,7 @@ from ringi.erasure import Eraser, Erasure, Sweep
 from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError, WaitTimeoutError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
+from ringi.lifetime import Closable
 from ringi.measures import Measures, seconds
 from ringi.memory import Memory
 from ringi.notifier import Notifier
@@ -54,7 +55,7 @@ class Limits(Frozen):
     """How long a claim keeps others away."""
 
 
-class Inbox(Verbs):
+class Inbox(Closable, Verbs):
     """Questions to people, of one tenant, on some store."""
 
     def __init__(
@@ -297,6 +298,7 @@ class Inbox(Verbs):
         Only a completed one has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
         request stays open.
         """
+        self.lifetime.check()
         id = id_of(request)
         ends_at = None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():

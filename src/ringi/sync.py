@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager, suppress
+from concurrent.futures import thread as _pools  # noqa: F401
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakSet
 
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from ringi import client, connect, inbox
 from ringi.errors import ClosedError
+from ringi.lifetime import Lifetime
 
 P = ParamSpec("P")
 T = TypeVar("T")
 LOOP = BlockingPortalProvider()
 """Starts with the first that is opened and ends with the last that is closed."""
+OPEN: WeakSet[Desk] = WeakSet()
+"""What a program may leave open at its end: the loop in the background would never end then."""
+
+
+def close_all() -> None:
+    """Close what is open."""
+    for desk in list(OPEN):
+        desk.close()
+
+
+# Before the pools of threads end, as `atexit` would not: their own hook is registered by the import of their module.
+threading._register_atexit(close_all)  # type: ignore[attr-defined]
 
 
 class Desk:
     """What does its verbs in the background; safe to be used by many threads."""
 
     def __init__(self, verbs: Any, portal: BlockingPortal) -> None:
-        self._verbs, self._portal = verbs, portal
+        self._verbs, self._portal, self._stack = verbs, portal, ExitStack()
+        self._lifetime = Lifetime(type(self).__name__.lower())
         self._running: set[Future[Any]] = set()
         self._lock, self._is_closed = Lock(), False
+        OPEN.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; who still waits gets `ClosedError`. Twice is once."""
+        if not self._lifetime.is_elsewhere:
+            self._stack.close()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         running = self._begun(work)
@@ -40,6 +69,7 @@ class Desk:
             self._running.discard(running)
 
     def _begun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        self._lifetime.check()
         with self._lock:
             if self._is_closed:
                 raise self._closed()
@@ -87,7 +117,7 @@ def stepping(
 
 
 class Inbox(Desk):
-    """An inbox on a store; see `ringi.Inbox`."""
+    """An inbox on a store; see `ringi.Inbox`. Close it, or use it as a `with` block."""
 
     ask = blocking(inbox.Inbox.ask)
     submit = blocking(inbox.Inbox.submit)
@@ -123,16 +153,6 @@ class Client(Desk):
             stack.callback(self._close)
             self._stack = stack.pop_all()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections; whoever still waits gets `ClosedError`."""
-        self._stack.close()
-
     ask = blocking(client.Client.ask)
     submit = blocking(client.Client.submit)
     get = blocking(client.Client.get)
@@ -157,21 +177,21 @@ class Client(Desk):
 
 def blocking_open(
     opened: Callable[P, AbstractAsyncContextManager[inbox.Inbox]],
-) -> Callable[P, AbstractContextManager[Inbox]]:
+) -> Callable[P, Inbox]:
     """Return what opens an inbox as one that opens it without async."""
 
     @functools.wraps(opened)
-    @contextmanager
-    def open(*args: P.args, **kwargs: P.kwargs) -> Iterator[Inbox]:
-        with LOOP as portal, portal.wrap_async_context_manager(opened(*args, **kwargs)) as verbs:
+    def open(*args: P.args, **kwargs: P.kwargs) -> Inbox:
+        with ExitStack() as stack:
+            portal = stack.enter_context(LOOP)
+            verbs = stack.enter_context(portal.wrap_async_context_manager(opened(*args, **kwargs)))
             desk = Inbox(verbs, portal)
-            try:
-                yield desk
-            finally:
-                desk._close()
+            stack.callback(desk._close)
+            desk._stack = stack.pop_all()
+        return desk
 
     return open
 
 
 open = blocking_open(connect.open)
-"""As `ringi.open`, for programs without async."""
+"""As `ringi.open`, for programs without async: a `with` block, or close it yourself."""

@@ -26,6 +26,7 @@ from ringi.errors import (
     UnavailableError,
     UnreachableError,
 )
+from ringi.lifetime import Lifetime
 
 GRACE_SECONDS = 10.0
 """How long a server may take for a reply, beyond what it was asked to wait."""
@@ -65,11 +66,14 @@ class Wire:
         self.url, self._retry_for = url.rstrip("/"), retry_for
         # A hundred waits would take all connections of the default pool, and leave none to ask with.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        self.lifetime = Lifetime("client")
         self._http = httpx.AsyncClient(headers={"authorization": f"Bearer {token.strip()}"}, limits=limits)
 
     async def close(self) -> None:
-        """Close all connections."""
-        await self._http.aclose()
+        """Close all connections; who still waits gets `ClosedError`."""
+        if not self.lifetime.is_elsewhere:
+            self.lifetime.end()
+            await self._http.aclose()
 
     async def call(self, call: Call, *, retry_for: float | None = None) -> Any:
         """Return the JSON of the reply, None where there is nothing to say, or raise what the server refused it with.
@@ -107,11 +111,13 @@ class Wire:
     async def _lines(self, call: Call, place: str | None) -> AsyncIterator[AsyncIterator[str]]:
         headers = {"last-event-id": place} if place else {}
         timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
+        opened = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
-            async with self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout) as reply:
-                if not reply.is_success:
-                    raise error_of(self.url, call, reply, read_json(await reply.aread()))
-                yield reply.aiter_lines()
+            with self.lifetime.using():
+                async with opened as reply:
+                    if not reply.is_success:
+                        raise error_of(self.url, call, reply, read_json(await reply.aread()))
+                    yield reply.aiter_lines()
         except LOST as error:
             raise UnreachableError(self.url, str(error) or type(error).__name__) from error
 
@@ -128,14 +134,15 @@ class Wire:
         headers = {"content-type": "application/json"} if call.body is not None else {}
         timeout = httpx.Timeout(GRACE_SECONDS + call.params.get("wait", 0), connect=GRACE_SECONDS)
         try:
-            return await self._http.request(
-                call.method,
-                self.url + call.path,
-                params=dict(call.params),
-                content=written(call.body),
-                headers=headers,
-                timeout=timeout,
-            )
+            with self.lifetime.using():
+                return await self._http.request(
+                    call.method,
+                    self.url + call.path,
+                    params=dict(call.params),
+                    content=written(call.body),
+                    headers=headers,
+                    timeout=timeout,
+                )
         except LOST as error:
             why = str(error) or type(error).__name__
             if not call.is_repeatable and not isinstance(error, NEVER_SENT):

@@ -18,7 +18,7 @@ from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
 from ringi.backends.sqlite.turnstile import Turnstile
-from ringi.errors import SettingError, UnavailableError
+from ringi.errors import ClosedError, SettingError, UnavailableError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -102,12 +102,14 @@ class Lane:
         self._open: dict[Task[Any], None] = {}
         self._alarm: asyncio.TimerHandle | None = None
         self._queue: SimpleQueue[list[Task[Any]]] = SimpleQueue()
-        self._connection = connection
+        self._connection, self._is_closed = connection, False
         self._thread = threading.Thread(target=self._run, name=f"ringi-{name}", daemon=True)
         self._thread.start()
 
     async def do(self, work: Work[T], *, needs_turn: bool = True) -> T:
         """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
+        if self._is_closed:
+            raise ClosedError("store")
         task: Task[T] = Task(work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS)
         self._gather(task)
         self._open[task] = None
@@ -123,6 +125,7 @@ class Lane:
 
     async def close(self) -> None:
         """Finish what was queued, then end the thread."""
+        self._is_closed = True
         self._pass_on()
         if self._alarm:
             self._alarm.cancel()
