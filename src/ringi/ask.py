@@ -15,6 +15,7 @@ from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
 from ringi.misfit import MisfitError, path_of
+from ringi.plain_json import plain_fields
 from ringi.record import Frozen
 from ringi.webhook import MOST, Webhook
 
@@ -134,10 +135,11 @@ class Ask(Frozen):
         return parsed(cls, body, "allow")
 
     def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
-        """Return itself, or raise `InvalidError` where it breaks a rule.
+        """Return it with plain JSON values, or raise `InvalidError` where it breaks a rule.
 
         Only a run's own question may have a derived id: an ask that got there first would take its place.
         """
+        plain = self.plain()
         size = len(self.form.fields) if self.form else 0
         too_long = wrong_if(
             size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
@@ -152,7 +154,22 @@ class Ask(Frozen):
             forms.check_schema(self.data_schema, field="schema")
         if self.action and self.action.args_schema is not None:
             forms.check_schema(self.action.args_schema, field="action.schema")
-        return self
+        return plain
+
+    def plain(self) -> Self:
+        """Return it with plain JSON values, or raise `InvalidError` for those that have no one JSON form.
+
+        What a person sees, what is stored and what runs would differ otherwise, from store to store.
+        """
+        free: dict[str, Any] = {"context": self.context, "fallback": self.fallback, "schema": self.data_schema}
+        action = self.action
+        if action:
+            free |= {"action.args": action.args, "action.schema": action.args_schema}
+        plain = plain_fields(free)
+        if action:
+            action = action.model_copy(update={"args": plain["action.args"], "args_schema": plain["action.schema"]})
+        more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
+        return self.model_copy(update={**more, "action": action})
 
     def _contradictions(self) -> list[FieldError | None]:
         gated = self.action or self.resolved_kind in GATED
@@ -209,7 +226,8 @@ class Answer(Frozen):
     @classmethod
     def parse(cls, body: object) -> Self:
         """Return the answer in plain JSON data, or raise `InvalidError` that names each field."""
-        return parsed(cls, body)
+        answer = parsed(cls, body)
+        return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
 
 def digest_of(ask: Ask) -> str:

@@ -75,7 +75,7 @@ class Client(Verbs):
         """Store an ask, or return the stored request when its id exists with the same content."""
         # An id made by the server would be another one for each try.
         id = ask.id or uuid.uuid4().hex
-        body = {**given(ask), "id": id}
+        body = {**given(ask.plain()), "id": id}
         return request_of(await self._wire.call(Call("POST", REQUESTS, id, body)))
 
     async def get(self, id: str) -> Request:

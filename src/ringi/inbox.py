@@ -91,7 +91,7 @@ class Inbox(Closable, Verbs):
 
         Who believes that it exists says so: then it is looked for first, and nothing is written.
         """
-        ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
+        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
         request, event = Request.asked(
             ask, id=ask.id or uuid.uuid4().hex, now=self.clock(), by=by, tenant=self.tenant, continuation=continuation
         )
@@ -106,7 +106,7 @@ class Inbox(Closable, Verbs):
         When its id exists with the same content, return what is stored: whether that was granted is for the caller
         to see.
         """
-        ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
+        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
         id = ask.id or uuid.uuid4().hex
         return await self._put(*Request.approved(ask, id=id, now=self.clock(), by=by, rule=rule, tenant=self.tenant))
 
