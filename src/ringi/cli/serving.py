@@ -33,7 +33,11 @@ def demo(
     poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
-    """Open the inbox with three agents that ask, on SQLite; without LangGraph, with three questions."""
+    """Open the inbox with the sample agents, on SQLite unless --url names another store.
+
+    They ask for an approval, a form and two answers at once, talk in a chat, plan, and learn. Without LangGraph nothing
+    runs: three questions wait in the inbox.
+    """
     from ringi.server.platform import ServerSettings
 
     try:

@@ -1,0 +1,61 @@
+"""What the explanations and `--help` promise, compared with what is built."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ringi.ask import Ask
+from ringi.cli import app
+from ringi.examples import agents
+from ringi.inbox import utc_now
+from ringi.request import Request
+from ringi.server.agui import answer_of
+from ringi.server.models import HitlAnswer, Resume
+
+PAGES = Path(__file__).resolve().parents[1] / "docs/explanation"
+
+
+def page(name: str) -> str:
+    return " ".join((PAGES / name).read_text("utf-8").split())
+
+
+def printed(*arguments: str) -> str:
+    done = CliRunner().invoke(app, [*arguments, "--help"])
+    assert done.exit_code == 0
+    return " ".join(done.stdout.split())
+
+
+def test_seals_are_built_and_promised() -> None:
+    assert "--expect" in printed("verify")
+    assert "ringi verify --expect" in page("promises.md")
+    assert "not built" not in page("promises.md")
+
+
+def test_a_token_can_be_taken_back_and_the_page_says_so() -> None:
+    assert "token" in printed("token", "revoke").lower()
+    security = page("security.md")
+    assert "ringi token revoke" in security
+    assert "Taking back one token" not in security
+    assert "until the secret is changed" not in security
+
+
+@pytest.mark.parametrize("given", [{}, {"digest": "sha256:shown"}])
+def test_the_entries_that_need_no_digest_are_named_as_such(given: dict[str, str]) -> None:
+    assert "digest" not in HitlAnswer.model_fields
+    request, _ = Request.asked(Ask(title="Go?"), id="q1", now=utc_now(), by=None)
+    answer = answer_of(request, Resume(interrupt_id="q1", status="resolved", payload="yes", metadata=given))
+    assert answer
+    assert answer["digest"] == given.get("digest", request.digest)
+    security = page("security.md")
+    assert "`POST /hitl/respond` knows no digest" in security
+    assert "`resume[].metadata.digest` if it is there" in security
+
+
+def test_the_demo_says_how_many_agents_it_has_or_no_number() -> None:
+    numbers = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+    for word in re.findall(r"(\w+) (?:sample )?agents", printed("demo")):
+        assert numbers.get(word, len(agents())) == len(agents()), word
