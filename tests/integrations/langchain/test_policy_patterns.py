@@ -94,6 +94,13 @@ def test_a_pattern_is_for_the_whole_text(pattern: str, text: str, holds: Any) ->
     assert Condition(matches=pattern).holds(text) is holds
 
 
+@pytest.mark.parametrize("name", ["matches", "at_most", "at_least", "above", "below", "one_of"])
+def test_a_condition_that_is_null_is_refused_when_loaded(name: str) -> None:
+    with pytest.raises(InvalidError, match=rf"where\.to\.{name}: is null: set it or remove it"):
+        Policy.parse({"rules": [{"tools": ["send"], "where": {"to": {name: None}}}]})
+    assert Condition.parse({"equals": None}).holds(None) is True
+
+
 def test_a_text_that_is_too_long_waits_for_a_person() -> None:
     text = "x" * (MAX_MATCHED_LENGTH + 1)
     auto = AutoApproval(name="any", where={"to": Condition(matches=".*")})

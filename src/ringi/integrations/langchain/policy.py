@@ -63,6 +63,9 @@ class Condition(Written):
     def _says_something(self) -> Self:
         if not self.model_fields_set:
             raise MisfitError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
+        # Only a value can be null: a comparison with no limit and no pattern would hold of nothing, or of anything.
+        if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
+            raise MisfitError(empty[0], "is null: set it or remove it")
         return self
 
     def holds(self, value: object) -> bool | None:
