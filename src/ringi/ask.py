@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
@@ -25,6 +26,10 @@ Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 """Kinds whose answer lets something happen: silence may never stand in for one."""
 
+IGNORE = "ignore"
+"""What Agent Inbox calls a rejection."""
+ANSWER = "answer"
+"""The name under which data holds an answer that is one JSON value."""
 RESERVED = ("counts",)
 """What stands in the address of something else where the id of a request would."""
 
@@ -86,6 +91,8 @@ class Button(Frozen):
 
     label: str | None = Field(default=None, max_length=100)
     style: Literal["primary", "default", "secondary", "danger"] | None = None
+    value: Any = Field(default=None, exclude_if=lambda value: value is None)
+    """What the agent receives for this decision, where it takes one JSON value."""
 
 
 class Continuation(Frozen):
@@ -107,6 +114,8 @@ class Ask(Frozen):
     action: Action | None = None
     form: Annotated[Form | None, BeforeValidator(form_of)] = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = None
+    """JSON Schema of the one JSON value that `respond` may give as `data {"answer": …}`; `{}` allows any but null."""
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] | None = None
     actions: dict[Decision, Button] = {}
     context: dict[str, Any] = {}
@@ -152,6 +161,10 @@ class Ask(Frozen):
             raise InvalidError(errors)
         if self.data_schema is not None:
             forms.check_schema(self.data_schema, field="schema")
+        if self.answer_schema is not None:
+            forms.check_schema(self.answer_schema, field="answer_schema")
+            for decision, button in valued(self.actions).items():
+                forms.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
         if self.action and self.action.args_schema is not None:
             forms.check_schema(self.action.args_schema, field="action.schema")
         return plain
@@ -175,6 +188,19 @@ class Ask(Frozen):
         gated = self.action or self.resolved_kind in GATED
         return [
             wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            wrong_if(
+                self.action and self.answer_schema is not None,
+                "answer_schema",
+                "an action takes a decision: give action or answer_schema, not both",
+            ),
+            *(
+                wrong_if(
+                    self.answer_schema is None or decision not in ("approve", "reject"),
+                    f"actions.{decision}.value",
+                    "only approve and reject have a value, together with an answer_schema",
+                )
+                for decision in valued(self.actions)
+            ),
             wrong_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
             wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
             wrong_if(
@@ -204,6 +230,11 @@ class Ask(Frozen):
         return own.get(self.resolved_kind, ("approve", "edit", "reject"))
 
 
+def valued(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
+    """Return the buttons that say what the agent receives."""
+    return {decision: button for decision, button in actions.items() if button.value is not None}
+
+
 def unwritable(model: Frozen) -> list[FieldError]:
     """Return an error for each number that would be stored as null."""
     return [FieldError(".".join(path), "JSON has no such number: send text, or None") for path in not_numbers(model)]
@@ -217,7 +248,7 @@ def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
 class Answer(Frozen):
     """What a person sends back: the decision, what goes with it, and the digest they saw."""
 
-    decision: Decision
+    decision: Annotated[Decision, BeforeValidator(lambda given: "reject" if given == IGNORE else given)]
     digest: str
     data: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
@@ -229,6 +260,18 @@ class Answer(Frozen):
         answer = parsed(cls, body)
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
+    def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the data of an answer with one JSON value, None for words; raise `InvalidError` unless it fits."""
+        if not self.data:
+            forms.check_instance(schema, self.message, field="message")
+            return None
+        if self.message:
+            raise InvalidError.of("message", "send words as message or JSON as data, not both")
+        if set(self.data) != {ANSWER} or self.data[ANSWER] is None:
+            raise InvalidError.of("data", f'send {{"{ANSWER}": …}} with any JSON but null')
+        forms.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
+        return self.data
+
 
 def digest_of(ask: Ask) -> str:
     """Return the digest of all that a person is shown, the decisions they have, and the schemas."""
@@ -237,9 +280,10 @@ def digest_of(ask: Ask) -> str:
         by_alias=True,
         include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
     )
-    # What an ask leaves out was no part of the digest when nothing could be displayed.
+    # Absent where there is none: what was asked before there were such fields keeps its digest.
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
-    return digest({**shown, **blocks, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+    answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
+    return digest({**shown, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
 
 
 F = TypeVar("F", bound=Frozen)

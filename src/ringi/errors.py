@@ -118,6 +118,11 @@ class ConflictError(RingiError):
         )
 
     @classmethod
+    def not_answered(cls, id: str) -> ConflictError:
+        """Return the error of asking again what nobody had answered."""
+        return cls(f"thread {id!r} did not fail on an answer: there is nothing to ask again, retry it instead")
+
+    @classmethod
     def moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error of a follower that was overtaken by another."""
         return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")

@@ -285,10 +285,10 @@ class Inbox(Closable, Verbs):
         return await self._change(id, mark)
 
     async def retry(self, id: str, by: str) -> Request:
-        """Let the run that a request stopped try again; a request that needs no attention stays as it is."""
+        """Let the run that a request stopped try again; a request that is not marked stays as it is."""
 
         def again(request: Request) -> tuple[Request, Event | None]:
-            return request.retried(by, self.clock()) if request.needs_attention else (request, None)
+            return request.retried(by, self.clock()) if request.attention else (request, None)
 
         return await self._change(id, again)
 

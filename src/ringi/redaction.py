@@ -13,7 +13,8 @@ from ringi.thread import Thread
 
 TITLE = "erased"
 """In place of a title; what lists draw must not be empty."""
-WORKED = frozenset(f"thread.{what}" for what in ("acquired", "interrupted", "done", "error", "given_back", "spared"))
+_STEPS = ("acquired", "interrupted", "done", "error", "given_back", "spared", "went_back")
+WORKED = frozenset(f"thread.{what}" for what in _STEPS)
 """Events whose actor is a worker's process: no person."""
 NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
 
@@ -53,7 +54,7 @@ def unknown_in(request: Request) -> list[str]:
 
 def request_without_content(request: Request) -> dict[str, Any]:
     """Return what changes when a request's content is erased; how and when it ended stays, and its digest."""
-    content = ("description", "action", "form", "data_schema", "fallback", "display", "memory")
+    content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "memory")
     nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
     free = {"claimed_by": None, "claimed_until": None}

@@ -24,6 +24,7 @@ from ringi.ask import (
     Priority,
     digest_of,
     unwritable,
+    valued,
     wrong_if,
 )
 from ringi.canonical import digest, jsonable
@@ -89,6 +90,7 @@ class Request(Record):
     action: Action | None = None
     form: Form | None = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = None
     allowed: tuple[Decision, ...]
     actions: dict[Decision, Button] = {}
     context: dict[str, Any] = {}
@@ -151,7 +153,7 @@ class Request(Record):
             "id": id,
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,
-            "expires_at": _deadline(ask, now),
+            "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
         }
         return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
@@ -368,7 +370,11 @@ class Request(Record):
         ]
 
     def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
+        if answer.decision == "respond" and self.answer_schema is not None:
+            return answer.check_value(self.answer_schema)
         if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
+            return None
+        if not answer.data and self.answer_schema is not None and answer.decision in valued(self.actions):
             return None
         if self.form:
             return self.form.check(answer.data or {})
@@ -391,7 +397,3 @@ def _texts(value: Any) -> Iterator[str]:
 def _task(answer: Answer) -> bool:
     task = (answer.data or {}).get("task")
     return isinstance(task, str) and bool(task.strip())
-
-
-def _deadline(ask: Ask, now: datetime) -> datetime | None:
-    return now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, Self
 
-from ringi.errors import FenceError, ThreadBusyError
+from pydantic import Field
+
+from ringi.errors import ConflictError, FenceError, ThreadBusyError
 from ringi.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Frozen, Key, Record
 
 Savers = Callable[["Thread"], Any]
@@ -19,6 +21,11 @@ Savers = Callable[["Thread"], Any]
 ThreadStatus = Literal["idle", "running", "interrupted", "done", "error"]
 TITLE = 80
 """So long is what names a thread, at most."""
+
+
+def is_empty(value: object) -> bool:
+    """Whether a field says nothing; then it is not stored."""
+    return not value
 
 
 class Run(Frozen):
@@ -30,6 +37,10 @@ class Run(Frozen):
     """Who started it; None in what was stored before this was kept."""
     attempt: int = 0
     """How often an operator had it go on after an error."""
+    anew: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The requests that an operator had asked again: their answers do not count any more."""
+    back_to: str | None = Field(default=None, exclude_if=is_empty)
+    """The checkpoint from which it goes on next, in place of its newest one."""
 
 
 class Failure(Frozen):
@@ -37,6 +48,12 @@ class Failure(Frozen):
 
     message: str
     code: str
+    answers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The requests whose answers the run had just been given: they can be asked again."""
+    asked_at: str | None = Field(default=None, exclude_if=is_empty)
+    """The checkpoint at which they were asked, if the run has got beyond it."""
+    traceback: str | None = Field(default=None, exclude_if=is_empty)
+    """Where the code failed, for operators only."""
 
 
 class Thread(Record):
@@ -171,6 +188,22 @@ class Thread(Record):
             run = self.run.model_copy(update={"attempt": self.run.attempt + 1})
             again |= {"status": "running", "run": run, "error": None, **self._afresh}
         return self.changed("retried", by, now, **again)
+
+    def asked_again(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
+        """Return it fit to ask anew what it failed on; raises `ConflictError` unless it failed on an answer."""
+        if self.status != "error" or not self.run or not self.error or not self.error.answers:
+            raise ConflictError.not_answered(self.id)
+        anew = (*self.run.anew, *self.error.answers)
+        run = self.run.model_copy(
+            update={"attempt": self.run.attempt + 1, "anew": anew, "back_to": self.error.asked_at}
+        )
+        again = {"status": "running", "run": run, "error": None, "attention": None, "reason": reason, **self._afresh}
+        return self.changed("asked_again", by, now, **again, updated_at=now)
+
+    def went_back(self, now: datetime) -> tuple[Self, Event]:
+        """Return it as it stands once its run is back at the checkpoint of its question."""
+        run = self.run.model_copy(update={"back_to": None}) if self.run else None
+        return self.changed("went_back", self.owner or SYSTEM, now, run=run)
 
     def abandoned(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return it idle as after a cancel, with the error that its run had: nobody goes on with it."""

@@ -15,7 +15,7 @@ from ringi.assistant.handlers import Handlers
 from ringi.assistant.sides import asking, executing, planning
 from ringi.clock import utc_now
 from ringi.errors import DefinitionError, FieldError
-from ringi.threads.agent import Agent, State
+from ringi.threads.agent import Agent, State, nothing
 
 Workflow: TypeAlias = Callable[..., Any]
 """An async function of one argument, or a runnable such as a compiled graph.
@@ -91,7 +91,7 @@ class Assistant:
         return [front, *(self._side(kind, made(self)) for kind, made in sides.items())]
 
     def _side(self, kind: str, graph: Any) -> Agent:
-        return Agent(f"{self.name}.{kind}", graph, input_schema=JOB, is_internal=True, history=False)
+        return Agent(f"{self.name}.{kind}", graph, input_schema=JOB, values=nothing, is_internal=True, history=False)
 
     @cached_property
     def handlers(self) -> Handlers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from ringi.errors import FenceError, OutageError, UnavailableError
 from ringi.thread import Thread
 
 Saver = BaseCheckpointSaver[Any]
+# LangGraph's own names of what a step writes beside its results.
+ERROR, ERROR_SOURCE_NODE, RESUME = "__error__", "__error_source_node__", "__resume__"
 DELTA = "counters_since_delta_snapshot"
 """What the metadata of a checkpoint has when a `DeltaChannel` of it can only be read together with those before it."""
 
@@ -41,11 +44,30 @@ class FencedSaver(Saver):
     def __init__(self, held: Thread) -> None:
         super().__init__()
         self._held = held
+        self.failed = set[str]()
+        """The steps of the outermost graph that failed on an answer."""
 
     def _refuse_other(self, now: Thread | None) -> None:
         """Raise `FenceError` unless the thread is as its worker took it."""
         if not now or not now.is_held_as(self._held):
             raise FenceError(self._held.id, self._held.fence)
+
+    def _without_failed(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str
+    ) -> Sequence[tuple[str, Any]]:
+        """Return a task's writes without the answers that it failed on, and note the graph's step that failed.
+
+        LangGraph would give a failed step these answers again for ever, whatever else people say.
+        """
+        error = next((value for channel, value in writes if channel == ERROR), None)
+        if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
+            return writes
+        kept = [write for write in writes if write[0] != RESUME]
+        if len(kept) < len(writes) and not isinstance(error, asyncio.CancelledError):
+            # The namespace of a graph within begins with the outermost step: `name:task|name:task`.
+            outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
+            self.failed.add(outermost or task_id)
+        return kept
 
     @abstractmethod
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
@@ -90,7 +112,7 @@ class FencedSaver(Saver):
     ) -> None:
         with outages():
             await self.before_write(task_id)
-            await self._write("put_writes", config, writes, task_id, task_path)
+            await self._write("put_writes", config, self._without_failed(config, writes, task_id), task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         with outages():

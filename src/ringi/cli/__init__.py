@@ -14,7 +14,7 @@ from ringi.cli.asking import ask, list_, show
 from ringi.cli.copying import backup, restore
 from ringi.cli.delivering import deliveries, redeliver, webhooks_test
 from ringi.cli.erasing import erase
-from ringi.cli.operating import abandon, retry, runs
+from ringi.cli.operating import abandon, ask_again, retry, runs
 from ringi.cli.serving import demo, serve, worker
 from ringi.cli.upkeep import link, migrate, secret_create, token_create, token_revoke, verify
 from ringi.cli.version import options
@@ -37,12 +37,12 @@ COMMANDS = (
     *(demo, serve, worker),
     *(ask, list_, show, watch),
     *(respond, claim, release, reassign, cancel),
-    *(runs, retry, abandon),
+    *(runs, retry, ask_again, abandon),
     *(deliveries, redeliver),
     *(link, erase, migrate, verify, backup, restore),
 )
 for command in COMMANDS:
-    app.command(command.__name__.rstrip("_"))(command)
+    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
 token_app.command("create")(token_create)

@@ -1,4 +1,4 @@
-"""The commands of an operator: `runs` that need attention, `retry`, `abandon`."""
+"""The commands of an operator: `runs` that need attention, `retry`, `ask-again`, `abandon`."""
 
 from __future__ import annotations
 
@@ -59,6 +59,23 @@ def retry(
     )
 
 
+def ask_again(
+    thread: ThreadId,
+    reason: Reason = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Ask anew what a run failed on: its answer did not suit the agent's code."""
+    by = name or person_name()
+
+    async def again(backend: Backend, inbox: Inbox) -> Thread:
+        return await operations.ask_again(backend, inbox, thread, by=by, reason=reason)
+
+    _end(run(_on(url, tenant, again)), json_)
+
+
 def abandon(
     thread: ThreadId,
     reason: Reason = None,
@@ -83,4 +100,4 @@ async def _on(url: str | None, tenant: str, work: Callable[[Backend, Inbox], Awa
 def _end(thread: Thread, as_json: bool) -> None:
     from ringi.server.shapes import thread_json
 
-    say(json.loads(thread_json(thread)), f"{thread.id}  {thread.status}", as_json)
+    say(json.loads(thread_json(thread, for_operator=True)), f"{thread.id}  {thread.status}", as_json)

@@ -105,6 +105,8 @@ def _facts(request: Request) -> Iterator[str]:
             yield f"  {field.name}  {field.type}{needed}  {visible(field.label)}{options and f': {options}'}"
     if request.data_schema is not None:
         yield from ("", "Form", *_indented(visible_value(request.data_schema)))
+    if request.answer_schema is not None:
+        yield from ("", "What the agent receives", *_answers(request, request.answer_schema))
     if response := request.response:
         yield from ("", "Answer", *_table(response.data or {}), *_table(response.args or {}))
         yield from _indented(visible_lines(response.message or ""))
@@ -144,6 +146,14 @@ def _changes(before: str, after: str) -> Iterator[str]:
 def _display(request: Request) -> Iterator[str]:
     for block in request.display or ():
         yield from ("", *plain(block))
+
+
+def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
+    for decision, button in request.actions.items():
+        if button.value is not None:
+            yield f"  {decision} sends {visible_value(button.value)}"
+    fitting = f" that fits {visible_value(schema)}" if schema else ""
+    yield f"""  respond sends the message, or with --data '{{"answer": …}}' any JSON{fitting}"""
 
 
 def _words(request: Request) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ringi.engrammer.notes import Notes
 from ringi.engrammer.tidying import tidying
 from ringi.engrammer.trying import Case
 from ringi.record import WORDLESS
-from ringi.threads.agent import Agent, State
+from ringi.threads.agent import Agent, State, nothing
 
 LONGEST_QUERY = 10_000
 QUERY = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY, "pattern": r"\S"}
@@ -142,7 +142,8 @@ class Engrammer:
             engrammer=self,
             history=False,
         )
-        tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, is_internal=True, history=False)
+        internal: dict[str, Any] = {"values": nothing, "is_internal": True, "history": False}
+        tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, **internal)
         return [talking, tidy]
 
 

@@ -19,8 +19,8 @@ from ringi.engrammer.likeness import suppressed
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import RawInsight, Reflection, structured
 from ringi.engrammer.turns import Turn
-from ringi.threads.langgraph import cleaned
 from ringi.threads.model_form import clean
+from ringi.threads.written import cleaned
 
 log = logging.getLogger(__name__)
 TRIES = 2

@@ -239,6 +239,8 @@ class ThreadSummary(BaseModel):
     values: dict[str, Any]
     error: str | None
     attention: str | None
+    can_ask_again: bool
+    """Whether its run failed on an answer that can be asked again."""
     reason: str | None
     started_by: str | None
     created_at: datetime
@@ -250,6 +252,8 @@ class Thread(ThreadSummary):
     """A conversation with an agent, and what it waits for."""
 
     pending: list[Request]  # type: ignore[valid-type]
+    traceback: str | None = None
+    """Where its code failed; for admins only."""
 
 
 class ThreadPage(BaseModel):

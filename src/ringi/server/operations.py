@@ -36,6 +36,7 @@ class OperationRoutes:
         add = partial(api.add_api_route, tags=["operations"])
         add("/v1/operations", self.find, methods=["GET"], **documented("TroublePage"))
         add("/v1/threads/{id}/retry", self.retry, methods=["POST"], **documented("Thread", body="Operation"))
+        add("/v1/threads/{id}/ask-again", self.ask_again, methods=["POST"], **documented("Thread", body="Operation"))
         add("/v1/threads/{id}/abandon", self.abandon, methods=["POST"], **documented("Thread", body="Operation"))
 
     async def find(
@@ -59,6 +60,10 @@ class OperationRoutes:
         """Let a run go on from its last checkpoint; a thread that needs no attention is returned as it is."""
         return await self._operate(http, id, operations.retry)
 
+    async def ask_again(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Ask anew what a run failed on, from the question; a thread that has not failed is returned as it is."""
+        return await self._operate(http, id, operations.ask_again)
+
     async def abandon(self, http: HttpRequest, id: str) -> HttpResponse:
         """End a run for good, and withdraw what it asks; a thread that needs no attention is returned as it is."""
         return await self._operate(http, id, operations.abandon)
@@ -69,4 +74,4 @@ class OperationRoutes:
         body = await json_body(http, max_depth=self._platform.settings.max_depth)
         backend, reason = self._platform.backend, parsed(Operation, body).reason
         thread = await act(backend, self._platform.inbox.of(who.tenant), id, by=who.actor, reason=reason)
-        return reply(thread_json(thread, await open_requests(backend, thread)))
+        return reply(thread_json(thread, await open_requests(backend, thread), for_operator=True))

@@ -52,10 +52,13 @@ def audit_json(event: Event) -> bytes:
     return dumped({"id": event.id, **body, "actor": event.actor, "changed": public})
 
 
-def thread_json(thread: Thread, pending: Iterable[Request] | None = None) -> bytes:
-    """Return the public JSON of a thread; in a list, without its requests."""
-    body = _written(thread, include=THREAD_FIELDS)
-    more: dict[str, Any] = {"run_id": thread.run_id, "error": thread.error.message if thread.error else None}
+def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
+    """Return the public JSON of a thread; in a list, without its requests; for an operator, with its traceback."""
+    body, error = _written(thread, include=THREAD_FIELDS), thread.error
+    more: dict[str, Any] = {"run_id": thread.run_id, "error": error.message if error else None}
+    more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
+    if for_operator:
+        more["traceback"] = error.traceback if error else None
     body = body[:-1] + b"," + dumped(more)[1:]
     if pending is None:
         return body

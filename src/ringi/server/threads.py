@@ -112,7 +112,8 @@ class ThreadRoutes:
 
     async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
-        return reply(thread_json(thread, [request for request in pending if may_read(who, request)]))
+        shown = [request for request in pending if may_read(who, request)]
+        return reply(thread_json(thread, shown, for_operator=who.role == "admin"))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
         who, runner = self._door.caller(scope), self._platform.runner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import traceback
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias
@@ -30,7 +31,7 @@ from ringi.failpoint import failpoint
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Key
 from ringi.request import Request
-from ringi.thread import checkpoint_thread
+from ringi.thread import Failure, checkpoint_thread
 from ringi.threads.agent import Agent
 from ringi.threads.dialects import OWN
 from ringi.threads.hold import Hold
@@ -43,6 +44,7 @@ from ringi.threads.loose_ends import (
     ended_requests,
     open_requests,
 )
+from ringi.threads.model_form import clean
 from ringi.threads.reconciler import RUNNER
 from ringi.threads.runner import Runner
 
@@ -57,6 +59,12 @@ MISSED = (
     "Let GraphBubbleUp through where it catches exceptions"
 )
 MOST_MISSED = 10
+MAX_TRACEBACK = 16_000
+"""Characters of a traceback that are kept: its beginning and its end."""
+NO_WORDS = "no message; its traceback is in the log and, for admins, on the page of the thread"
+NOT_TAKEN = (
+    "the agent failed on an answer ({why}). Ask again, or correct its code and retry: it gets the same answer once more"
+)
 REFUSED = (
     "the agent does not take this answer, or its own code caught a pause before it: it asks again. "
     "Let GraphBubbleUp through where it catches exceptions"
@@ -76,6 +84,8 @@ class Turn:
         agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
         self._handed: set[str] = set()
+        self._taken: tuple[str | None, Sequence[Asked]] = None, ()
+        """The answers that the agent has been given since its last pause, and the checkpoint at which it was."""
 
     async def take(self) -> None:
         """Go on until the run asks, ends or fails.
@@ -94,10 +104,28 @@ class Turn:
                 log.warning("run %s failed: %s", self._run.id, error)
             else:
                 log.exception("run %s failed", self._run.id)
-            cause = error.error if isinstance(error, AgentError) else error
-            await self._hold.fail(f"{type(cause).__name__}: {cause}"[:2000], type(cause).__name__)
+            await self._fail(error)
+
+    async def _fail(self, error: Exception) -> None:
+        failure = failure_of(error.error if isinstance(error, AgentError) else error)
+        steps, (asked_at, taken) = self._graph.failed_steps, self._taken
+        # A task of a workflow is a step of its own, within the one that asks.
+        found = [requests for question, requests in taken if question.task_id in steps]
+        refused = found or [requests for _, requests in taken if steps]
+        answers = [request for requests in refused or [each for _, each in taken] for request in requests]
+        for requests in refused:
+            for request in requests:
+                await self._inbox.mark_attention(request.id, NOT_TAKEN.format(why=failure.message))
+        if refused:
+            await self._hold.mark(NOT_TAKEN.format(why=failure.message))
+        given = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
+        await self._hold.fail(failure.model_copy(update=given))
 
     async def _step(self) -> bool:
+        if self._run.back_to:
+            await self._graph.go_back(self._run.back_to)
+            await self._lease.change(lambda t: t.went_back(self._inbox.clock()))
+            self._run = self._run.model_copy(update={"back_to": None})
         place = await self._graph.place()
         asks = [ask for question in place.questions for ask in question.asks]
         self._host.stands_at(asks)
@@ -114,7 +142,7 @@ class Turn:
         await drop_others(self._backend, self._inbox, self._lease.thread, {request.id for request in requests})
         ended = ended_of(asked)
         if ended:
-            return await self._resume(ended)
+            return await self._resume(ended, place.checkpoint_id)
         if requests:
             return await self._park(values, requests)
         return await self._go(None) if place.has_more else await self._finish(values)
@@ -127,14 +155,17 @@ class Turn:
         failpoint("run.after_go")
         return True
 
-    async def _resume(self, ended: Sequence[Asked]) -> bool:
+    async def _resume(self, ended: Sequence[Asked], asked_at: str | None) -> bool:
         answers = {question.interrupt_id: resume_value(question, requests) for question, requests in ended}
         repeated = self._handed & answers.keys()
         if repeated:
             raise AskedAgainError(sorted(repeated))
         self._handed |= answers.keys()
+        self._taken = asked_at, ended
         try:
-            return await self._go(resume_with(answers))
+            await self._go(resume_with(answers))
+            self._taken = None, ()
+            return True
         except ValidationError as error:
             if not is_invalid_resume(error):
                 raise
@@ -152,7 +183,8 @@ class Turn:
         for earlier in range(attempt):
             asked = await self._asked(request_id(self._lease.key, question, position, earlier))
             # What the failure withdrew, or silence ended, is asked again; what a person has decided counts.
-            if asked and asked.attention != REFUSED and (asked.response or not asked.is_final):
+            counts = asked and asked.id not in self._run.anew and asked.attention != REFUSED
+            if asked and counts and (asked.response or not asked.is_final):
                 return asked
         ids = (request_id(self._lease.key, question, position, attempt, refusals) for refusals in count())
         request = await self._submit(question, position, next(ids))
@@ -219,7 +251,7 @@ class Turn:
         await self._hold.mark(why)
         if pending:
             return await self._park(self._graph.shown(place), pending)
-        await self._hold.fail(why, "attention")
+        await self._hold.fail(Failure(message=why, code="attention"))
         return False
 
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
@@ -277,6 +309,15 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         raise
     finally:
         hold.emitter.stop()
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return what people are told of an error, and where it came from for operators."""
+    name = type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    if len(text) > MAX_TRACEBACK:
+        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
+    return Failure(message=f"{name}: {str(error) or NO_WORDS}"[:2000], code=name, traceback=clean(text))
 
 
 def missed(titles: Sequence[str]) -> str:

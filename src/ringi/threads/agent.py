@@ -12,6 +12,7 @@ from typing import Any
 from ringi import form as forms
 from ringi.ask import Ask, parsed
 from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
+from ringi.threads.answers import EVERY_NODE, Terms, answers_of
 
 State = Mapping[str, Any]
 NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
@@ -51,8 +52,8 @@ class Agent:
     """JSON Schema of a run's input."""
     prepare: Callable[[dict[str, Any]], Any] = as_it_is
     """From a run's input to the graph's input."""
-    values: Callable[[State], dict[str, Any]] = nothing
-    """From the graph's state to the JSON that people may see."""
+    values: Callable[[State], dict[str, Any]] | None = None
+    """From the graph's state to the JSON that people may see; None for its final messages, else its output."""
     expires_in: float | None = None
     """Seconds until nobody may answer any more what the graph asks without Ringi's own `ask`; None for never."""
     assignee: str | None = None
@@ -60,6 +61,10 @@ class Agent:
     candidate_groups: tuple[str, ...] = ()
     is_internal: bool = False
     """Whether only runs of other agents begin it: people and programs are not offered it."""
+    answers: Any = None
+    """What a plain `interrupt()` takes: a JSON Schema or a type, or such by node; None for any JSON but null."""
+    rejected: Any = False
+    """What a plain `interrupt()` returns for a rejection, if it may return that; None where nobody can reject."""
     memories: bool = False
     """Whether `runtime.store` has what the person who started a run told before, in place of the agent's own store."""
     history: bool = True
@@ -69,6 +74,11 @@ class Agent:
     def whom(self) -> dict[str, Any]:
         """For whom, and until when, a question is whose graph does not say."""
         return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
+
+    def terms(self, node: str) -> Terms:
+        """Return what a plain `interrupt()` in this node takes."""
+        schemas = answers_of(self.answers, nodes_of(self.graph))
+        return Terms(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Raise `InvalidError` with a field of `input` unless the schema allows it."""
@@ -91,10 +101,16 @@ def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
             raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is no compiled graph: {COMPILE}")
         if stops := breakpoints(agent.graph):
             raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
+        answers_of(agent.answers, nodes_of(agent.graph))
         named[agent.name] = agent
     if named:
         check_versions()
     return named
+
+
+def nodes_of(graph: Any) -> frozenset[str]:
+    """Return the names of a graph's nodes."""
+    return frozenset(getattr(graph, "nodes", ()))
 
 
 def is_graph(graph: Any) -> bool:

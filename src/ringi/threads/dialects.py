@@ -10,18 +10,16 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 from pydantic import BaseModel, Field, ValidationError
 
 from ringi import form as forms
-from ringi.ask import Ask, Decision, parsed
+from ringi.ask import Ask, Button, Decision, parsed
 from ringi.canonical import canonical, jsonable
 from ringi.errors import InvalidError, UndecidedError
 from ringi.request import Request
+from ringi.threads import plain
+from ringi.threads.answers import ANYTHING, Terms
 from ringi.threads.model_form import clean
 
 ENVELOPE = "ringi"
 """The key under which a question of ours, and its answer, travel through an interrupt."""
-ANSWER = "answer"
-"""The field of the form that asks for an answer which is no object."""
-OF_ROOTS = ("$schema", "$defs", "definitions")
-"""Parts of a JSON Schema that stand at its root only."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSALS: tuple[Decision, ...] = ("reject", "respond")
@@ -94,12 +92,12 @@ class InboxAction(BaseModel):
 
 
 class InboxConfig(BaseModel):
-    """What people may decide in Agent Inbox."""
+    """What people may decide in Agent Inbox; a key that is missing allows nothing, as there."""
 
-    allow_accept: bool
-    allow_edit: bool
-    allow_ignore: bool
-    allow_respond: bool
+    allow_accept: bool = False
+    allow_edit: bool = False
+    allow_ignore: bool = False
+    allow_respond: bool = False
 
     @property
     def allowed(self) -> list[str]:
@@ -161,10 +159,9 @@ def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
 def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each of Agent Inbox's requests: a graph asks with one of them, or with a list."""
     asked = [fitting(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
-    if schema is not None or not all(asked):
+    if schema is not None or not all(each and each.config.allowed for each in asked):
         return ()
-    actions = [(each.action_request, each) for each in asked if each]
-    return [call(a.action, a.action, a.args, each.config.allowed, each.description) for a, each in actions]
+    return [inbox_call(each) for each in asked if each]
 
 
 def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> Any:
@@ -172,58 +169,27 @@ def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> An
     return [inbox_response(request) for request in requests]
 
 
-def read_typed(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return the form that a plain interrupt's schema asks for."""
-    if schema is None:
-        return ()
-    wanted = schema if is_object(schema) else wrapped(schema)
-    # There is no answer that says no: whoever will not answer withdraws the request, and its run needs attention.
-    return (words_of(value).model_copy(update={"kind": "form", "data_schema": wanted, "allowed": ("approve",)}),)
-
-
-def answer_typed(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return the form's data."""
-    (request,) = requests
-    data = request.response.data if request.response and not request.erased else None
-    answer = data if data is None or is_object(schema or {}) else data.get(ANSWER)
-    # LangGraph takes None for no answer at all.
-    if answer is None:
-        raise UndecidedError(request.id, request.status)
-    return answer
-
-
-def read_words(value: Any, schema: Schema | None) -> Sequence[Ask]:
+def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return a plain interrupt as a question."""
-    return (words_of(value),)
-
-
-def answer_words(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return the person's words, `False` for a rejection."""
-    request, response = requests[0], requests[0].response
-    # Graphs write `if interrupt("Delete all?")`: whatever says why would be a yes.
-    if response and response.decision == "reject":
-        return False
-    words = response.message if response and not request.erased else None
-    if words is None:
-        raise UndecidedError(request.id, request.status)
-    return words
+    return (plain.question(value, Terms(schema)),)
 
 
 OWN = Dialect(read_own, answer_own)
+PLAIN = Dialect(read_plain, plain.answer)
 REFUSABLE = (Dialect(read_tool_approval, answer_tool_approval), Dialect(read_batched, answer_batched))
 """Those in which a model is told what is wrong with its call."""
 DIALECTS = (
     OWN,
     *REFUSABLE,
     Dialect(read_agent_inbox, answer_agent_inbox),
-    Dialect(read_typed, answer_typed),
-    Dialect(read_words, answer_words),
 )
 
 
-def dialect_of(value: Any, schema: Schema | None) -> tuple[Dialect, tuple[Ask, ...]]:
-    """Return how an interrupt asks, and what it asks."""
-    return next((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
+def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[Dialect, tuple[Ask, ...]]:
+    """Return how an interrupt asks, and what it asks; the agent's `terms` are for a plain one."""
+    found = ((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
+    own_terms = terms._replace(schema=schema) if schema else terms
+    return next(found, None) or (PLAIN, (plain.question(value, own_terms),))
 
 
 def ruling_on(request: Request) -> Ruling:
@@ -263,6 +229,14 @@ def inbox_response(request: Request) -> dict[str, Any]:
         return {"type": "response", "args": ruling.words}
     kind = "accept" if ruling.decision == "approve" else "edit"
     return {"type": kind, "args": {"action": ruling.name, "args": ruling.args}}
+
+
+def inbox_call(asked: HumanInterrupt) -> Ask:
+    """Return one of Agent Inbox's requests, where a rejection is called to ignore."""
+    action = asked.action_request
+    ask = call(action.action, action.action, action.args, asked.config.allowed, asked.description)
+    labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
+    return ask.model_copy(update={"actions": labels})
 
 
 def call(
@@ -306,20 +280,6 @@ def as_text(value: Any) -> Any:
     except InvalidError:
         return clean(str(value))
     return value
-
-
-def words_of(value: Any) -> Ask:
-    """Return any value as a question in words."""
-    text = clean(value if isinstance(value, str) else text_of(value))
-    return Ask(title=text.strip()[:500] or "The agent asks", description=text[:20_000], kind="question")
-
-
-def text_of(value: Any) -> str:
-    """Return any value as JSON, and what JSON has no word for as the name of its type."""
-    try:
-        return canonical(jsonable(value)).decode()
-    except (InvalidError, ValueError):
-        return json.dumps(value, default=lambda part: type(part).__name__, skipkeys=True)
 
 
 def fitting(model: type[M], value: Any) -> M | None:
@@ -372,16 +332,3 @@ def usable(schema: Schema | None) -> Schema | None:
     except InvalidError:
         return None
     return schema or None
-
-
-def is_object(schema: Schema) -> bool:
-    """Whether a schema's values are objects, as the data of a form is."""
-    return schema.get("type") == "object"
-
-
-def wrapped(schema: Schema) -> Schema:
-    """Return the schema of an object whose only field is what the given schema says."""
-    root = {name: schema[name] for name in OF_ROOTS if name in schema}
-    answer = {name: part for name, part in schema.items() if name not in OF_ROOTS}
-    fields = {"properties": {ANSWER: answer}, "required": [ANSWER], "additionalProperties": False}
-    return {**root, "type": "object", **fields}

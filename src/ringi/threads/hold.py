@@ -45,10 +45,9 @@ class Hold:
         await self.lease.change(step)
         await tell(self.backend, self.thread)
 
-    async def fail(self, message: str, code: str) -> None:
+    async def fail(self, failure: Failure) -> None:
         """End the run with an error, and withdraw what it still asks."""
-        await self.emitter.fail(message, code)
-        failure = Failure(message=message, code=code)
+        await self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
         await tidy(self.backend, self.inbox, self.thread)
 
@@ -60,7 +59,7 @@ class Hold:
         """End the run as one that an operator has to look at."""
         await self.emitter.take_over()
         await self.mark(why)
-        await self.fail(why, "attention")
+        await self.fail(Failure(message=why, code="attention"))
 
     async def give_back(self, *, is_outage: bool) -> None:
         """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command, Interrupt, StateSnapshot
-from pydantic_core import to_json
 
 from ringi.ask import Ask, digest_of
 from ringi.canonical import canonical, jsonable
@@ -27,11 +25,14 @@ from ringi.request import Request
 from ringi.switch import is_on
 from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
+from ringi.threads.answers import ANYTHING, Terms
 from ringi.threads.dialects import OWN, REFUSABLE, Dialect, dialect_of, usable
 from ringi.threads.emitter import Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
+from ringi.threads.outcome import final_values, output_of
 from ringi.threads.tool_arguments import misfit, schema_of, tools_of
+from ringi.threads.written import cleaned, written
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -62,6 +63,8 @@ class Question(NamedTuple):
     """What identifies each: the digest of what the graph itself asks, without the schema of the tool."""
     unfit: Mapping[int, str] = MappingProxyType({})
     """The calls that their tools refuse, and why: the model is told, and nobody is asked."""
+    task_id: str = ""
+    """The step of the outermost graph that asks."""
 
     @property
     def positions(self) -> list[int]:
@@ -86,6 +89,7 @@ class Place:
     """Interrupts of steps that the graph, as it is now, would not run next."""
     has_begun: bool = False
     has_more: bool = False
+    checkpoint_id: str | None = None
 
 
 class GraphRun:
@@ -109,7 +113,7 @@ class GraphRun:
         )
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
-            question_of(task.name, interrupt, self._tools)
+            question_of(task.name, interrupt, self._tools, self.agent.terms(task.name))._replace(task_id=task.id)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
@@ -120,7 +124,8 @@ class GraphRun:
         lost = lost_of(saved, {task.id for task in snapshot.tasks})
         # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
-        return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks))
+        checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
+        return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
 
     def has_node(self, name: str) -> bool:
         """Whether the deployed graph still has this node."""
@@ -134,7 +139,7 @@ class GraphRun:
     def shown(self, place: Place) -> dict[str, Any]:
         """Return what the agent shows of its state, or raise `UnfitValuesError`."""
         with agents_own():
-            given = self.agent.values(place.values or {})
+            given = self._given(place.values)
         try:
             shown = jsonable(given)
             canonical(shown)
@@ -143,6 +148,11 @@ class GraphRun:
         if not isinstance(shown, dict):
             raise UnfitValuesError(self.agent.name, f"show a dict, not {type(given).__name__}")
         return shown
+
+    def _given(self, state: Any) -> Any:
+        if self.agent.values is None:
+            return final_values(output_of(state, self._graph.output_channels))
+        return self.agent.values(state or {})
 
     async def go(self, input: Any, emitter: Emitter) -> None:
         """Run until the graph ends or asks, telling the emitter what it says."""
@@ -153,6 +163,16 @@ class GraphRun:
             async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
                 translation.take(mode, part)
         translation.end()
+
+    async def go_back(self, checkpoint_id: str) -> None:
+        """Stand again where the graph stood at a checkpoint, with all of its steps still to do."""
+        place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
+        await self._graph.aupdate_state({**self._config, "configurable": place}, None, as_node="__copy__")
+
+    @property
+    def failed_steps(self) -> frozenset[str]:
+        """The ids of the steps that failed on an answer."""
+        return frozenset(self._saver.failed)
 
     async def forget(self) -> None:
         """Remove the checkpoints that an ended run leaves behind and nothing goes on from."""
@@ -182,10 +202,15 @@ def agents_own() -> Iterator[None]:
         raise AgentError(error) from error
 
 
-def question_of(node: str, interrupt: Interrupt, tools: Mapping[str, BaseTool] = MappingProxyType({})) -> Question:
+def question_of(
+    node: str,
+    interrupt: Interrupt,
+    tools: Mapping[str, BaseTool] = MappingProxyType({}),
+    terms: Terms = ANYTHING,
+) -> Question:
     """Return an interrupt as something that people can be asked."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
-    dialect, asks = dialect_of(interrupt.value, schema)
+    dialect, asks = dialect_of(interrupt.value, schema, terms)
     question = Question(interrupt.id, node, asks, dialect, schema, tuple(map(digest_of, asks)))
     return of_tools(question, interrupt.value, tools) if dialect in REFUSABLE else question
 
@@ -324,21 +349,3 @@ class Translation:
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
             self.emitter.tool_call(clean(str(call["id"])), clean(call["name"]), written(call["args"]))
-
-
-def written(value: Any) -> str:
-    """Return a value of the agent as JSON, without what no store can keep."""
-    with suppress(ValueError):
-        return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
-    return clean(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
-
-
-def cleaned(value: Any) -> Any:
-    """Return JSON data without what no store can keep."""
-    if isinstance(value, dict):
-        return {clean(name): cleaned(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [cleaned(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return clean(value) if isinstance(value, str) else value

@@ -37,6 +37,8 @@ class Trouble(Frozen):
     why: str
     can_retry: bool
     """False when the thread is gone, or its agent not deployed: a retry would end as before."""
+    can_ask_again: bool = False
+    """Whether the run failed on an answer that can be asked again."""
 
 
 async def troubles(
@@ -71,10 +73,30 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
 
     before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), again)
     failpoint("retry.after_commit")
+    for id in before.error.answers if before.error and thread is not before else ():
+        await inbox.retry(id, by)
     stuck = await stuck_requests(backend, thread)
     for request in stuck:
         await inbox.retry(request.id, by)
     if stuck or thread is not before:
+        await backend.jobs.submit(start_job(thread))
+        await tell(backend, thread)
+    return thread
+
+
+async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+    """Ask a thread's last questions anew, after its run failed on the answers; a worker takes it up.
+
+    A run that failed in a later step goes back to the questions, and does again what it did since. A thread that has
+    not failed stays as it is. Raises `NotFoundError`, and `ConflictError` where the run had been given no answer.
+    """
+
+    def anew(thread: Thread) -> tuple[Thread, Event | None]:
+        return thread.asked_again(by, inbox.clock(), reason) if thread.status == "error" else (thread, None)
+
+    before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), anew)
+    failpoint("ask_again.after_commit")
+    if thread is not before:
         await backend.jobs.submit(start_job(thread))
         await tell(backend, thread)
     return thread
@@ -140,6 +162,7 @@ def _trouble(record: Thread | Request, threads: dict[Key, Thread], deployed: Con
 
 
 def _failed(thread: Thread, deployed: Container[str] | None) -> Trouble:
+    can_retry = deployed is None or thread.agent in deployed
     return Trouble(
         kind="thread",
         thread_id=thread.id,
@@ -148,7 +171,8 @@ def _failed(thread: Thread, deployed: Container[str] | None) -> Trouble:
         status=thread.status,
         since=thread.updated_at,
         why=thread.attention or (thread.error.message if thread.error else ""),
-        can_retry=deployed is None or thread.agent in deployed,
+        can_retry=can_retry,
+        can_ask_again=can_retry and bool(thread.error and thread.error.answers),
     )
 
 

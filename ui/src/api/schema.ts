@@ -103,6 +103,7 @@ export interface Ask {
   action?: Action | null;
   form?: Form | null;
   schema?: JsonObject | null;
+  answer_schema?: JsonObject | null;
   allowed?: ("approve" | "edit" | "reject" | "respond")[] | null;
   actions?: Partial<Record<"approve" | "edit" | "reject" | "respond", Button>>;
   context?: JsonObject;
@@ -649,6 +650,7 @@ export interface Request {
   action: Action | null;
   form: Form | null;
   schema: JsonObject | null;
+  answer_schema: JsonObject | null;
   allowed: ("approve" | "edit" | "reject" | "respond")[];
   actions: Partial<Record<"approve" | "edit" | "reject" | "respond", Button>>;
   context: JsonObject;
@@ -811,6 +813,9 @@ export interface InsightEvidence {
 export interface Button {
   label?: string | null;
   style?: ("primary" | "default" | "secondary" | "danger") | null;
+  value?: {
+    [k: string]: unknown;
+  };
 }
 /**
  * Why a request is withdrawn.
@@ -1491,12 +1496,14 @@ export interface Thread {
   values: JsonObject;
   error: string | null;
   attention: string | null;
+  can_ask_again: boolean;
   reason: string | null;
   started_by: string | null;
   created_at: string;
   updated_at: string;
   erased: Erased | null;
   pending: Request[];
+  traceback?: string | null;
 }
 /**
  * Threads, newest first.
@@ -1517,6 +1524,7 @@ export interface ThreadSummary {
   values: JsonObject;
   error: string | null;
   attention: string | null;
+  can_ask_again: boolean;
   reason: string | null;
   started_by: string | null;
   created_at: string;
@@ -1537,6 +1545,7 @@ export interface Trouble {
   since: string;
   why: string;
   can_retry: boolean;
+  can_ask_again?: boolean;
 }
 /**
  * Runs that cannot go on by themselves: failed threads first, then stranded requests.

@@ -12,7 +12,7 @@ from ringi.cli.terminal.controls import LineControl, WordsControl
 from ringi.cli.terminal.draft import Draft, Mode, Target
 from ringi.cli.terminal.field_box import FieldBox
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
+from ringi.cli.visible import visible, visible_value
 from ringi.request import Request
 
 LETTER: dict[Decision, str] = {"approve": "a", "edit": "e", "reject": "r", "respond": "m"}
@@ -95,6 +95,8 @@ class Panel(Vertical):
         words = WORDS.button_finish if self.request.kind == "finish" else WORDS.button
         own, given = words[decision], self.request.actions.get(decision)
         label = visible(given.label or "").strip() if given else ""
+        if given and given.value is not None:
+            return f"{own} → {visible_value(given.value)}"
         return own if label.lower() in ("", own.lower()) else WORDS.called_by_agent.format(own=own, given=label)
 
     def _box(self, path: str, label: str) -> FieldBox:
