@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,10 @@ DELTA = "counters_since_delta_snapshot"
 """What the metadata of a checkpoint has when a `DeltaChannel` of it can only be read together with those before it."""
 
 
+PATIENCE_SECONDS = 1.0
+"""How long a step on a thread of its own waits for the loop, before it counts as blocked."""
+
+
 async def nothing(task_id: str | None) -> None:
     """Do nothing."""
 
@@ -44,6 +49,8 @@ class FencedSaver(Saver):
     def __init__(self, held: Thread) -> None:
         super().__init__()
         self._held = held
+        self._loop, self._loop_thread = running_loop(), threading.get_ident()
+        self._is_loop_blocked = False
         self.failed = set[str]()
         """The steps of the outermost graph that failed on an answer."""
 
@@ -69,6 +76,58 @@ class FencedSaver(Saver):
             self.failed.add(outermost or task_id)
         return kept
 
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with outages():
+            found: CheckpointTuple | None = self._read_now("get_tuple", config)
+        return found
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        with outages():
+            found = self._read_now("list", config, filter=filter, before=before, limit=limit)
+        yield from found
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        self._flush_before(None)
+        with outages():
+            placed: RunnableConfig = self._write_now("put", config, checkpoint, metadata, new_versions)
+        return placed
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        self._flush_before(task_id)
+        with outages():
+            kept = self._without_failed(config, writes, task_id)
+            self._write_now("put_writes", config, kept, task_id, task_path)
+
+    def _flush_before(self, task_id: str | None) -> None:
+        """Let the loop write what the step has said, unless the step stands in the loop's way."""
+        if self._is_loop_blocked or self._loop is None:
+            return
+        if threading.get_ident() == self._loop_thread:
+            self._is_loop_blocked = True
+            return
+        flushed = asyncio.run_coroutine_threadsafe(before_of(self, task_id), self._loop)
+        try:
+            flushed.result(PATIENCE_SECONDS)
+        except TimeoutError:
+            # Agent code holds the loop until this very call is done: to wait for the loop would be for ever.
+            flushed.cancel()
+            self._is_loop_blocked = True
+
     @abstractmethod
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         """Call a reading method of the real saver; what it yields comes as a list."""
@@ -76,6 +135,14 @@ class FencedSaver(Saver):
     @abstractmethod
     async def _write(self, method: str, *args: Any) -> Any:
         """Check who holds the thread and call a writing method of the real saver, both or neither."""
+
+    @abstractmethod
+    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+        """Do as `_read`, on the caller's own thread and without the event loop: it may be waiting for the caller."""
+
+    @abstractmethod
+    def _write_now(self, method: str, *args: Any) -> Any:
+        """Do as `_write`, on the caller's own thread and without the event loop."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with outages():
@@ -110,6 +177,7 @@ class FencedSaver(Saver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self._is_loop_blocked = False
         with outages():
             await self.before_write(task_id)
             await self._write("put_writes", config, self._without_failed(config, writes, task_id), task_id, task_path)
@@ -128,6 +196,20 @@ class FencedSaver(Saver):
 
     async def _keep_newest(self, thread_id: str) -> None:
         await self._write("keep_newest", thread_id)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the loop of this thread, None where none runs."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def before_of(saver: FencedSaver, task_id: str | None) -> None:
+    """Do what a saver does before it writes, on its loop."""
+    with outages():
+        await saver.before_write(task_id)
 
 
 @contextmanager

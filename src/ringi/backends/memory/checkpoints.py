@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.store import Store
 from ringi.thread import Thread
+
+T = TypeVar("T")
 
 
 class MemorySaver(InMemorySaver):
@@ -33,6 +36,18 @@ class MemorySaver(InMemorySaver):
         return set(self.serde.loads_typed(checkpoint)["channel_versions"].items())
 
 
+def ended(step: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that waits for nothing."""
+    try:
+        step.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        step.close()
+    raise RuntimeError("it waits: a store of memory does not")  # noqa: TRY003
+
+
 class FencedMemorySaver(FencedSaver):
     """Nothing else runs between the check and the write: one process, no await between them."""
 
@@ -45,6 +60,14 @@ class FencedMemorySaver(FencedSaver):
 
     async def _write(self, method: str, *args: Any) -> Any:
         self._refuse_other(await self._store.get(Thread, *self._held.key))
+        return called(self._inner, method, *args)
+
+    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+        return called(self._inner, method, *args, **options)
+
+    def _write_now(self, method: str, *args: Any) -> Any:
+        # The memory store never waits, so its coroutine ends at its first step.
+        self._refuse_other(ended(self._store.get(Thread, *self._held.key)))
         return called(self._inner, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:

@@ -9,12 +9,13 @@ from itertools import count
 from typing import Any, LiteralString, Self
 
 import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends import stored
-from ringi.backends.fenced_saver import FencedSaver
+from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.errors import UnavailableError
 from ringi.failpoint import failpoint
@@ -65,6 +66,13 @@ class Checkpoints:
                     self._looking = asyncio.create_task(pool.check())
                 raise
 
+    @contextmanager
+    def transaction_now(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection of the caller's own thread in a transaction; for who cannot await."""
+        self._database.refuse_if_replaced()
+        with refusing(), psycopg.connect(self._database.url, **self._options(**LOCKS)) as connection:
+            yield connection
+
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         async with self._opening:
             if not self._pool:
@@ -110,11 +118,11 @@ class FencedPostgresSaver(FencedSaver):
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
-            return await called(connection, method, *args, **options)
+            return await awaited(connection, method, *args, **options)
 
     async def _write(self, method: str, *args: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
-            result = await called(connection, method, *args)
+            result = await awaited(connection, method, *args)
             # Last: held during a long write, its lock would keep this very run from renewing its lease.
             await self._check(connection, HELD)
             failpoint("saver.between_fence_and_commit")
@@ -126,8 +134,20 @@ class FencedPostgresSaver(FencedSaver):
             await connection.execute(ONE_SNAPSHOT)
             await self._check(connection, FOUND)
             with suppress(NotImplementedError):
-                await called(connection, "prune", [thread_id])
+                await awaited(connection, "prune", [thread_id])
             failpoint("forget.before_commit")
+
+    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+        with self._checkpoints.transaction_now() as connection:
+            return called(PostgresSaver(connection), method, *args, **options)
+
+    def _write_now(self, method: str, *args: Any) -> Any:
+        with self._checkpoints.transaction_now() as connection:
+            result = called(PostgresSaver(connection), method, *args)
+            row = connection.execute(HELD, self._held.key).fetchone()
+            self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
+            failpoint("saver.between_fence_and_commit")
+            return result
 
     async def _check(self, connection: Connection, sql: LiteralString) -> None:
         row = await (await connection.execute(sql, self._held.key)).fetchone()
@@ -138,7 +158,7 @@ class FencedPostgresSaver(FencedSaver):
         return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
-async def called(connection: Connection, method: str, *args: Any, **options: Any) -> Any:
+async def awaited(connection: Connection, method: str, *args: Any, **options: Any) -> Any:
     """Call a method of LangGraph's own saver on this connection; return as a list what it yields."""
     saver = AsyncPostgresSaver(connection)
     if method == "list":

@@ -68,14 +68,21 @@ class FencedSqliteSaver(FencedSaver):
 
     async def _write(self, method: str, *args: Any) -> Any:
         await prepare(self._database)
+        return await self._database.write(lambda connection: self._fenced(connection, method, *args))
 
-        def fenced(connection: sqlite3.Connection) -> Any:
-            self._refuse_other(self._now(connection))
-            result = called(BatchedSaver(connection), method, *args)
-            failpoint("saver.between_fence_and_commit")
-            return result
+    def _fenced(self, connection: sqlite3.Connection, method: str, *args: Any) -> Any:
+        self._refuse_other(self._now(connection))
+        result = called(BatchedSaver(connection), method, *args)
+        failpoint("saver.between_fence_and_commit")
+        return result
 
-        return await self._database.write(fenced)
+    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+        with self._database.own() as connection:
+            return called(BatchedSaver(connection), method, *args, **options)
+
+    def _write_now(self, method: str, *args: Any) -> Any:
+        with self._database.own(writes=True) as connection:
+            return self._fenced(connection, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""
