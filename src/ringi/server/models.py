@@ -240,7 +240,6 @@ class ThreadSummary(BaseModel):
     error: str | None
     attention: str | None
     can_ask_again: bool
-    """Whether its run failed on an answer that can be asked again."""
     reason: str | None
     started_by: str | None
     created_at: datetime
@@ -252,8 +251,7 @@ class Thread(ThreadSummary):
     """A conversation with an agent, and what it waits for."""
 
     pending: list[Request]  # type: ignore[valid-type]
-    traceback: str | None = None
-    """Where its code failed; for admins only."""
+    traceback: str | None = Field(default=None, description="For admins only")
 
 
 class ThreadPage(BaseModel):

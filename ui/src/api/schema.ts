@@ -1503,6 +1503,9 @@ export interface Thread {
   updated_at: string;
   erased: Erased | null;
   pending: Request[];
+  /**
+   * For admins only
+   */
   traceback?: string | null;
 }
 /**

@@ -13,6 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ringi.backends import stored
 from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.direct import reading, writing
 from ringi.failpoint import failpoint
 from ringi.thread import Thread
 
@@ -77,11 +78,11 @@ class FencedSqliteSaver(FencedSaver):
         return result
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
-        with self._database.own() as connection:
+        with reading(self._database) as connection:
             return called(BatchedSaver(connection), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
-        with self._database.own(writes=True) as connection:
+        with writing(self._database) as connection:
             return self._fenced(connection, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:

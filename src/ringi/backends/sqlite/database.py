@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing
 from itertools import takewhile
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -314,33 +314,9 @@ class Database:
         except sqlite3.Error:
             return await self._reader.do(work)
 
-    @contextmanager
-    def own(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
-        """Yield a connection of the caller's own thread, in a transaction if it writes; for who cannot await."""
-        try:
-            with closing(self.connect()) as connection, self._turnstile_of_its_own() if writes else nullcontext():
-                if not writes:
-                    yield connection
-                    return
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise UnavailableError(str(error)) from error
-
-    @contextmanager
-    def _turnstile_of_its_own(self) -> Iterator[None]:
-        # The writer's own is no lock between threads: `flock` lets everybody in who has the same open file.
-        turnstile = Turnstile(self.path)
-        try:
-            with turnstile:
-                yield
-        finally:
-            turnstile.close()
+    def refuse_if_lost(self) -> None:
+        """Raise `UnavailableError` once another file stands where this process found its own."""
+        self._guard.refuse_if_lost()
 
     async def data_version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""

@@ -1,0 +1,40 @@
+"""A connection of the caller's own thread: for code that cannot await, and that the event loop may be waiting for."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.turnstile import Turnstile
+from ringi.errors import UnavailableError
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[sqlite3.Connection]:
+    """Yield a connection to read with."""
+    database.refuse_if_lost()
+    try:
+        with closing(database.connect()) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise UnavailableError(str(error)) from error
+
+
+@contextmanager
+def writing(database: Database) -> Iterator[sqlite3.Connection]:
+    """Yield a connection in a transaction that is committed at the end of the block, and undone by an error."""
+    # The writer's own turnstile is no lock between threads: `flock` lets everybody in who has the same open file.
+    turnstile = Turnstile(database.path)
+    try:
+        with turnstile, reading(database) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+    finally:
+        turnstile.close()
