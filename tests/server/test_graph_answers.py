@@ -188,3 +188,20 @@ def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
     assert output_of(state, ["a"]) == {"a": 1}
     (message,) = final_values(state)["messages"]
     assert message["content"].endswith("… (1000 more characters)")
+
+
+@pytest.mark.parametrize(
+    ("payload", "heard"),
+    [
+        (True, {"decision": "respond", "data": {"answer": True}}),
+        (False, {"decision": "respond", "data": {"answer": False}}),
+        ("yes", {"decision": "respond", "message": "yes"}),
+        ({"message": "yes"}, {"decision": "respond", "message": "yes"}),
+        ({"type": "accept"}, {"decision": "respond", "data": {"answer": {"type": "accept"}}}),
+        ([1], {"decision": "respond", "data": {"answer": [1]}}),
+    ],
+)
+def test_an_ag_ui_client_answers_with_any_json(payload: Any, heard: dict[str, Any]) -> None:
+    from ringi.server.agui import plain_answer
+
+    assert plain_answer(payload) == heard

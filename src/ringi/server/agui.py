@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ringi.ask import parsed
+from ringi.ask import ANSWER, parsed
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.request import Request
 from ringi.server.auth import Door, Principal, channel_of
@@ -265,10 +265,21 @@ def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
         return None
     if request.action:
         return {**head, **decided(payload)}
+    is_form = isinstance(payload, dict) and bool(request.form or request.data_schema)
+    if request.answer_schema is not None and not is_form:
+        return {**head, **plain_answer(payload)}
     if request.form or request.data_schema:
         return {**head, "decision": "approve", "data": payload}
     text = payload.get("message") if isinstance(payload, dict) else payload
     return {**head, "decision": "respond", "message": text}
+
+
+def plain_answer(payload: Any) -> dict[str, Any]:
+    """Return a payload as the answer to a plain interrupt: words as they are, all else as the JSON that it is."""
+    words = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
+    if isinstance(words, str):
+        return {"decision": "respond", "message": words}
+    return {"decision": "respond", "data": {ANSWER: payload}}
 
 
 def decided(payload: Any) -> dict[str, Any]:

@@ -52,7 +52,7 @@ export function useStartRun() {
 }
 
 /** What a person may do to a whole run: stop it, have it try again after an error, or give it up. */
-export type Steering = "cancel" | "retry" | "abandon";
+export type Steering = "cancel" | "retry" | "ask-again" | "abandon";
 
 export function useSteer(how: Steering) {
   const client = useQueryClient();

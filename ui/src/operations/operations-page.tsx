@@ -102,6 +102,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
     selected: selection.has(row.id) && canRetry(row),
     select: (on: boolean) => selection.select(row.id, on),
     retry: () => retry([row]),
+    askAgain: () => retry([row], "ask-again"),
     stopping: stopping === row.id && !row.isSettled,
     stop: (on: boolean) => setStopping(on ? row.id : undefined),
     abandoned: (thread: Thread) => {

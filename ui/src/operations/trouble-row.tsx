@@ -55,6 +55,7 @@ interface TroubleRowProps {
     selected: boolean;
     select: (selected: boolean) => void;
     retry: () => void;
+    askAgain: () => void;
     stopping: boolean;
     stop: (stopping: boolean) => void;
     abandoned: (thread: Thread) => void;
@@ -72,6 +73,9 @@ function Buttons({ row, actions }: TroubleRowProps) {
       >
         {strings.retryRun}
       </Button>
+      {row.trouble.can_ask_again && (
+        <Button disabled={!canRetry(row)} onClick={actions.askAgain} data-testid="ask-again">{strings.askAgain}</Button>
+      )}
       <Button danger disabled={isGone} onClick={() => actions.stop(true)} data-testid="abandon">{strings.stops.abandon.open}</Button>
     </Flex>
   );

@@ -6,6 +6,8 @@ import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
 import { FieldError } from "./field-error";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
+import { isFree } from "./plain";
+import { PlainAnswer } from "./plain-answer";
 import type { Desk } from "./use-desk";
 import { drawnFields } from "./schema-field";
 import { useWords } from "./words";
@@ -60,7 +62,8 @@ export function AnswerArea({ desk }: { desk: Desk }) {
         }}
       />
       {answersJson(request) && <JsonAnswer desk={desk} />}
-      {wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}
+      {isFree(request) ? <PlainAnswer desk={desk} />
+        : wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}
       <Remembers request={request} />
     </Card>
   );

@@ -4,6 +4,7 @@ import type { ActionLook, Decision, Request } from "../api/types";
 import { visible } from "../widgets/visible";
 import { asksBack, isChanged } from "./draft";
 import type { Desk } from "./use-desk";
+import { offered, sentBy } from "./plain";
 import { editableOf } from "./values";
 import { useWords, type Words } from "./words";
 
@@ -65,8 +66,13 @@ function ownWord(request: Request, decision: Decision, strings: Words): string {
   return decision === "respond" && asksBack(request) ? strings.askBack : strings.decisions[decision];
 }
 
+const short = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+
 /** What a decision is called: by our own word, so that no agent's label hides what it does, and by that label. */
 export function labelOf(request: Request, decision: Decision, strings: Words): string {
+  const sent = sentBy(request, decision);
+  // The button says what the agent's code receives: a no to one agent is data to another.
+  if (sent !== undefined) return `${strings.decisions[decision]} → ${short(visible(JSON.stringify(sent)))}`;
   const own = ownWord(request, decision, strings);
   const given = visible(request.actions?.[decision]?.label ?? "").trim();
   return given === "" || given.toLowerCase() === own.toLowerCase() ? own : strings.calledByAgent(own, given);
@@ -77,7 +83,7 @@ export function DecideBar({ desk, children }: { desk: Desk; children: ReactNode 
   const strings = useWords();
   const { request } = desk;
   const waitsForChange = !editableOf(request) && !isChanged(request, desk.draft);
-  const buttons = request.allowed.map((decision) => (
+  const buttons = offered(request).map((decision) => (
     <DecideButton
       key={decision}
       desk={desk}

@@ -1,5 +1,6 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
+import { isFree, isPlain, isYesNo, offered } from "./plain";
 import { drawnFields } from "./schema-field";
 import { answerOf, editableOf, initialValues, missing, same, type Values } from "./values";
 import type { Words } from "./words";
@@ -18,6 +19,8 @@ export interface Draft {
   broken: { readonly [key: string]: string };
   message: string;
   reason: string;
+  /** Whether a plain question is answered with JSON in place of words. */
+  asJson?: boolean;
 }
 
 export function freshDraft(request: Request): Draft {
@@ -33,23 +36,26 @@ export function freshDraft(request: Request): Draft {
 }
 
 /** Whether only free JSON can say the answer. */
-export const answersJson = (request: Request) => Boolean(request.schema) && drawnFields(request).length === 0;
+export const answersJson = (request: Request) =>
+  Boolean(request.schema) && drawnFields(request).length === 0 && !isYesNo(request);
 
 /** Whether words to the agent are a way beside approving, and not the answer itself. */
-export const asksBack = ({ allowed }: Request) => allowed.includes("respond") && allowed.includes("approve");
+export const asksBack = (request: Request) =>
+  !isPlain(request) && request.allowed.includes("respond") && request.allowed.includes("approve");
 
 /** Whether the words stand among the fields: they are the answer. */
-export const wantsWords = (request: Request) => request.allowed.includes("respond") && !asksBack(request);
+export const wantsWords = (request: Request) => offered(request).includes("respond") && !asksBack(request);
 
 /** Whether the agent would get neither words nor a form. */
 export const lacksWords = (request: Request, draft: Draft) =>
-  !draft.message.trim() && (asksBack(request) || drawnFields(request).length === 0);
+  !(draft.asJson && isFree(request)) && !draft.message.trim() && (asksBack(request) || drawnFields(request).length === 0);
 
 /** Whether there is anything to fill in. */
 export const hasAnswer = (request: Request) =>
   drawnFields(request).length > 0 || answersJson(request) || wantsWords(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
+  if (isYesNo(request)) return undefined;
   if (answersJson(request)) return draft.json;
   return request.form || request.schema ? answerOf(drawnFields(request), draft.values) : undefined;
 }
@@ -70,6 +76,7 @@ export function answerFor(request: Request, draft: Draft, decision: Decision): A
   if (decision === "reject") return { decision, ...(draft.reason.trim() && { message: draft.reason }) };
   // Words that ask back leave the form unanswered: half of it would be refused.
   if (decision === "respond" && asksBack(request)) return { decision, message: draft.message };
+  if (decision === "respond" && isFree(request) && draft.asJson) return { decision, data: { answer: draft.json } };
   const answer: Answer = { decision };
   const data = dataOf(request, draft);
   if (data !== undefined) answer.data = data;
@@ -90,7 +97,8 @@ export function localProblems(request: Request, draft: Draft, decision: Decision
   if (decision === "respond" && asksBack(request)) return words;
   const empty = missing(drawnFields(request), draft.values);
   const fields = empty.map((field) => ({ field, message: strings.requiredField }));
-  const json = "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
+  const sendsJson = !isFree(request) || (decision === "respond" && draft.asJson);
+  const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
   return [...fields, ...words, ...json, ...edits];
 }
@@ -110,7 +118,7 @@ export function messageAt(problems: FieldProblem[], key: string): string | undef
 /** The keys at which a problem can be shown now. */
 export function keysOf(request: Request, draft: Draft): string[] {
   const keys = drawnFields(request).map((field) => field.name);
-  if (answersJson(request)) keys.push("data");
+  if (answersJson(request) || (isFree(request) && draft.asJson)) keys.push("data");
   if (draft.mode === "editing") keys.push(...Object.keys(draft.edited).map((name) => editKey(request, name)));
   if (draft.mode === "rejecting" || draft.mode === "asking" || wantsWords(request)) keys.push("message");
   return keys;

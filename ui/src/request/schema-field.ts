@@ -104,6 +104,8 @@ export function fieldsOfSchema(schema: JsonObject | null | undefined): FormField
 }
 
 /** The fields that are drawn: those of its form, or of a schema that is as simple as one. */
-export function drawnFields(request: Pick<Request, "form" | "schema">): FormField[] {
+export function drawnFields(request: Pick<Request, "form" | "schema"> & Partial<Pick<Request, "answer_schema">>): FormField[] {
+  // Its two buttons are the two answers.
+  if (request.answer_schema?.type === "boolean") return [];
   return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
 }

@@ -3,12 +3,15 @@ import { useKeys, type Shortcut } from "../widgets/keys";
 import { decideKeys, labelOf } from "./decide-bar";
 import { isChanged, lacksWords, wantsWords } from "./draft";
 import type { Holding } from "./holding";
+import { isFree, offered } from "./plain";
 import type { Desk } from "./use-desk";
 import { editableOf } from "./values";
 import { useWords, type Words } from "./words";
 
 /** What Ctrl+Enter does from inside a form: its plain submission. */
 function primary(desk: Desk): Decision | undefined {
+  // Whoever types words means them, not the yes beside them.
+  if (isFree(desk.request)) return "respond";
   return (["approve", "respond"] as const).find((decision) => desk.request.allowed.includes(decision));
 }
 
@@ -26,7 +29,7 @@ function whileDeciding(desk: Desk, strings: Words, focusFirst: (() => void) | nu
   };
   const main = primary(desk);
   return [
-    ...request.allowed.map((decision) => ({
+    ...offered(request).map((decision) => ({
       key: decideKeys[decision], label: labelOf(request, decision, strings), run: decide(decision), once: true,
     })),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),

@@ -9,6 +9,7 @@ import { actorName } from "../request/people";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
 
 const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
 
@@ -40,6 +41,7 @@ export function Steer({ thread }: { thread: Thread }) {
   const strings = useStrings();
   const allowed = useAllowed(thread);
   const retry = useSteer("retry");
+  const askAgain = useSteer("ask-again");
   const [asking, setAsking] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   // The button that was pressed is gone when it has done its work; the focus stays near.
@@ -64,6 +66,14 @@ export function Steer({ thread }: { thread: Thread }) {
               {thread.status === "error" ? <Labelled label={strings.retryRun} keyName="r" /> : strings.retryRun}
             </Button>
           )}
+          {allowed.retry && thread.can_ask_again && (
+            <Button
+              loading={askAgain.isPending} onClick={() => askAgain.mutate({ thread: thread.id }, { onSuccess: done })}
+              data-testid="ask-again"
+            >
+              {strings.askAgain}
+            </Button>
+          )}
           {stop && (
             <Button danger={stop === "abandon"} size={stop === "cancel" ? "small" : "middle"} onClick={() => setAsking(true)} data-testid={`${stop}-run`}>
               <Labelled label={strings.stops[stop].open} keyName="x" />
@@ -72,7 +82,13 @@ export function Steer({ thread }: { thread: Thread }) {
           {allowed.refusal && <span className="quiet" data-testid="steer-refusal">{allowed.refusal}</span>}
         </Flex>
       )}
-      <Problem error={retry.error} />
+      <Problem error={retry.error ?? askAgain.error} />
+      {thread.traceback && (
+        <details className="traceback" data-testid="traceback">
+          <summary>{strings.traceback}</summary>
+          <pre>{visible(thread.traceback)}</pre>
+        </details>
+      )}
     </div>
   );
 }

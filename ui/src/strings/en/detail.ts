@@ -53,6 +53,8 @@ export const detail = {
     min !== null && max !== null ? `${min} to ${max}` : min !== null ? `at least ${min}` : `at most ${max ?? ""}`,
   fixFields: "Please look at the marked fields.",
   answerJson: "Answer (JSON)",
+  answerAs: "Answer as",
+  answerWords: "Words",
   badJson: (why: string) => `This is no valid JSON: ${why}`,
   remembers: (category: string) => `What you approve here is remembered as “${category}”: agents know it in conversations that you start later.`,
   notSendable: "This cannot be sent yet.",

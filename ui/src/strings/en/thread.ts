@@ -95,6 +95,8 @@ export const thread = {
   },
 
   retryRun: "Try again",
+  askAgain: "Ask again",
+  traceback: "Where the code failed",
   stops: {
     cancel: {
       open: "Cancel the run…", title: "Cancel this run?", confirm: "Cancel the run", back: "Let it run",

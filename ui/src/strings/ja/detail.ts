@@ -53,6 +53,8 @@ export const detail: Detail = {
     min !== null && max !== null ? `${min}〜${max}` : min !== null ? `${min} 以上` : `${max ?? ""} 以下`,
   fixFields: "印の付いた項目を確認してください。",
   answerJson: "回答（JSON）",
+  answerAs: "回答の形式",
+  answerWords: "文章",
   badJson: (why: string) => `JSON として正しくありません：${why}`,
   remembers: (category: string) => `ここで承認した内容は「${category}」として記憶され、今後あなたが始める会話でエージェントが参照します。`,
   notSendable: "このままでは送信できません。",

@@ -96,6 +96,8 @@ export const thread: typeof en = {
   },
 
   retryRun: "再試行",
+  askAgain: "もう一度質問する",
+  traceback: "コードが失敗した場所",
   stops: {
     cancel: {
       open: "実行を中止…", title: "この実行を中止しますか？", confirm: "中止する", back: "続ける",

@@ -53,6 +53,8 @@ export const detail: Detail = {
     min !== null && max !== null ? `${min} 到 ${max}` : min !== null ? `不小于 ${min}` : `不大于 ${max ?? ""}`,
   fixFields: "请检查标出的字段。",
   answerJson: "回答（JSON）",
+  answerAs: "回答方式",
+  answerWords: "文字",
   badJson: (why: string) => `不是有效的 JSON：${why}`,
   remembers: (category: string) => `您在此批准的内容将记为“${category}”：智能体会在您以后发起的对话中使用。`,
   notSendable: "目前还不能发送。",

@@ -96,6 +96,8 @@ export const thread: typeof en = {
   },
 
   retryRun: "重试",
+  askAgain: "重新提问",
+  traceback: "代码失败的位置",
   stops: {
     cancel: {
       open: "取消运行…", title: "要取消这次运行吗？", confirm: "取消运行", back: "继续运行",
