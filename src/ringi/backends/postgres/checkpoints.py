@@ -70,7 +70,7 @@ class Checkpoints:
     def transaction_now(self) -> Iterator[psycopg.Connection[Any]]:
         """Yield a connection of the caller's own thread in a transaction; for who cannot await."""
         self._database.refuse_if_replaced()
-        with refusing(), psycopg.connect(self._database.url, **self._options(**LOCKS)) as connection:
+        with refusing(), psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection:
             yield connection
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
