@@ -58,7 +58,7 @@ LIMITS = {
 
 def http_api() -> str:
     """Return every call and every shape, from the server's own description."""
-    document = asyncio.run(_description())
+    document = asyncio.run(description())
     calls = [(path, method, call) for path, of in document["paths"].items() for method, call in of.items()]
     calls.sort(key=lambda found: list(GROUPS).index(_group(found[2])))  # Fails for a group that has no title here.
     lines = []
@@ -72,7 +72,7 @@ def http_api() -> str:
     return "\n".join(lines)
 
 
-async def _description() -> Json:
+async def description() -> Json:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
@@ -122,7 +122,7 @@ def _shape(name: str, schema: Json) -> Iterator[str]:
 def _default(schema: Json, is_required: bool) -> str:
     if is_required:
         return "required"
-    default = schema.get("default")
+    default = schema.get("x-default")
     return "" if default in (None, [], {}) else f"`{default}`"
 
 

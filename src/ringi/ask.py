@@ -33,7 +33,8 @@ ANSWER = "answer"
 RESERVED = ("counts",)
 """What stands in the address of something else where the id of a request would."""
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$")]
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
+Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
 """The ids that are derived from the place of a question in a run: `q-` of its requests, `p-` of approvals by a rule."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from itertools import takewhile
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, StrictBool
 
 from ringi.ask import Time
 from ringi.audit import misfits
@@ -74,7 +74,7 @@ class Sweep(Frozen):
 
     person: str | None = None
     before: Time | None = None
-    dry_run: bool = False
+    dry_run: StrictBool = False
     """Only tell what would be erased."""
     after: Position = START
     """Where in the feed to begin: `next` of the part before."""

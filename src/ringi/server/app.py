@@ -8,8 +8,9 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
@@ -27,15 +28,16 @@ from ringi.server.hitl import HitlRoutes
 from ringi.server.limits import AskLimits
 from ringi.server.links import Links
 from ringi.server.memories import MemoryRoutes
-from ringi.server.openapi import described
+from ringi.server.openapi import described, operation_id
 from ringi.server.operations import OperationRoutes
 from ringi.server.pages import PageRoutes
-from ringi.server.platform import Platform
+from ringi.server.platform import Platform, ServerSettings
 from ringi.server.requests import RequestRoutes
 from ringi.server.revocations import Revocations
 from ringi.server.session import SessionRoutes
 from ringi.server.sign_in import SignInRoutes
 from ringi.server.sse import Streams
+from ringi.server.strict_route import StrictRoute
 from ringi.server.thread_hub import ThreadHub
 from ringi.server.threads import ThreadRoutes
 
@@ -73,7 +75,8 @@ class App:
         pages = PageRoutes(settings)
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.unknown)
-        self._guard, self._proxy = Guard(self.api, settings), settings.proxy
+        self.api.state.door = door
+        self._guard, self._proxy = with_cors(Guard(self.api, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
@@ -102,13 +105,34 @@ def create_app(platform: Platform, extensions: Sequence[Extension] = ()) -> App:
 
 def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
     """Return an API without routes that answers every error with a problem document."""
-    api = FastAPI(title="Ringi", version=version("ringi"), docs_url=None, redoc_url=None, redirect_slashes=False)
+    api = FastAPI(
+        title="Ringi",
+        version=version("ringi"),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=operation_id,
+    )
+    api.router.route_class = StrictRoute
     api.add_exception_handler(RingiError, problems.on_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
     api.add_exception_handler(Exception, problems.on_error)
     api.openapi = lambda: api.openapi_schema or remembered(api, extensions)  # type: ignore[method-assign]
     return api
+
+
+def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+    """Let pages of the allowed origins call with a token; never with the page's cookie."""
+    if not settings.cors_origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["retry-after", "x-vercel-ai-ui-message-stream"],
+    )
 
 
 def remembered(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:

@@ -31,7 +31,9 @@ class HitlRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
         said = documented("HitlResult", body="HitlAnswer")
-        api.add_api_route("/hitl/respond", self.respond, methods=["POST"], tags=["requests"], **said)
+        api.add_api_route(
+            "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **said
+        )
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Decide a request of a thread, as it was sent to it; the first answer wins."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, create_model
 
 from ringi import request
 from ringi.ask import Answer, Ask, Decision, Id, Name, Time
@@ -47,7 +47,7 @@ class BulkItem(Answer):
 class BulkAnswer(Frozen):
     """Several answers, each decided or refused on its own."""
 
-    items: list[BulkItem]
+    items: Annotated[list[BulkItem], Field(min_length=1)]
 
 
 class HitlAnswer(Frozen):
@@ -110,7 +110,7 @@ class SignIn(Frozen):
     """The token or the code of a one-use link, to exchange for a cookie."""
 
     token: str
-    replace: bool = False
+    replace: StrictBool = False
     """Whether it replaces the session of somebody else."""
 
 

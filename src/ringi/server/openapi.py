@@ -7,23 +7,50 @@ from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
+from ringi.ask import ID_PATTERN
 from ringi.server import models
 from ringi.server.chat_parts import NEWEST, Sdk
 from ringi.server.extension import Extension
 
 REF = "#/components/schemas/{model}"
+OPEN = frozenset({
+    "/healthz", "/readyz", "/metrics", "/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback",
+    ("/v1/session", "session_sign_in"), ("/v1/session", "session_sign_out"),
+})  # fmt: skip
+"""Calls that need no token."""
 STREAMS = {
-    "/v1/events": ("Follow everything that the caller may see", "FeedEvent", "requests"),
-    "/v1/requests/{id}/events": ("Follow one request: its history, then live", "FeedEvent", "requests"),
-    "/v1/threads/{id}/stream": ("Follow a thread's output as AG-UI events", None, "threads"),
+    "/v1/events": ("events_follow", "Follow everything that the caller may see", "FeedEvent", "requests"),
+    "/v1/requests/{id}/events": (
+        "requests_follow",
+        "Follow one request: its history, then live",
+        "FeedEvent",
+        "requests",
+    ),
+    "/v1/threads/{id}/stream": ("threads_follow", "Follow a thread's output as AG-UI events", None, "threads"),
 }
 CHATS = {
-    "/v1/chat": ("post", "Say something, and follow the answer as a UI message stream of the AI SDK", "ChatTurn"),
-    "/v1/chat/{id}/stream": ("get", "Follow a thread's newest message again from its beginning", None),
-    "/agui/{agent}": ("post", "Say something or answer what waits, and follow the run as AG-UI events", "AguiTurn"),
-    "/agui/{agent}/connect": ("post", "Get a thread's history, then follow its live run as AG-UI events", "AguiTurn"),
+    "/v1/chat": (
+        "post",
+        "chat_say",
+        "Say something, and follow the answer as a UI message stream of the AI SDK",
+        "ChatTurn",
+    ),
+    "/v1/chat/{id}/stream": ("get", "chat_follow", "Follow a thread's newest message again from its beginning", None),
+    "/agui/{agent}": (
+        "post",
+        "agui_run",
+        "Say something or answer what waits, and follow the run as AG-UI events",
+        "AguiTurn",
+    ),
+    "/agui/{agent}/connect": (
+        "post",
+        "agui_connect",
+        "Get a thread's history, then follow its live run as AG-UI events",
+        "AguiTurn",
+    ),
 }
 
 
@@ -65,26 +92,54 @@ def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, A
     }
     document["security"] = [{"token": []}, {"page": []}]
     for path, operations in document["paths"].items():
-        for operation in operations.values() if "{id}" in path else ():
-            operation["parameters"] = with_id(operation.get("parameters", []))
+        for operation in operations.values():
+            finish(path, operation, document["components"]["schemas"])
     document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
     document["paths"] |= {path: {told[0]: chat(path, *told[1:])} for path, told in CHATS.items()}
     return document
 
 
+def finish(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Say of a call what its route cannot: its id, whether a body is needed, and whether a token is."""
+    if "{id}" in path:
+        operation["parameters"] = with_id(operation.get("parameters", []))
+    if body := operation.get("requestBody"):
+        model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        body["required"] = bool(schemas[model].get("required"))
+    if path in OPEN or (path, operation["operationId"]) in OPEN:
+        operation["security"] = []
+
+
 def tagged(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema in which the tag that tells its kind from the others is required, as it is when it is read."""
-    tags = [name for name, each in schema.get("properties", {}).items() if "const" in each]
-    return {**schema, "required": [*schema["required"], *tags]} if tags else schema
+    """Return a schema as generators of clients read it.
+
+    The tag that tells its kind from the others is required, as it is when it is read. The default of a field that may
+    be left out is under `x-default`: generators take `default` to mean that the field is always there.
+    """
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    tags = [name for name, each in properties.items() if "const" in each]
+    required = list(dict.fromkeys([*schema.get("required", []), *tags]))
+    told = {name: each if name in required else undefaulted(each) for name, each in properties.items()}
+    return {**schema, **({"properties": told} if told else {}), **({"required": required} if required else {})}
+
+
+def undefaulted(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field that may be left out."""
+    return {"x-default" if name == "default" else name: each for name, each in schema.items()}
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return the name that generated clients give a call: its group and what it does."""
+    return f"{route.tags[0]}_{route.name}" if route.tags else route.name
 
 
 def with_id(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters of a route with the id in its path."""
-    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "pattern": ID_PATTERN}}
     return [id, *(each for each in parameters if each["name"] != "id")]
 
 
-def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:
+def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dict[str, Any]:
     """Return the description of one stream of events."""
     text = {"type": "string"}
     named = with_id([]) if "{id}" in path else []
@@ -94,6 +149,7 @@ def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, An
     ]
     schema = {"x-event-data": reference(model)} if model else {}
     return {
+        "operationId": id,
         "summary": summary,
         "tags": [tag],
         "parameters": named + places,
@@ -104,7 +160,7 @@ def stream(path: str, summary: str, model: str | None, tag: str) -> dict[str, An
     }
 
 
-def chat(path: str, summary: str, body: str | None) -> dict[str, Any]:
+def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
     """Return the description of a chat protocol's stream."""
     is_agui = path.startswith("/agui")
     hold = {"name": "hold", "in": "query", "required": False, "schema": {"type": "boolean"}}
@@ -114,6 +170,7 @@ def chat(path: str, summary: str, body: str | None) -> dict[str, Any]:
     schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
     parts = {"description": "What the run says", "content": {"text/event-stream": {"schema": schema}}}
     described: dict[str, Any] = {
+        "operationId": id,
         "summary": summary,
         "tags": ["chat"],
         "parameters": [agent] if is_agui else [*(with_id([]) if "{id}" in path else []), hold, sdk],

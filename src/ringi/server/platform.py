@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringi.errors import SettingError
+from ringi.server.identity import Oidc, TrustedProxy, listed
 
 if TYPE_CHECKING:
     from ringi.connect import Backend
     from ringi.delivery.deliveries import Deliveries
     from ringi.inbox import Inbox
     from ringi.server.auth import Keys
-    from ringi.server.identity import Oidc, TrustedProxy
     from ringi.threads.runner import Runner
 
+ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)
 STATIC = Path(__file__).parent / "static"
 
 
@@ -65,6 +67,17 @@ class ServerSettings:
     """Of one process; of more, the one is closed that has waited longest without a whole call. `RINGI_MAX_CONNECTIONS`
     sets it."""
 
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may call with a token; `*` means all. `RINGI_CORS_ORIGINS` sets it."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would let strangers in."""
+        for origin in self.cors_origins:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
+        if self.no_auth and "*" in self.cors_origins:
+            raise SettingError("RINGI_CORS_ORIGINS", "*", "name the origins: without tokens every page could read all")
+
     @classmethod
     def load(cls, **given: Any) -> ServerSettings:
         """Return what is given, and what the variables say of the rest, or raise `SettingError`."""
@@ -72,6 +85,7 @@ class ServerSettings:
             "session_seconds": positive("RINGI_SESSION_DAYS", 14) * 86_400,
             "header_seconds": positive("RINGI_HEADER_SECONDS", cls.header_seconds),
             "body_seconds": positive("RINGI_BODY_SECONDS", cls.body_seconds),
+            "cors_origins": listed("RINGI_CORS_ORIGINS"),
             "max_connections": int(positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }
         return cls(**{**told, **given})

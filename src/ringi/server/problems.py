@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
+from starlette.routing import Match
 
 from ringi import errors
 from ringi.errors import ClaimedError, FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
@@ -103,11 +104,28 @@ async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).name.lower()
     detail = f"{http.method} {http.url.path}: {error.detail}"
-    return _response(document(error.status_code, code, detail), dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers = {"allow": ", ".join(allowed_methods(http))}
+    return _response(document(error.status_code, code, detail), headers)
+
+
+def allowed_methods(http: HttpRequest) -> list[str]:
+    """Return all methods of a path: each route of it knows only its own."""
+    matching = [route for route in http.app.routes if route.matches(http.scope)[0] != Match.NONE]
+    path = http.scope["path"].removeprefix(http.scope.get("root_path", ""))
+    # `/v1/requests/respond` is no id of `/v1/requests/{id}`.
+    exact = [route for route in matching if getattr(route, "path", None) == path]
+    methods = {method for route in exact or matching for method in getattr(route, "methods", None) or ()}
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
 async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpResponse:
-    """Answer a query or path parameter that the framework refused."""
+    """Answer a query or path parameter that the framework refused; to a stranger, nothing but that they are one."""
     assert isinstance(error, RequestValidationError)
+    try:
+        http.app.state.door.caller(http.scope)
+    except RingiError as refusal:
+        return response_of(refusal)
     found = [FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"]) for each in error.errors()]
     return response_of(InvalidError(found))

@@ -613,6 +613,9 @@ export interface AuditPage {
  * Several answers, each decided or refused on its own.
  */
 export interface BulkAnswer {
+  /**
+   * @minItems 1
+   */
   items: BulkItem[];
 }
 /**

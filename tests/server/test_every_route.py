@@ -1,0 +1,161 @@
+"""What holds of every route: who calls comes first, unknown parameters are refused, `Allow` names all methods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.world import World, open_world
+
+from ringi.errors import SettingError
+from ringi.server import ServerSettings
+
+PAGE = "https://app.example.com"
+NO_TOKEN = {
+    "GET /healthz": "health",
+    "GET /readyz": "health",
+    "GET /metrics": "health",
+    "GET /v1/session/ways": "before a sign-in",
+    "GET /v1/session/oidc": "before a sign-in",
+    "GET /v1/session/oidc/callback": "before a sign-in",
+    "POST /v1/session": "the sign-in",
+    "DELETE /v1/session": "forgets a cookie, whatever it holds",
+}
+"""Calls without a token, and why."""
+ANY_PARAMETER = {
+    "GET /v1/session/oidc/callback": "providers add parameters of their own",
+    "POST /v1/requests/{id}/respond": "takes no parameters, and is answered without looking for any",
+}
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with open_world("memory://", cors_origins=(PAGE,)) as world:
+        yield world
+
+
+def calls(world: World) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return method, path and description of every call."""
+    paths: dict[str, dict[str, Any]] = world.app.api.openapi()["paths"]
+    return [(method.upper(), path, call) for path, of in paths.items() for method, call in of.items()]
+
+
+def filled(path: str) -> str:
+    return re.sub(r"\{\w+\}", "x1", path)
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'"x"', b'{"a":1,"a":2}', b"\xff", b"{}"])
+async def test_who_calls_is_asked_before_anything_is_read(world: World, body: bytes) -> None:
+    stranger, wrong = world.stranger(**{"content-type": "application/json"}), []
+    for method, path, _ in calls(world):
+        if f"{method} {path}" in NO_TOKEN:
+            continue
+        query = "?limit=none&since=never&wait=long&status=odd&unknown=1&from=x&to=y&version=z&everywhere=perhaps"
+        for each in ("", query):
+            reply = await stranger.request(method, filled(path) + each, content=body)
+            if reply.status_code != 401:
+                wrong.append(f"{method} {path}{each}: {reply.status_code}")
+    assert wrong == []
+
+
+async def test_no_token_is_asked_for_as_the_description_says(world: World) -> None:
+    open_calls = {f"{method} {path}" for method, path, call in calls(world) if call.get("security") == []}
+    assert open_calls == set(NO_TOKEN)
+
+
+async def test_an_unknown_parameter_is_refused_by_its_name(world: World) -> None:
+    admin, wrong = world.client("admin", "root"), []
+    streams = {path for _, path, call in calls(world) if "text/event-stream" in str(call["responses"])}
+    for method, path, _ in calls(world):
+        if f"{method} {path}" in ANY_PARAMETER or path in streams:
+            continue
+        reply = await admin.request(method, f"{filled(path)}?assigne=ann", json=None if method == "GET" else {})
+        fields = [each["field"] for each in reply.json().get("errors", [])]
+        if (reply.status_code, fields) != (422, ["assigne"]):
+            wrong.append(f"{method} {path}: {reply.status_code} {fields}")
+    assert wrong == []
+
+
+async def test_a_misspelt_filter_says_which_there_are(world: World) -> None:
+    reply = await world.client().get("/v1/requests?assigne=ann&statu=pending")
+    errors = reply.json()["errors"]
+    assert [each["field"] for each in errors] == ["assigne", "statu"]
+    assert "assignee" in errors[0]["message"]
+
+
+async def test_allow_names_all_methods(world: World) -> None:
+    described: dict[str, set[str]] = {}
+    for method, path, _ in calls(world):
+        described.setdefault(path, set()).update({method, "HEAD"} if method == "GET" else {method})
+    for path, methods in described.items():
+        reply = await world.client().request("TRACE", filled(path))
+        assert (reply.status_code, path, set(reply.headers["allow"].split(", "))) == (405, path, methods)
+
+
+def preflight(method: str, origin: str = PAGE) -> dict[str, str]:
+    return {
+        "origin": origin,
+        "access-control-request-method": method,
+        "access-control-request-headers": "authorization,content-type,last-event-id",
+    }
+
+
+async def test_a_page_of_an_allowed_origin_may_call_with_a_token(world: World) -> None:
+    asked = await world.stranger(**preflight("POST")).options("/v1/requests")
+    assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (200, PAGE)
+    assert "authorization" in asked.headers["access-control-allow-headers"]
+    assert "access-control-allow-credentials" not in asked.headers
+    page = world.stranger(origin=PAGE, authorization=f"Bearer {world.token('agent', 'bot')}")
+    for reply, status in (
+        (await page.post("/v1/requests", json={"title": "Go?"}), 201),
+        (await page.get("/v1/requests/unknown"), 404),
+        (await page.post("/v1/requests", content=b"x", headers={"content-type": "text/plain"}), 415),
+    ):
+        assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (status, PAGE)
+
+
+async def test_another_origin_may_not_nor_may_the_pages_cookie(world: World) -> None:
+    for headers in (preflight("POST", "https://evil.example"), preflight("POST", "null")):
+        refused = await world.stranger(**headers).options("/v1/requests")
+        assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (400, False)
+    cookie = f"ringi_session={world.token('person', 'ann')}"
+    written = await world.stranger(origin=PAGE, cookie=cookie).post("/v1/requests", json={"title": "Go?"})
+    assert written.status_code == 403
+    read = await world.stranger(origin=PAGE, cookie=cookie).get("/v1/requests")
+    assert "access-control-allow-credentials" not in read.headers
+
+
+async def test_it_is_off_unless_it_was_set() -> None:
+    async with open_world("memory://") as world:
+        asked = await world.stranger(**preflight("POST")).options("/v1/requests")
+        read: httpx.Response = await world.client().get("/v1/requests", headers={"origin": PAGE})
+    assert asked.status_code == 405
+    assert not any(name.startswith("access-control") for reply in (asked, read) for name in reply.headers)
+
+
+@pytest.mark.parametrize(
+    "origin", ["app.example.com", "https://app.example.com/", "https://a.example/path", "null", ""]
+)
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(SettingError, match="RINGI_CORS_ORIGINS"):
+        ServerSettings(cors_origins=(origin,))
+
+
+def test_without_tokens_not_every_page_may_read() -> None:
+    with pytest.raises(SettingError, match="RINGI_CORS_ORIGINS"):
+        ServerSettings(cors_origins=("*",), no_auth=True)
+
+
+def test_the_settings_are_read_from_their_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"SESSION_DAYS": "2", "HEADER_SECONDS": "3", "BODY_SECONDS": "4.5", "MAX_CONNECTIONS": "50"}
+    for name, value in {**told, "CORS_ORIGINS": "https://a.example, http://localhost:3000"}.items():
+        monkeypatch.setenv(f"RINGI_{name}", value)
+    found = ServerSettings.load()
+    assert (found.session_seconds, found.header_seconds, found.body_seconds) == (2 * 86_400, 3, 4.5)
+    assert (found.max_connections, found.cors_origins) == (50, ("https://a.example", "http://localhost:3000"))
+    monkeypatch.setenv("RINGI_HEADER_SECONDS", "soon")
+    with pytest.raises(SettingError, match="RINGI_HEADER_SECONDS"):
+        ServerSettings.load()
