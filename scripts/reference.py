@@ -73,6 +73,7 @@ def http_api() -> str:
 
 
 async def description() -> Json:
+    """Return the description of the whole API, with all applications."""
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
