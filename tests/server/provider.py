@@ -62,6 +62,8 @@ class Provider:
         self.person: Claims = {"sub": "1", "email": "ann@example.com", "email_verified": True, "groups": ["finance"]}
         self.sign: Callable[[Claims], str] = lambda claims: self.key.sign(claims)
         self.claims: Callable[[Claims], Claims] = lambda claims: claims
+        self.userinfo: Claims | None = None
+        """What it says of the person only when it is asked for it."""
         self.issuer = ""
         self.called: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
@@ -70,6 +72,7 @@ class Provider:
                 Route("/.well-known/openid-configuration", self._discovery),
                 Route("/authorize", self._authorize),
                 Route("/keys", self._keys),
+                Route("/userinfo", self._userinfo),
                 Route("/token", self._token, methods=["POST"]),
             ]
         )
@@ -94,12 +97,21 @@ class Provider:
     async def _discovery(self, _: Request) -> Response:
         self.called.append("discovery")
         places = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
+        if self.userinfo is not None:
+            places["userinfo_endpoint"] = "userinfo"
         return JSONResponse({"issuer": self.issuer, **{name: f"{self.issuer}/{at}" for name, at in places.items()}})
 
     async def _keys(self, _: Request) -> Response:
         self.called.append("keys")
         oct_key = {"kty": "oct", "k": base64.urlsafe_b64encode(SECRET.encode()).decode(), "kid": "oct"}
         return JSONResponse({"keys": [oct_key, *(key.jwk for key in self.published)]})
+
+    async def _userinfo(self, http: Request) -> Response:
+        self.called.append("userinfo")
+        scheme, _, token = http.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or (token != "opaque" and token.count(".") != 2):
+            return JSONResponse({"error": "invalid_token"}, 401)
+        return JSONResponse(self.userinfo)
 
     async def _token(self, http: Request) -> Response:
         self.called.append("token")
@@ -110,7 +122,8 @@ class Provider:
             return JSONResponse({"error": "invalid_grant"}, 400)
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]}
-        return JSONResponse({"id_token": self.sign(self.claims({**claims, **self.person})), "token_type": "Bearer"})
+        id_token = self.sign(self.claims({**claims, **self.person}))
+        return JSONResponse({"id_token": id_token, "access_token": "opaque", "token_type": "Bearer"})
 
 
 def proven(asked: dict[str, str], sent: dict[str, str]) -> bool:

@@ -177,10 +177,10 @@ async def test_whom_the_rules_keep_out_gets_no_cookie(
 
 
 ATTACKS: dict[str, tuple[str, Callable[[Claims], Claims]]] = {
-    "issuer": ("issuer", lambda claims: {**claims, "iss": "http://127.0.0.1:1"}),
-    "audience": ("Audience", lambda claims: {**claims, "aud": "another"}),
-    "audiences": ("another program", lambda claims: {**claims, "aud": [CLIENT, "another"]}),
-    "party": ("another program", lambda claims: {**claims, "azp": "another"}),
+    "issuer": ("'iss'", lambda claims: {**claims, "iss": "http://127.0.0.1:1"}),
+    "audience": ("'aud'", lambda claims: {**claims, "aud": "another"}),
+    "audiences": ("'azp'", lambda claims: {**claims, "aud": [CLIENT, "another"]}),
+    "party": ("'azp'", lambda claims: {**claims, "azp": "another"}),
     "nonce": ("another sign-in", lambda claims: {**claims, "nonce": "other"}),
     "no nonce": ("nonce", lambda claims: {name: value for name, value in claims.items() if name != "nonce"}),
     "expired": ("expired", lambda claims: {**claims, "exp": time.time() - 60, "iat": time.time() - 360}),

@@ -16,6 +16,7 @@ from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.agui import AguiRoutes
 from ringi.server.auth import Door
+from ringi.server.bearers import BearerTokens
 from ringi.server.chat import ChatRoutes
 from ringi.server.chat_history import ChatHistoryRoutes
 from ringi.server.deliveries import DeliveryRoutes
@@ -32,6 +33,7 @@ from ringi.server.openapi import described, operation_id
 from ringi.server.operations import OperationRoutes
 from ringi.server.pages import PageRoutes
 from ringi.server.platform import Platform, ServerSettings
+from ringi.server.provider import Provider
 from ringi.server.requests import RequestRoutes
 from ringi.server.revocations import Revocations
 from ringi.server.session import SessionRoutes
@@ -51,6 +53,8 @@ class App:
         self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(door))
+        provider = Provider(settings.oidc) if settings.oidc else None
+        self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
         door = Door(platform.keys, settings, self._revocations)
         events = EventRoutes(platform, door, self._streams, self._events)
         limits = AskLimits(settings)
@@ -58,7 +62,10 @@ class App:
         chat = ChatRoutes(platform, door, self._streams, limits)
         agui = AguiRoutes(platform, door, self._streams, limits)
         requests = RequestRoutes(platform, door, self._streams, limits)
-        session, sign_in = SessionRoutes(door, Links(platform.keys, backend), settings), SignInRoutes(door, settings)
+        session, sign_in = (
+            SessionRoutes(door, Links(platform.keys, backend), settings),
+            SignInRoutes(door, settings, provider),
+        )
         health = HealthRoutes(platform, self._streams)
         self.api = bare_api(extensions)
         operations = OperationRoutes(platform, door)
@@ -83,6 +90,8 @@ class App:
         if self._proxy and scope["type"] == "http":
             scope = self._proxy.seen_through(scope)
         await self._revocations.begin()
+        if self._bearers and scope["type"] == "http":
+            await self._bearers.look(scope)
         await self._guard(scope, receive, send)
 
     @property

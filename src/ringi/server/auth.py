@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from ringi.errors import SettingError
+from ringi.errors import RingiError, SettingError
 from ringi.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.server.identity import Role, is_name
 from ringi.server.platform import ServerSettings
@@ -28,6 +28,8 @@ COOKIE = "ringi_session"
 ALGORITHM = "HS256"
 PROXIED = "ringi.proxied"
 """In the scope of a call for whose person the proxy vouches."""
+BEARER = "ringi.bearer"
+"""In the scope of a call with a token of the provider: whom it names, or why it is refused."""
 NEW_COOKIES = "ringi.cookies"
 """In the scope of a call: cookies that its reply sets, if it does not say anything about the session itself."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -210,7 +212,7 @@ class Door:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
             return Known(LOCAL, None)
         if token := bearer_token(headers):
-            return self.known(token)
+            return self._theirs(scope[BEARER]) if BEARER in scope else self.known(token)
         if self._proxy and (person := self._proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
@@ -255,6 +257,13 @@ class Door:
             token, seconds = self.session(known)
             set_session(response, token, seconds, scope)
             scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
+
+    def _theirs(self, outcome: Known | RingiError) -> Known:
+        if isinstance(outcome, RingiError):
+            raise outcome
+        if self.is_revoked(outcome):
+            raise UnauthenticatedError.revoked()
+        return outcome
 
     def known(self, token: str) -> Known:
         """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""

@@ -71,8 +71,16 @@ class Oidc:
     name_claim: str = "email"
     groups_claim: str = "groups"
     tenant_claim: str | None = None
+    audience: str | None = None
+    """For whom the provider makes the tokens that programs call with; by default `client_id`."""
     session_seconds: float = 12 * 3600.0
     roster: Roster = field(default_factory=Roster)
+
+    @property
+    def wanted(self) -> set[str]:
+        """The claims that say who somebody is."""
+        claims = {self.name_claim, self.groups_claim, self.tenant_claim or self.name_claim}
+        return claims | ({"email_verified"} if self.name_claim == "email" else set())
 
     @classmethod
     def load(cls) -> Oidc | None:
@@ -87,7 +95,7 @@ class Oidc:
         return cls(safe_address("RINGI_OIDC_ISSUER", issuer), **told, public_url=public_url(), roster=Roster.load())
 
 
-TEXTS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim")
+TEXTS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,11 @@ class UnauthenticatedError(RefusalError):
         return cls("the link was used already, `ringi link` makes another")
 
     @classmethod
+    def of_provider(cls, error: Exception) -> UnauthenticatedError:
+        """Return the error of a token of the provider that does not hold."""
+        return cls(f"the provider's token is refused: {error}")
+
+    @classmethod
     def agent_session(cls) -> UnauthenticatedError:
         """Return the error of an agent's token in the page's cookie."""
         return cls("an agent's token opens no page session")
@@ -178,9 +183,9 @@ class SignInError(RefusalError):
         return cls("its token belongs to another sign-in")
 
     @classmethod
-    def other_program(cls) -> SignInError:
-        """Return the error of a token that was made for somebody else."""
-        return cls("its token was made for another program")
+    def other_person(cls) -> SignInError:
+        """Return the error of a UserInfo that speaks of somebody else."""
+        return cls("what the provider says of the person is about another one")
 
     @classmethod
     def unknown_key(cls) -> SignInError:
@@ -193,9 +198,9 @@ class SignInError(RefusalError):
         return cls("the answer comes from another provider")
 
     @classmethod
-    def provider_says(cls, what: str) -> SignInError:
+    def provider_says(cls, what: str, why: str = "") -> SignInError:
         """Return the error of a provider that refuses."""
-        return cls(f"the provider says {what[:100]!r}")
+        return cls(f"the provider says {what[:100]!r}" + (f", {why[:300]!r}" if why else ""))
 
     @classmethod
     def not_begun(cls) -> SignInError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import re
 import secrets
@@ -11,15 +9,15 @@ import time
 from collections import OrderedDict
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 import jwt
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
-from ringi.errors import NotFoundError
+from ringi.errors import NotFoundError, RingiError
 from ringi.record import DEFAULT_TENANT
 from ringi.server.auth import ALGORITHM, Door, Known, Principal, set_session
 from ringi.server.identity import Oidc, Person
@@ -28,6 +26,7 @@ from ringi.server.platform import ServerSettings
 from ringi.server.provider import Provider
 from ringi.server.refusals import SignInError, StrangerError
 from ringi.server.shapes import dumped, reply
+from ringi.server.sign_in_page import error_page, wants_page
 
 PATH = "/v1/session/oidc"
 COOKIE = "ringi_sign_in"
@@ -53,12 +52,6 @@ class Attempt(NamedTuple):
         fresh = [secrets.token_urlsafe(32) for _ in range(3)]
         return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
 
-    @property
-    def challenge(self) -> str:
-        """What the provider is told of the verifier."""
-        hashed = hashlib.sha256(self.verifier.encode()).digest()
-        return base64.urlsafe_b64encode(hashed).rstrip(b"=").decode()
-
 
 def local_path(path: str | None) -> str:
     """Return a path that stays on this server, else `/`: a sign-in must not lead to another site."""
@@ -68,9 +61,9 @@ def local_path(path: str | None) -> str:
 class SignInRoutes:
     """The ways to sign in."""
 
-    def __init__(self, door: Door, settings: ServerSettings) -> None:
+    def __init__(self, door: Door, settings: ServerSettings, provider: Provider | None) -> None:
         self._door, self._oidc = door, settings.oidc
-        self._provider = Provider(settings.oidc) if settings.oidc else None
+        self._provider = provider
         self._secret = door.keys.derived("sign in")
         self._used: OrderedDict[str, None] = OrderedDict()
 
@@ -79,7 +72,10 @@ class SignInRoutes:
         add = partial(api.add_api_route, methods=["GET"], tags=["session"])
         add("/v1/session/ways", self.ways, **documented("Ways"))
         add(PATH, self.begin, **documented(None, 302))
-        add(f"{PATH}/callback", self.finish, **documented(None, 302))
+        # Providers add parameters of their own.
+        api.router.add_api_route(
+            f"{PATH}/callback", self.finish, tags=["session"], route_class_override=APIRoute, **documented(None, 302)
+        )
 
     async def ways(self) -> HttpResponse:
         """Say whether people can sign in at a provider, besides by a token."""
@@ -87,20 +83,13 @@ class SignInRoutes:
 
     async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
         """Send a person to the provider; `next` is the path of this server to which they come back."""
-        oidc, provider = self._parts()
+        _, provider = self._parts()
         attempt = Attempt.begun(next)
-        asked = {
-            "response_type": "code",
-            "client_id": oidc.client_id,
-            "redirect_uri": self._own_address(http),
-            "scope": oidc.scopes,
-            "state": attempt.state,
-            "nonce": attempt.nonce,
-            "code_challenge": attempt.challenge,
-            "code_challenge_method": "S256",
-        }
-        place = (await provider.places()).authorization
-        response = RedirectResponse(f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}", 302)
+        try:
+            place = await provider.departure(self._own_address(http), attempt.state, attempt.nonce, attempt.verifier)
+        except RingiError as error:
+            return shown(http, error)
+        response = RedirectResponse(place, 302)
         kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
         # Lax: the way back begins on the provider's site, from where no strict cookie is sent.
         response.set_cookie(
@@ -109,17 +98,29 @@ class SignInRoutes:
         return response
 
     async def finish(
-        self, http: HttpRequest, state: str = "", code: str = "", error: str = "", iss: str | None = None
+        self,
+        http: HttpRequest,
+        state: str = "",
+        code: str = "",
+        error: str = "",
+        iss: str | None = None,
     ) -> HttpResponse:
         """Take a person back from the provider, and give them the page's cookie."""
+        self._parts()
+        try:
+            return await self._finished(http, state, code, error, iss)
+        except RingiError as refusal:
+            return shown(http, refusal)
+
+    async def _finished(self, http: HttpRequest, state: str, code: str, error: str, iss: str | None) -> HttpResponse:
         oidc, provider = self._parts()
         attempt = self._taken(http, state)
         if iss is not None and iss != oidc.issuer:
             raise SignInError.other_provider()
         if error or not code:
-            raise SignInError.provider_says(error)
-        id_token = await provider.exchange(code, attempt.verifier, self._own_address(http))
-        person = person_of(oidc, await provider.claims(id_token, attempt.nonce))
+            raise SignInError.provider_says(error, http.query_params.get("error_description", ""))
+        tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
+        person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
         response = RedirectResponse(attempt.next, 302)
         token, seconds = self._minted(oidc, person)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
@@ -160,6 +161,13 @@ class SignInRoutes:
 
     def _is_https(self, http: HttpRequest) -> bool:
         return self._own_address(http).startswith("https:")
+
+
+def shown(http: HttpRequest, error: RingiError) -> HttpResponse:
+    """Return a page for a person, or raise the error for a program."""
+    if not wants_page(http):
+        raise error
+    return error_page(http, error, PATH)
 
 
 def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
