@@ -21,7 +21,7 @@ from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems, refusals
-from ringi.server.app import create_app
+from ringi.server.app import App
 from ringi.server.auth import SHORTEST_SECRET, Keys
 from ringi.server.platform import Platform, ServerSettings
 
@@ -78,7 +78,7 @@ async def description() -> Json:
         keys = Keys("x" * SHORTEST_SECRET)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return create_app(platform, [ASSISTANTS, ENGRAMMERS]).api.openapi()
+        return App(platform, [ASSISTANTS, ENGRAMMERS]).api.openapi()
 
 
 def _group(call: Json) -> str:

@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 const server = "http://127.0.0.1:8123";
 
 export default defineConfig({
-  base: "/",
+  // The server writes where the page stands in place of the dot.
+  base: "./",
   plugins: [react()],
   build: {
     outDir: "../src/ringi/server/static",

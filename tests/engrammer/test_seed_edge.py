@@ -19,7 +19,7 @@ from ringi.delivery.endpoints import DeliverySettings
 from ringi.engrammer import FolderNotes, Notes, learning
 from ringi.engrammer.routes import EXTENSION
 from ringi.engrammer.stored import enter_in
-from ringi.server import Platform, ServerSettings, create_app
+from ringi.server import App, Platform, ServerSettings
 from ringi.threads.runner import Runner
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
@@ -172,7 +172,7 @@ async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Mo
         # Nobody works here.
         runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
         platform = Platform(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
-        idle = replace(world, app=create_app(platform, [EXTENSION]), clients=[])
+        idle = replace(world, app=App(platform, [EXTENSION]), clients=[])
         ann, said = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
         told = (await ann.post(CONTINUE, json=said)).json()
         assert told["status"] == "error"

@@ -23,7 +23,7 @@ from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.inbox import Inbox
 from ringi.record import Query
 from ringi.request import Request
-from ringi.server import App, Keys, Platform, ServerSettings, create_app
+from ringi.server import App, Keys, Platform, ServerSettings
 from ringi.server.extension import Extension
 from ringi.server.running import Server, configured
 from ringi.thread import Thread
@@ -90,7 +90,7 @@ async def open_world(
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
         runner, keys = Runner(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
-        app = create_app(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
+        app = App(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
         working = asyncio.gather(runner.work(stop), deliveries.work(stop))
         try:

@@ -1,7 +1,8 @@
 """Ringi over HTTP."""
 
-from ringi.server.app import App, create_app
+from ringi.server.app import App
 from ringi.server.auth import Keys, Principal
+from ringi.server.embedded import EmbeddedApp, create_app
 from ringi.server.platform import Platform, ServerSettings
 
-__all__ = ["App", "Keys", "Platform", "Principal", "ServerSettings", "create_app"]
+__all__ = ["App", "EmbeddedApp", "Keys", "Platform", "Principal", "ServerSettings", "create_app"]

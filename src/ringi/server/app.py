@@ -107,11 +107,6 @@ class App:
         await self._events.close()
 
 
-def create_app(platform: Platform, extensions: Sequence[Extension] = ()) -> App:
-    """Return the server for open parts; it opens nothing and closes nothing of theirs."""
-    return App(platform, extensions)
-
-
 def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
     """Return an API without routes that answers every error with a problem document."""
     api = FastAPI(

@@ -309,7 +309,14 @@ def cookie_token(headers: Headers) -> str | None:
 def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
     """Give the page its cookie, which no script can read and no other site can send."""
     is_https = is_https or scope["scheme"] == "https"
-    response.set_cookie(COOKIE, token, round(seconds), path="/", secure=is_https, httponly=True, samesite="strict")
+    response.set_cookie(
+        COOKIE, token, round(seconds), path=f"{base_of(scope)}/", secure=is_https, httponly=True, samesite="strict"
+    )
+
+
+def base_of(scope: Scope) -> str:
+    """Return the path under which Ringi stands; at the root of its server, nothing."""
+    return str(scope.get("root_path", "")).rstrip("/")
 
 
 def channel_of(scope: Scope) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -19,8 +19,8 @@ RESERVED_FILES = 256
 class BoundedProtocol(HttpToolsProtocol):
     """Closes a connection whose headers or body do not come in time, and the oldest such when there are too many."""
 
-    settings: ServerSettings
-    waiting: dict[BoundedProtocol, None]
+    settings = ServerSettings()
+    waiting: ClassVar[dict[BoundedProtocol, None]] = {}
     """The connections of one server that have not sent a whole call yet, the oldest first."""
     _timer: asyncio.TimerHandle | None = None
     _missing: str | None = None

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
-from ringi.server.auth import NEW_COOKIES
+from ringi.server.auth import NEW_COOKIES, base_of
 from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
 from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
@@ -71,7 +71,11 @@ class Guard:
             return receive
         check_media_type(headers)
         length = headers.get("content-length", "0")
-        limit = self._settings.max_history if scope["path"].startswith(CHATS) else self._settings.max_body
+        limit = (
+            self._settings.max_history
+            if scope["path"].removeprefix(base_of(scope)).startswith(CHATS)
+            else self._settings.max_body
+        )
         if not length.isdigit() or int(length[:20]) > limit:
             raise TooLargeError(limit)
         return Metered(receive, limit)

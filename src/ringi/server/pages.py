@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from html import escape
 
 from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request as HttpRequest
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, HTMLResponse
 from starlette.responses import Response as HttpResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from ringi.server import problems
+from ringi.server.auth import base_of
 from ringi.server.platform import ServerSettings
 
 ADDRESSES = (
@@ -39,27 +41,33 @@ class PageRoutes:
         assets = Mount("/assets", GZipMiddleware(Assets(directory=self._static / "assets", check_dir=False)))
         return [*pages, assets, *(Route(f"/{name}", self.beside, methods=["GET"]) for name in BESIDE)]
 
-    async def page(self, http: HttpRequest) -> HttpResponse:
+    async def page(self, http: HttpRequest, status: int = 200) -> HttpResponse:
         """Return the page."""
-        index = self._static / "index.html"
-        if not index.is_file():
-            raise HTTPException(503, REMEDY)
-        return FileResponse(index, headers={"cache-control": "no-cache"})
+        try:
+            text = await to_thread.run_sync((self._static / "index.html").read_text, "utf-8")
+        except FileNotFoundError as error:
+            raise HTTPException(503, REMEDY) from error
+        return HTMLResponse(placed(text, escape(base_of(http.scope))), status, {"cache-control": "no-cache"})
 
     async def unknown(self, http: HttpRequest, error: Exception) -> HttpResponse:
         """Return the page, which says that there is nothing here, to a browser; a problem document to a program."""
-        index = self._static / "index.html"
         wants_page = http.method == "GET" and "text/html" in http.headers.get("accept", "")
-        if wants_page and index.is_file():
-            return FileResponse(index, 404, headers={"cache-control": "no-cache"})
+        if wants_page and (self._static / "index.html").is_file():
+            return await self.page(http, 404)
         return await problems.on_http_error(http, error)
 
     async def beside(self, http: HttpRequest) -> HttpResponse:
         """Return a file from beside the page."""
-        file = self._static / http.url.path.lstrip("/")
+        file = self._static / http.url.path.rpartition("/")[2]
         if not file.is_file():
             raise HTTPException(404, "no such file")
         return FileResponse(file, headers={"cache-control": "no-cache"})
+
+
+def placed(page: str, base: str) -> str:
+    """Return the page for the path under which it stands: its files are named from there, as its own calls are."""
+    page = page.replace('="./', f'="{base}/')
+    return page.replace("</title>", f'</title><meta name="ringi-base" content="{base}">') if base else page
 
 
 class Assets(StaticFiles):

@@ -241,6 +241,15 @@ class TooSlowError(RefusalError):
         super().__init__(f"the {missing} of the call did not come within {seconds:g} s: send it again, whole")
 
 
+class NotOpenError(RefusalError):
+    """The application is mounted, but its lifespan was not entered."""
+
+    status, code = 503, "not_open"
+
+    def __init__(self) -> None:
+        super().__init__("Ringi is not open: enter its `lifespan()` in the lifespan of the application that mounts it")
+
+
 class ConnectionsError(RefusalError):
     """This process has as many connections as it may."""
 

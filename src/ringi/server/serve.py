@@ -23,7 +23,7 @@ from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox import Limits
 from ringi.record import DEFAULT_TENANT
 from ringi.seal import Sealer
-from ringi.server.app import create_app
+from ringi.server.app import App
 from ringi.server.auth import Keys, Principal, seal_key
 from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
@@ -75,7 +75,7 @@ async def serve(
             running(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
-            app = create_app(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
+            app = App(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
             config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)

@@ -12,7 +12,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.ask import parsed
-from ringi.server.auth import COOKIE, Door, Known, Principal, set_session
+from ringi.server.auth import COOKIE, Door, Known, Principal, base_of, set_session
 from ringi.server.body import json_body
 from ringi.server.links import PREFIX, Links
 from ringi.server.models import SignIn
@@ -74,7 +74,7 @@ class SessionRoutes:
         if everywhere:
             await self._revoke(self._door.entry(http.scope))
         response = HttpResponse(status_code=204)
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
         return response
 
     async def _revoke(self, known: Known) -> None:

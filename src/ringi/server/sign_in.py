@@ -19,7 +19,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError, RingiError
 from ringi.record import DEFAULT_TENANT
-from ringi.server.auth import ALGORITHM, Door, Known, Principal, set_session
+from ringi.server.auth import ALGORITHM, Door, Known, Principal, base_of, set_session
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import documented
 from ringi.server.platform import ServerSettings
@@ -93,7 +93,13 @@ class SignInRoutes:
         kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
         # Lax: the way back begins on the provider's site, from where no strict cookie is sent.
         response.set_cookie(
-            COOKIE, kept, ATTEMPT_SECONDS, path=PATH, secure=self._is_https(http), httponly=True, samesite="lax"
+            COOKIE,
+            kept,
+            ATTEMPT_SECONDS,
+            path=base_of(http.scope) + PATH,
+            secure=self._is_https(http),
+            httponly=True,
+            samesite="lax",
         )
         return response
 
@@ -121,10 +127,10 @@ class SignInRoutes:
             raise SignInError.provider_says(error, http.query_params.get("error_description", ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
-        response = RedirectResponse(attempt.next, 302)
+        response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
         token, seconds = self._minted(oidc, person)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
-        response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
+        response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
         return response
 
     def _parts(self) -> tuple[Oidc, Provider]:
@@ -157,7 +163,7 @@ class SignInRoutes:
 
     def _own_address(self, http: HttpRequest) -> str:
         base = self._oidc and self._oidc.public_url
-        return f"{base or f'{http.url.scheme}://{http.url.netloc}'}{PATH}/callback"
+        return f"{base or f'{http.url.scheme}://{http.url.netloc}{base_of(http.scope)}'}{PATH}/callback"
 
     def _is_https(self, http: HttpRequest) -> bool:
         return self._own_address(http).startswith("https:")

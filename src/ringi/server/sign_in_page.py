@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 from starlette.responses import Response as HttpResponse
 
 from ringi.errors import RingiError
+from ringi.server.auth import base_of
 from ringi.server.problems import response_of
 from ringi.server.refusals import ProviderError, StrangerError
 from ringi.server.words import language_for
@@ -70,7 +71,7 @@ def wants_page(http: HttpRequest) -> bool:
 
 def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
     """Return the page for an error; what the provider said is shown as text."""
-    language, base, problem = language_for(http.scope), http.scope.get("root_path", ""), response_of(error)
+    language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
     words = WORDS[language]
     why = {StrangerError: words.stranger, ProviderError: words.unavailable}.get(type(error), words.failed)
     told = {"title": words.title, "why": why, "detail": str(error), "again": words.again, "back": words.back}

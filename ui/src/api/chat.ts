@@ -1,5 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { base } from "../widgets/base";
 import { call, isStatus, problemOf, ProblemError } from "./call";
 import { requestQuery } from "./requests";
 import type { Chat } from "./schema";
@@ -70,14 +71,14 @@ const hold = "?hold=true";
 /** The way to the agent: of all that was said only the newest is sent, the server has the rest. */
 export function chatTransport<M extends UIMessage>(agent: string): DefaultChatTransport<M> {
   return new DefaultChatTransport<M>({
-    api: `/v1/chat${hold}`,
+    api: `${base}/v1/chat${hold}`,
     credentials: "same-origin",
     fetch: fetched as typeof fetch,
     // Always as a new message: sent again under its id it begins no second run.
     prepareSendMessagesRequest: ({ id, messages }) => ({
       body: { id, agent, messages: messages.slice(-1), trigger: "submit-message" },
     }),
-    prepareReconnectToStreamRequest: ({ id }) => ({ api: `${path(id)}/stream${hold}` }),
+    prepareReconnectToStreamRequest: ({ id }) => ({ api: `${base}${path(id)}/stream${hold}` }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { base } from "../widgets/base";
 import { takeTurn } from "./turn";
 
 export interface Listener {
@@ -29,7 +30,7 @@ export function listen(listener: Listener): () => void {
   };
   const connect = () => {
     close();
-    const current = new EventSource(listener.url());
+    const current = new EventSource(base + listener.url());
     source = current;
     current.addEventListener("open", () => {
       pause = 500;

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { base, here } from "../widgets/base";
 import { call, isStatus, ProblemError } from "./call";
 import type { Info, Session, Ways } from "./types";
 
@@ -79,7 +80,7 @@ export function useProvider(): boolean {
 
 /** Where a person goes to sign in, to come back to the page that they are on. */
 export function providerAddress(): string {
-  return `/v1/session/oidc?next=${encodeURIComponent(window.location.pathname + window.location.search)}`;
+  return `${base}/v1/session/oidc?next=${encodeURIComponent(here() + window.location.search)}`;
 }
 
 export function useInfo() {

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import type { Filters, Tab } from "../api/lists";
 import type { Kind, Priority } from "../api/types";
+import { here } from "../widgets/base";
 import { go, requestPath, useSearch } from "../widgets/router";
 
 export const tabs = ["pending", "mine", "done"] as const satisfies Tab[];
@@ -35,12 +36,12 @@ export function useFilters(): Filters {
 
 /** Change what the list shows; what is open stays open. */
 export function filter(filters: Filters, step?: { replace: boolean }): void {
-  go(window.location.pathname + searchOf(filters), step);
+  go(here() + searchOf(filters), step);
 }
 
 export const addressOf = (id: string) => requestPath(id) + window.location.search;
 
-const isOpen = () => window.location.pathname !== "/";
+const isOpen = () => here() !== "/";
 
 /** Open a request; from one to the next is no step of its own, so that Back leads to the list. */
 export function open(id: string): void {

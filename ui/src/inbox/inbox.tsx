@@ -4,6 +4,7 @@ import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { titleOf } from "../request/title";
 import { useStrings } from "../strings";
+import { base } from "../widgets/base";
 import { later } from "../widgets/later";
 import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
@@ -88,7 +89,7 @@ export function Inbox({ openId }: InboxProps) {
       {!(narrow && openId === undefined) && (
         <div className="inbox-detail detail-side">
           {narrow && (
-            <a href="/" className="inbox-back" data-testid="back" onClick={(event) => { event.preventDefault(); close(); }}>← {strings.back}</a>
+            <a href={`${base}/`} className="inbox-back" data-testid="back" onClick={(event) => { event.preventDefault(); close(); }}>← {strings.back}</a>
           )}
           <Detail inbox={inbox} acts={acts} />
         </div>

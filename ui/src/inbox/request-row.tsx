@@ -4,6 +4,7 @@ import type { Request } from "../api/types";
 import { titleOf } from "../request/title";
 import { outcomeOf } from "../request/outcome";
 import { useStrings, type Strings } from "../strings";
+import { base } from "../widgets/base";
 import { Countdown, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { addressOf } from "./address";
@@ -119,7 +120,7 @@ export const RequestRow = memo(function RequestRow(props: RowProps) {
     >
       <span className="inbox-check">{(pointed || active || selecting) && <Select {...props} id={id} title={title} />}</span>
       <a
-        href={addressOf(id)} className="inbox-link" tabIndex={active ? 0 : -1} aria-current={current ? "page" : undefined}
+        href={base + addressOf(id)} className="inbox-link" tabIndex={active ? 0 : -1} aria-current={current ? "page" : undefined}
         onClick={follow} onFocus={() => acts.focused(id)} {...press.handlers}
       >
         <span className="inbox-line"><span className="inbox-title" title={title}>{title}</span><Age at={request.created_at} /></span>

@@ -1,8 +1,9 @@
 import { lazy, type ComponentType } from "react";
+import { base } from "./base";
 
 const rest = (time: number) => new Promise((resolve) => { setTimeout(resolve, time); });
 
-const isUp = () => fetch("/healthz").then((reply) => reply.ok, () => false);
+const isUp = () => fetch(`${base}/healthz`).then((reply) => reply.ok, () => false);
 
 async function loaded<T>(load: () => Promise<T>, pause: number): Promise<T> {
   try {

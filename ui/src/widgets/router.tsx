@@ -1,4 +1,5 @@
 import { useSyncExternalStore, type MouseEvent, type ReactNode } from "react";
+import { base, here } from "./base";
 
 const moved = "ringi:moved";
 
@@ -12,7 +13,7 @@ function subscribe(changed: () => void): () => void {
 }
 
 export function usePath(): string {
-  return useSyncExternalStore(subscribe, () => window.location.pathname);
+  return useSyncExternalStore(subscribe, here);
 }
 
 /** What stands behind the "?" of the address, with it. */
@@ -22,9 +23,9 @@ export function useSearch(): string {
 
 /** Show another address of this page; with `replace`, Back does not come here again. */
 export function go(path: string, { replace = false } = {}): void {
-  if (path === window.location.pathname + window.location.search) return;
-  if (replace) window.history.replaceState(null, "", path);
-  else window.history.pushState(null, "", path);
+  if (path === here() + window.location.search) return;
+  if (replace) window.history.replaceState(null, "", base + path);
+  else window.history.pushState(null, "", base + path);
   window.dispatchEvent(new Event(moved));
 }
 
@@ -64,7 +65,7 @@ export function Link({ to, children, className, current, testId }: LinkProps) {
     go(to);
   };
   return (
-    <a href={to} onClick={follow} className={className} data-testid={testId} aria-current={current ? "page" : undefined}>
+    <a href={base + to} onClick={follow} className={className} data-testid={testId} aria-current={current ? "page" : undefined}>
       {children}
     </a>
   );

@@ -1,0 +1,103 @@
+"""Ringi as an ASGI application of its own, or as a part of somebody else's."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from ringi.connect import home
+from ringi.delivery.deliveries import delivering
+from ringi.errors import SettingError
+from ringi.inbox import Limits
+from ringi.server.app import App
+from ringi.server.auth import Keys
+from ringi.server.extension import Extension
+from ringi.server.identity import Oidc, TrustedProxy
+from ringi.server.platform import Platform, ServerSettings
+from ringi.server.problems import response_of
+from ringi.server.refusals import NotOpenError
+from ringi.server.serve import running
+from ringi.threads.agent import Agent
+
+log = logging.getLogger(__name__)
+
+
+class EmbeddedApp:
+    """The API, the page and a worker, in a process that somebody else runs.
+
+    Under an ASGI server it opens and closes itself. Mounted in another application, that application's lifespan must
+    enter `lifespan()`: a mounted application is not told of the server's.
+    """
+
+    def __init__(self, url: str | None, base_path: str, settings: ServerSettings, parts: dict[str, Any]) -> None:
+        self._url, self._base_path, self._settings, self._parts = url, base_path, settings, parts
+        self._app: App | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, _: object = None) -> AsyncIterator[None]:
+        """Open the store and work during the block."""
+        extensions = self._parts["extensions"]
+        options = {name: self._parts[name] for name in ("limits", "poll_interval")}
+        async with (
+            running(self._parts["agents"], self._url, **options) as (parts, _worker),
+            delivering(parts["backend"], parts["inbox"]) as deliveries,
+        ):
+            keys = Keys.load(home())
+            self._app = App(Platform(**parts, keys=keys, settings=self._settings, deliveries=deliveries), extensions)
+            try:
+                yield
+            finally:
+                app, self._app = self._app, None
+                await app.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call, or follow the server's lifespan."""
+        if scope["type"] == "lifespan":
+            await self._follow(receive, send)
+            return
+        if self._base_path and not scope.get("root_path"):
+            scope = {**scope, "root_path": self._base_path}
+        if self._app is None:
+            await response_of(NotOpenError())(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _follow(self, receive: Receive, send: Send) -> None:
+        async with AsyncExitStack() as stack:
+            await receive()
+            try:
+                await stack.enter_async_context(self.lifespan())
+            except Exception as error:
+                log.exception("Ringi cannot start")
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def create_app(
+    url: str | None = None,
+    *,
+    agents: Iterable[Agent] = (),
+    base_path: str = "",
+    settings: ServerSettings | None = None,
+    limits: Limits | None = None,
+    poll_interval: float = 0.5,
+    extensions: Sequence[Extension] = (),
+) -> EmbeddedApp:
+    """Return an ASGI application with the API, the page and a worker for `agents`.
+
+    `url` is the store, by default that of `RINGI_URL`. `base_path`, such as `/ringi`, is where people find it behind a
+    proxy, whether that passes whole paths or strips it; an application that mounts it says so itself. `settings` are by default those of the
+    environment; their `hosts` must name those under which people call the server. Raises `SettingError`.
+    """
+    if base_path and (not base_path.startswith("/") or base_path.endswith("/")):
+        raise SettingError("base_path", base_path, "begin it with a slash, and end it without one: /ringi")
+    settings = settings or ServerSettings.load(oidc=Oidc.load(), proxy=TrustedProxy.load())
+    parts = {"agents": list(agents), "limits": limits, "poll_interval": poll_interval, "extensions": extensions}
+    return EmbeddedApp(url, base_path, settings, parts)
