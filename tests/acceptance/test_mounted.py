@@ -35,7 +35,7 @@ async def test_a_person_works_under_the_path_of_another_application(
             await expect(page).to_have_url(f"{address}/ringi/r/r1")
             await page.reload()
             await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-id", "r1", timeout=WAIT)
-            await page.get_by_test_id("approve").click()
+            await page.get_by_test_id("decide-approve").click()
             async with asyncio.timeout(WAIT / 1000):
                 while (await agent.get("/v1/requests/r1", params={"wait": 5})).json()["status"] != "completed":
                     pass

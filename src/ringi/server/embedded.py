@@ -93,8 +93,10 @@ def create_app(
     """Return an ASGI application with the API, the page and a worker for `agents`.
 
     `url` is the store, by default that of `RINGI_URL`. `base_path`, such as `/ringi`, is where people find it behind a
-    proxy, whether that passes whole paths or strips it; an application that mounts it says so itself. `settings` are by default those of the
-    environment; their `hosts` must name those under which people call the server. Raises `SettingError`.
+    proxy, whether that passes whole paths or strips it; an application that mounts it says so itself. `settings` are by
+    default those of the environment; their `hosts` must name those under which people call the server.
+
+    Raises `SettingError`.
     """
     if base_path and (not base_path.startswith("/") or base_path.endswith("/")):
         raise SettingError("base_path", base_path, "begin it with a slash, and end it without one: /ringi")
