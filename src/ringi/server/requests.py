@@ -247,7 +247,8 @@ def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
 
 async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
     """Decide one request of several and return its result: its status, and the request or the problem."""
-    id = item.get("id") if isinstance(item, dict) else None
+    named = item.get("id") if isinstance(item, dict) else None
+    id = named if isinstance(named, str) else None
     try:
         given = parsed(BulkItem, item)
         answer = Answer.model_validate(given.model_dump(exclude={"id"}))
