@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from langgraph.graph import START, StateGraph
+from langgraph.store.base import BaseStore
 from langgraph.types import interrupt
 from pydantic import BaseModel
 from tests.threads.test_dialects import State, asking
@@ -202,10 +203,11 @@ def test_answers_that_are_no_schema_are_refused_when_the_agent_is_registered(ans
     ("value", "title", "description"),
     [
         ({"question": "Correct?", "text": "x"}, "Correct?", "- **question:** Correct?\n- **text:** x"),
-        ({"text_to_revise": "a\nb"}, "a\nb", "- **text_to_revise:** \n\n```\na\nb\n```\n"),
+        ({"text_to_revise": "a\nb"}, "a", "- **text_to_revise:** \n\n```\na\nb\n```\n"),
         ({"n": 1, "ok": True}, "n: 1, ok: true", "- **n:** `1`\n- **ok:** `true`"),
         (["a", {"b": 1}], 'a, { "b": 1 }', '- a\n- \n\n```json\n{\n  "b": 1\n}\n```\n'),
-        ({"a": "`````\nb"}, "`````\nb", "- **a:** \n\n``````\n`````\nb\n``````\n"),
+        ("## Your plan\n\nGo?", "Your plan", "## Your plan\n\nGo?"),
+        ({"a": "`````\nb"}, "`````", "- **a:** \n\n``````\n`````\nb\n``````\n"),
     ],
 )
 def test_an_object_is_shown_in_words_and_whole(value: Any, title: str, description: str) -> None:
@@ -218,3 +220,16 @@ def test_what_is_cut_says_so() -> None:
     assert ask.title.endswith("…")
     assert str(ask.description).endswith("… cut: 10100 more characters*")
     assert listed({}) == ""
+
+
+async def test_a_text_in_an_agents_store_comes_back_as_a_text(url: str) -> None:
+    def remember(state: State, *, store: BaseStore) -> State:
+        store.put(("notes",), "who", "Ann")  # type: ignore[arg-type]
+        store.put(("notes",), "what", {"size": "M"})
+        found = store.get(("notes",), "who")
+        return {"log": [found and found.value, sorted(str(item.value) for item in store.search(("notes",)))]}
+
+    graph = StateGraph(State).add_node("remember", remember).add_edge(START, "remember").compile()
+    async with at_work(url, [Agent("agent", graph, prepare=lambda _: {"log": []}, values=dict)]) as world:
+        thread = await world.run("agent", {})
+        assert thread.values["log"] == ["Ann", ["Ann", "{'size': 'M'}"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -28,6 +28,8 @@ from ringi.backends.fenced_saver import outages
 log = logging.getLogger(__name__)
 ROOT = "ringi"
 """What all namespaces begin with: beside them an application may have its own."""
+PLAIN = "ringi_value"
+"""The key of a value that is no object: published agents put texts, and LangGraph's SQLite store refuses them."""
 PAGE = 100
 Batch = Callable[[Sequence[Op]], list[Result]]
 Namespace = tuple[str, ...]
@@ -71,6 +73,9 @@ class AgentStore(BaseStore):
         return count
 
     def _within(self, op: Op) -> Op:
+        if isinstance(op, PutOp):
+            given: object = op.value
+            op = op if given is None or isinstance(given, Mapping) else op._replace(value={PLAIN: given})
         if isinstance(op, GetOp | PutOp):
             return op._replace(namespace=(*self._scope, *op.namespace))
         if isinstance(op, SearchOp):
@@ -95,6 +100,8 @@ class AgentStore(BaseStore):
 
     def _outside(self, item: ItemT) -> ItemT:
         item.namespace = item.namespace[len(self._scope) :]
+        if set(item.value) == {PLAIN}:
+            item.value = item.value[PLAIN]
         return item
 
 

@@ -104,8 +104,9 @@ def heading(value: Any) -> str:
 
 
 def shortened(title: str) -> str:
-    """Return a title of at most 500 characters, the first lines of what it says."""
-    text = title.strip()
+    """Return a title of at most 500 characters: the first line of what it says, without the mark of a heading."""
+    lines = [line for line in title.splitlines() if line.strip(" #\t")]
+    text = (lines[0].lstrip("# \t") if lines else title).strip()
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
 
 
