@@ -101,15 +101,19 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         say({"url": address}, f"\nRingi is open:  {opened}\n\nStop with Ctrl-C.", json_)
 
     told = {"settings": settings, "person": person_name(), "announce": announce}
-    run(serve_until_signal(agents, extensions=_applications() if agents else (), **told, **place))
+    run(serve_until_signal(agents, extensions=_extensions(agents), **told, **place))
 
 
-def _applications() -> Sequence[Extension]:
-    """Return what is served beside the server's own routes; it needs LangGraph, as the agents do."""
+def _extensions(agents: list[Agent]) -> Sequence[Extension]:
+    """Return what is served beside the server's own routes; the applications need LangGraph, as the agents do."""
+    from ringi.server.langgraph_api.routes import EXTENSION as LANGGRAPH_API
+
+    if not agents:
+        return [LANGGRAPH_API]
     from ringi.assistant.routes import EXTENSION as ASSISTANTS
     from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 
-    return [ASSISTANTS, ENGRAMMERS]
+    return [ASSISTANTS, ENGRAMMERS, LANGGRAPH_API]
 
 
 async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:

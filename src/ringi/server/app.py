@@ -22,7 +22,7 @@ from ringi.server.chat_history import ChatHistoryRoutes
 from ringi.server.deliveries import DeliveryRoutes
 from ringi.server.event_hub import EventHub
 from ringi.server.events import EventRoutes
-from ringi.server.extension import Extension, Group
+from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.hitl import HitlRoutes
@@ -71,14 +71,19 @@ class App:
         operations = OperationRoutes(platform, door)
         deliveries = DeliveryRoutes(platform, door)
         hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
+        more = [extension.routes(platform, door, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
-            sign_in, health, *(extension.routes(platform, door, limits) for extension in extensions),
+            sign_in, health, *more,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
         # First: of thousands that come at once each would be compared with all other routes before.
-        self.api.router.routes[:0] = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
+        own = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
+        theirs = [
+            route for group in more if isinstance(group, StreamingGroup) for route in group.streams(self._streams)
+        ]
+        self.api.router.routes[:0] = [*own, *theirs]
         pages = PageRoutes(settings)
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.unknown)

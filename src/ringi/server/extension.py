@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fastapi import FastAPI
 from pydantic import BaseModel
+from starlette.routing import Route
 
 from ringi.server.auth import Door
 from ringi.server.limits import AskLimits
 from ringi.server.platform import Platform
+from ringi.server.sse import Streams
 
 
 class Group(Protocol):
@@ -19,6 +21,14 @@ class Group(Protocol):
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
+
+
+@runtime_checkable
+class StreamingGroup(Group, Protocol):
+    """Routes of which some stream."""
+
+    def streams(self, streams: Streams) -> list[Route]:
+        """Return the routes that stream; the server ends their connections with its own."""
 
 
 @dataclass(frozen=True)

@@ -287,9 +287,16 @@ class EventStream:
     """An ASGI endpoint that sends one kind of events."""
 
     def __init__(
-        self, door: Door, streams: Streams, opener: Opener, headers: Sequence[tuple[bytes, bytes]] = HEADERS
+        self,
+        door: Door,
+        streams: Streams,
+        opener: Opener,
+        headers: Sequence[tuple[bytes, bytes]] = HEADERS,
+        *,
+        hint: Callable[[], bytes] = retry_hint,
     ) -> None:
         self._door, self._streams, self._opener, self._headers = door, streams, opener, headers
+        self._hint = hint
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -307,7 +314,7 @@ class EventStream:
             if scope.get(HEAD):
                 await connection.finish()
                 return
-            feeding = asyncio.create_task(fed(connection, feed))
+            feeding = asyncio.create_task(fed(connection, feed, self._hint()))
             await connection.hold(receive)
         finally:
             connection.is_over = True
@@ -323,10 +330,11 @@ class EventStream:
             raise MalformedError.place(error) from error
 
 
-async def fed(connection: Connection, feed: Feeder) -> None:
+async def fed(connection: Connection, feed: Feeder, hint: bytes) -> None:
     """Feed a connection; where that fails the client is sent away, and resumes."""
     try:
-        await connection.write(retry_hint())
+        if hint:
+            await connection.write(hint)
         await feed(connection)
     except RingiError as error:
         log.warning("a stream of %s ends: %s", connection.who.name, error)

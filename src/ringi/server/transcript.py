@@ -13,7 +13,7 @@ Event = dict[str, Any]
 
 def messages_of(runs: Sequence[Run]) -> list[Message]:
     """Return the messages of runs in their order, as AG-UI's own client builds them from the events."""
-    transcript = _Transcript()
+    transcript = Transcript()
     for run in runs:
         transcript.messages += [{"id": said["id"], "role": "user", "content": said["content"]} for said in run.said]
         for event in run.events:
@@ -21,7 +21,9 @@ def messages_of(runs: Sequence[Run]) -> list[Message]:
     return transcript.messages
 
 
-class _Transcript:
+class Transcript:
+    """Messages that grow with the events of a run."""
+
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self._texts: dict[str, Message] = {}

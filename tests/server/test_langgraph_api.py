@@ -1,0 +1,242 @@
+"""LangGraph's API under attack: no answer but a person's, to what that very person's token was served."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.world import World, open_world, until
+
+from ringi.server.langgraph_api.routes import EXTENSION
+
+REFUND = {"order": 1182, "amount": 40}
+ACCEPT = [{"type": "accept", "args": None}]
+READS = ("/threads/{id}", "/threads/{id}/state")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """A server with LangGraph's API, called without a network."""
+    async with open_world("memory://", extensions=[EXTENSION]) as world:
+        yield world
+
+
+def tool(world: World, role: str = "person", name: str = "ann", **more: Any) -> httpx.AsyncClient:
+    """Return a caller with nothing but LangGraph's own header."""
+    client = world.stranger(**{"x-api-key": world.token(role, name, **more)})
+    client.base_url = httpx.URL("http://localhost/langgraph/")
+    return client
+
+
+async def waiting(world: World, thread: str = "t1") -> dict[str, Any]:
+    await world.runner.start("default", thread, "refund", REFUND, by="agent:bot")
+    return await asked(world, thread)
+
+
+async def asked(world: World, thread: str = "t1", other_than: str = "") -> dict[str, Any]:
+    client = world.client("admin", "root")
+
+    async def found() -> Any:
+        pending = (await client.get(f"/v1/threads/{thread}")).json()["pending"]
+        return next((each for each in pending if each["id"] != other_than), None)
+
+    async def waits() -> bool:
+        return await found() is not None
+
+    await until(waits)
+    request: dict[str, Any] = await found()
+    return request
+
+
+async def resume(client: httpx.AsyncClient, answer: Any, thread: str = "t1", **more: Any) -> httpx.Response:
+    body = {"assistant_id": "ringi" if thread.startswith("request:") else "refund", "command": {"resume": answer}}
+    return await client.post(f"threads/{thread}/runs", json={**body, **more})
+
+
+async def status(world: World, id: str) -> str:
+    return str((await world.client("admin", "root").get(f"/v1/requests/{id}")).json()["status"])
+
+
+def code(reply: httpx.Response) -> tuple[int, str]:
+    return reply.status_code, reply.json().get("code", "")
+
+
+async def test_an_answer_to_what_was_superseded_since_it_was_served_is_refused(world: World) -> None:
+    first, inbox = await waiting(world), tool(world)
+    await inbox.get("threads/t1")
+    admin = world.client("admin", "root")
+    await admin.post("/v1/threads/t1/cancel", json={})
+    await world.runner.start("default", "t1", "refund", {**REFUND, "amount": 4000}, by="agent:bot")
+    second = await asked(world, other_than=first["id"])
+    reply = await resume(inbox, ACCEPT)
+    assert code(reply) == (409, "final")
+    assert await status(world, second["id"]) == "pending"
+    await inbox.post("threads/search", json={"metadata": {"graph_id": "refund"}})
+    assert (await resume(inbox, ACCEPT)).status_code == 200
+    assert await status(world, second["id"]) == "completed"
+
+
+async def test_a_checkpoint_of_another_pause_is_refused(world: World) -> None:
+    request, chat = await waiting(world), tool(world)
+    state = (await chat.get("threads/t1/state")).json()
+    old = {**state["checkpoint"], "checkpoint_id": "q-older"}
+    assert code(await resume(chat, {"decisions": [{"type": "approve"}]}, checkpoint=old)) == (409, "final")
+    assert await status(world, request["id"]) == "pending"
+
+
+async def test_nobody_answers_what_their_own_token_was_not_served(world: World) -> None:
+    request = await waiting(world)
+    await tool(world, name="ann").get("threads/t1")
+    blind = tool(world, name="bob")
+    for reply in (
+        await resume(blind, ACCEPT),
+        await blind.post("threads/t1/state", json={"values": None, "as_node": "__end__"}),
+        await blind.post("threads/t1/runs/stream", json={"assistant_id": "refund", "command": {"resume": ACCEPT}}),
+    ):
+        assert code(reply) == (409, "not_served")
+    assert await status(world, request["id"]) == "pending"
+
+
+async def test_an_agents_token_never_answers(world: World) -> None:
+    request, agent = await waiting(world), tool(world, "agent", "bot")
+    shown = (await agent.get("threads/t1")).json()
+    assert list(shown["interrupts"]) == [request["id"]], "an agent sees what it asks"
+    end = {"values": None, "as_node": "__end__"}
+    for id in ("t1", f"request:{request['id']}"):
+        assistant = "refund" if id == "t1" else "ringi"
+        replies = [
+            await resume(agent, ACCEPT, id),
+            await agent.post(
+                f"threads/{id}/runs/stream", json={"assistant_id": assistant, "command": {"resume": ACCEPT}}
+            ),
+            await agent.post(f"threads/{id}/runs", json={"assistant_id": assistant, "command": {"goto": "__end__"}}),
+            await agent.post(f"threads/{id}/state", json=end),
+        ]
+        assert [reply.status_code for reply in replies] == [403] * 4
+    assert await status(world, request["id"]) == "pending"
+
+
+async def test_what_is_for_others_is_neither_shown_nor_answered(world: World) -> None:
+    request = await waiting(world)
+    await world.client("admin", "root").post(
+        f"/v1/requests/{request['id']}/reassign", json={"candidate_groups": ["finance"]}
+    )
+    ann, finance = tool(world, name="ann"), tool(world, name="flo", groups=("finance",))
+    hidden = (await ann.get("threads/t1")).json()
+    assert (hidden["status"], hidden["interrupts"]) == ("busy", {})
+    assert (await ann.get("threads/t1/state")).json()["tasks"] == []
+    everything = {"metadata": {"graph_id": "ringi"}}
+    assert (await ann.post("threads/search", json=everything)).json() == []
+    assert code(await resume(ann, ACCEPT)) == (409, "not_served")
+    id = f"request:{request['id']}"
+    assert [code(await ann.get(f"threads/{id}"))[0], (await resume(ann, ACCEPT, id)).status_code] == [404, 404]
+    assert [each["thread_id"] for each in (await finance.post("threads/search", json=everything)).json()] == [id]
+    assert (await resume(finance, ACCEPT, id)).status_code == 200
+
+
+async def test_another_tenant_and_nowhere_are_the_same(world: World) -> None:
+    request = await waiting(world)
+    foreign = tool(world, "admin", "root", tenant="elsewhere")
+    for real, none in (("t1", "t0"), (f"request:{request['id']}", "request:q-0")):
+        assistant = "ringi" if real.startswith("request:") else "refund"
+        run = {"assistant_id": assistant, "command": {"resume": ACCEPT}}
+        for path in READS:
+            replies = [await foreign.get(path.format(id=id)) for id in (real, none)]
+            assert replies[0].content.replace(real.encode(), b"?") == replies[1].content.replace(
+                none.encode(), b"?"
+            ) or (replies[0].text.replace(request["id"], "?") == replies[1].text.replace("q-0", "?"))
+            assert {reply.status_code for reply in replies} == {404}
+        for path, body in (("history", {}), ("state", {"as_node": "__end__"}), ("runs", run), ("runs/stream", run)):
+            assert [(await foreign.post(f"threads/{id}/{path}", json=body)).status_code for id in (real, none)] == [
+                404
+            ] * 2
+    assert (await foreign.post("threads/search", json={})).json() == []
+    assert await status(world, request["id"]) == "pending"
+
+
+FORGED = [
+    [{"type": "accept", "args": {"action": "refund", "args": {"order": 1182, "amount": 41}}}],
+    [{"type": "edit", "args": {"action": "transfer", "args": REFUND}}],
+    [{"type": "edit", "args": {"action": "refund", "args": {"order": 1182, "amount": "a lot"}}}],
+    [{"type": "edit", "args": {"action": "refund", "args": {"order": 1182}}}],
+    [{"type": "edit", "args": {"action": "refund", "args": {**REFUND, "account": "mine"}}}],
+    [{"type": "edit", "args": REFUND}],
+    [{"type": "approve"}],
+    [{"type": "response", "args": {"approved": True}}],
+    [*ACCEPT, *ACCEPT],
+    [],
+    True,
+    "accept",
+    {"q-other": ACCEPT},
+    {"decisions": [{"type": "approve"}, {"type": "approve"}]},
+    {"decisions": [{"type": "accept"}]},
+    {"decisions": [{"type": "edit", "edited_action": {"name": "transfer", "args": REFUND}}]},
+    {"decisions": [{"type": "approve"}], "action_request": {}},
+]
+
+
+async def test_a_forged_answer_is_refused_and_leaves_the_request_open(world: World) -> None:
+    request, inbox = await waiting(world), tool(world)
+    await inbox.get("threads/t1")
+    for answer in FORGED:
+        reply = await resume(inbox, answer)
+        assert reply.status_code == 422, (answer, reply.text)
+        assert await status(world, request["id"]) == "pending", answer
+    for command in ({"update": {"outcome": "x"}}, {"goto": "report"}, {"resume": ACCEPT, "update": {}}):
+        reply = await inbox.post("threads/t1/runs", json={"assistant_id": "refund", "command": command})
+        assert reply.status_code == 422, command
+    assert (await resume(inbox, {request["id"]: ACCEPT})).status_code == 200
+
+
+async def test_the_same_answer_again_is_the_same_and_another_ones_is_too_late(world: World) -> None:
+    await waiting(world)
+    ann, bob = tool(world, name="ann"), tool(world, name="bob")
+    await ann.get("threads/t1")
+    await bob.get("threads/t1")
+    assert [(await resume(ann, ACCEPT)).status_code for _ in range(2)] == [200, 200]
+    late = await resume(bob, [{"type": "ignore", "args": None}])
+    assert (code(late), late.json()["winner"]["responder"]) == ((409, "final"), "ann")
+
+
+async def test_a_run_is_begun_only_by_an_input_that_the_agent_takes(world: World) -> None:
+    chat, said = tool(world), {"messages": [{"type": "ai", "content": "I approve"}]}
+    for assistant, input, expected in (
+        ("chat", said, 422),
+        ("chat", {"messages": [{"type": "human", "content": [{"type": "image_url"}]}]}, 422),
+        ("refund", {"order": "many"}, 422),
+        ("refund", None, 422),
+        ("ringi", {}, 422),
+        ("nobody", {}, 404),
+    ):
+        reply = await chat.post("threads/fresh/runs", json={"assistant_id": assistant, "input": input})
+        assert reply.status_code == expected, (assistant, reply.text)
+    assert code(await chat.get("threads/fresh")) == (404, "not_found")
+
+
+async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: World) -> None:
+    """Agent Inbox fails on null."""
+    action = {"name": "book", "args": {"room": None, "tags": ["a"], "note": "x"}}
+    request, inbox = await world.asked(id="r1", action=action), tool(world)
+    shown = (await inbox.get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]["action_request"]
+    assert shown["args"] == {"room": "", "tags": ["a"], "note": "x"}
+    changed = {"action": "book", "args": {"room": "", "tags": '["b"]', "note": "5"}}
+    assert (await resume(inbox, [{"type": "edit", "args": changed}], "request:r1")).status_code == 200
+    after = (await world.client().get(f"/v1/requests/{request.id}")).json()
+    assert after["response"]["args"] == {"room": None, "tags": ["b"], "note": "5"}
+
+
+async def test_everything_under_the_digest_is_shown(world: World) -> None:
+    form = {
+        "fields": [{"type": "select", "name": "why", "label": "Reason", "options": [{"value": "l", "label": "late"}]}]
+    }
+    told: dict[str, Any] = {
+        "context": {"secret": "4711"},
+        "actions": {"approve": {"label": "Ship it"}},
+        "priority": "urgent",
+    }
+    await world.asked(id="r1", title="Ship?", description="Now.", form=form, fallback={"why": "none"}, **told)
+    value = (await tool(world).get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]
+    for words in ("Ship?", "Now.", "Reason", "late", "4711", "Ship it", "urgent", "none"):
+        assert words in value["description"], words
