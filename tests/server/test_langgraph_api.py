@@ -238,5 +238,6 @@ async def test_everything_under_the_digest_is_shown(world: World) -> None:
     }
     await world.asked(id="r1", title="Ship?", description="Now.", form=form, fallback={"why": "none"}, **told)
     value = (await tool(world).get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]
-    for words in ("Ship?", "Now.", "Reason", "late", "4711", "Ship it", "urgent", "none"):
+    assert value["action_request"]["action"] == "Ship?"
+    for words in ("Now.", "Reason", "late", "4711", "Ship it", "urgent", "none"):
         assert words in value["description"], words

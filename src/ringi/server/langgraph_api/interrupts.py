@@ -110,7 +110,8 @@ def takes_defaults(request: Request) -> bool:
 
 def described(request: Request) -> Iterator[str]:
     """Yield the parts of the description: all that the digest covers and that the tools have no place for."""
-    yield f"**{request.title}**"
+    if request.action:
+        yield request.title  # Of all else the title is shown as the action.
     if request.description:
         yield request.description
     if request.form:
