@@ -39,8 +39,9 @@ async def asked(world: World, thread: str = "t1", other_than: str = "") -> dict[
     client = world.client("admin", "root")
 
     async def found() -> Any:
-        pending = (await client.get(f"/v1/threads/{thread}")).json()["pending"]
-        return next((each for each in pending if each["id"] != other_than), None)
+        now = (await client.get(f"/v1/threads/{thread}")).json()
+        waits = now["status"] == "interrupted"
+        return next((each for each in now["pending"] if waits and each["id"] != other_than), None)
 
     async def waits() -> bool:
         return await found() is not None
