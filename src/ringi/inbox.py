@@ -92,13 +92,13 @@ class Inbox(Closable, Verbs):
         Who believes that it exists says so: then it is looked for first, and nothing is written.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
-        request, event = Request.asked(
-            ask, id=ask.id or uuid.uuid4().hex, now=self.clock(), by=by, tenant=self.tenant, continuation=continuation
-        )
+        about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
+        span = tracing.beginning("asked", about["now"])
+        request, event = Request.asked(ask, **about, continuation=continuation, traceparent=span.traceparent)
         if is_known:
             with suppress(NotFoundError):
                 return await self._asked_before(request)
-        return await self._put(request, event)
+        return await self._put(request, event, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, in one step and with one event.
@@ -107,16 +107,17 @@ class Inbox(Closable, Verbs):
         to see.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
-        id = ask.id or uuid.uuid4().hex
-        return await self._put(*Request.approved(ask, id=id, now=self.clock(), by=by, rule=rule, tenant=self.tenant))
+        about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
+        span = tracing.beginning("asked", about["now"])
+        return await self._put(*Request.approved(ask, **about, rule=rule, traceparent=span.traceparent), span)
 
-    async def _put(self, request: Request, event: Event) -> Request:
+    async def _put(self, request: Request, event: Event, span: tracing.Beginning) -> Request:
         try:
             await self.store.put(request, event)
         except ConflictError:
             return await self._asked_before(request)
         failpoint("ask.after_commit")
-        tracing.asked(request)
+        span.asked(request)
         await self._tell(request)
         return request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import quote, unquote
@@ -278,6 +278,15 @@ def searchable(*texts: str | None) -> str:
     plain = unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
     # Half of a surrogate pair, which is no text, would fail the store that compares it.
     return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield what stands in JSON data as text or number."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(each)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def pieces(text: str) -> tuple[str, ...]:

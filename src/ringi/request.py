@@ -31,12 +31,12 @@ from ringi.canonical import digest, jsonable
 from ringi.domain.display import Block
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
 from ringi.form import Form
-from ringi.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable
+from ringi.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable, texts_in
 from ringi.webhook import Webhook
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
 """What nobody outside is shown of a request, beside what a newer version wrote into it."""
 TITLE_SHOWN = 60
 """How many characters of a title a `repr` shows."""
@@ -117,6 +117,8 @@ class Request(Record):
     reminded_at: datetime | None = None
     memory: Remembered | None = None
     """Set once the person who answered has edited or deleted what is remembered of it."""
+    traceparent: str | None = None
+    """The OpenTelemetry span that asked; None where nobody traces."""
     digest: str
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
@@ -138,13 +140,21 @@ class Request(Record):
         by: str | None,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
+        traceparent: str | None = None,
     ) -> tuple[Request, Event]:
         """Return the new request and its event."""
-        return cls._new(ask, id, now, by, tenant, continuation).created("created", by or SYSTEM)
+        asked = cls._new(ask, id, now, by, tenant, continuation)
+        return asked.model_copy(update={"traceparent": traceparent}).created("created", by or SYSTEM)
 
     @classmethod
     def _new(
-        cls, ask: Ask, id: str, now: datetime, by: str | None, tenant: str, continuation: Continuation | None = None
+        cls,
+        ask: Ask,
+        id: str,
+        now: datetime,
+        by: str | None,
+        tenant: str = DEFAULT_TENANT,
+        continuation: Continuation | None = None,
     ) -> Request:
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
         # What an agent has written may be called like an answer: only what no field of a request is called is kept.
@@ -161,14 +171,13 @@ class Request(Record):
 
     @classmethod
     def approved(
-        cls, ask: Ask, *, id: str, now: datetime, by: str | None, rule: str, tenant: str = DEFAULT_TENANT
+        cls, ask: Ask, *, now: datetime, rule: str, traceparent: str | None = None, **about: Any
     ) -> tuple[Request, Event]:
-        """Return the new request as a rule of a policy has approved it, and the one event of both."""
-        asked = cls._new(ask, id, now, by, tenant)
-        authorised = asked.authorised_digest("approve", None, None)
+        """Return the new request as a rule of a policy has approved it, and the one event of both; see `asked`."""
+        asked = cls._new(ask, now=now, **about)
         said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
-        response = Response(**said, at=now, authorised_digest=authorised)
-        ended = {"status": "completed", "response": response, "ended_at": now}
+        response = Response(**said, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
+        ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
         return asked.model_copy(update=ended).created("completed", response.responder)
 
     @property
@@ -203,7 +212,7 @@ class Request(Record):
     @property
     def search_text(self) -> str:
         """What a search looks through."""
-        called = (self.action.name, *_texts(self.action.args)) if self.action else ()
+        called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
         return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
@@ -384,14 +393,6 @@ class Request(Record):
         if answer.data and (answer.decision != "edit" or self.action):
             raise InvalidError.of("data", "this request has no form: send none")
         return answer.data
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
 
 
 def _task(answer: Answer) -> bool:

@@ -32,6 +32,8 @@ class Run(Frozen):
     """One input to the agent and everything that follows from it, pauses included."""
 
     id: str
+    traceparent: str | None = None
+    """The OpenTelemetry span that started it; None where nobody traces."""
     input: dict[str, Any]
     by: str | None = None
     """Who started it; None in what was stored before this was kept."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from ringi import errors
+from ringi import errors, tracing
 from ringi.canonical import canonical
 from ringi.errors import (
     FieldError,
@@ -131,7 +131,8 @@ class Wire:
         raise error_of(self.url, call, reply, body)
 
     async def _sent(self, call: Call) -> httpx.Response:
-        headers = {"content-type": "application/json"} if call.body is not None else {}
+        headers = tracing.outgoing()
+        headers |= {"content-type": "application/json"} if call.body is not None else {}
         timeout = httpx.Timeout(GRACE_SECONDS + call.params.get("wait", 0), connect=GRACE_SECONDS)
         try:
             with self.lifetime.using():

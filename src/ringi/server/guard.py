@@ -8,6 +8,7 @@ from http import HTTPStatus
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ringi import tracing
 from ringi.errors import RingiError
 from ringi.server.auth import NEW_COOKIES, base_of
 from ringi.server.platform import ServerSettings
@@ -57,7 +58,8 @@ class Guard:
             scope[SEND] = send
             if reply.is_head:
                 scope = {**scope, "method": "GET", HEAD: True}
-            await self._app(scope, receive, reply)
+            with tracing.within(tracing.incoming(scope["headers"])):
+                await self._app(scope, receive, reply)
         except Exception as error:
             if not isinstance(error, RingiError):
                 log.exception("%s %s failed", scope["method"], scope["path"])

@@ -14,6 +14,7 @@ from ag_ui.core import Interrupt
 from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
+from ringi import tracing
 from ringi.ask import Continuation, digest_of
 from ringi.canonical import canonical
 from ringi.connect import Backend
@@ -150,7 +151,8 @@ class Turn:
     async def _go(self, input: Any) -> bool:
         await self._emitter.open()
         failpoint("run.before_go")
-        await self._graph.go(input, self._emitter)
+        with tracing.running(self._lease.thread, self._run):
+            await self._graph.go(input, self._emitter)
         await self._emitter.flush()
         failpoint("run.after_go")
         return True
@@ -300,7 +302,8 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
             await hold.give_up(f"its store was away {OUTAGES} times while it ran: see what its workers logged")
         else:
             inbox.measures.retried.inc(thread.tries > 1)
-            await Turn(hold, agents).take()
+            with tracing.within(hold.run.traceparent):
+                await Turn(hold, agents).take()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(hold.give_back(is_outage=isinstance(error, UnavailableError)))
         raise

@@ -12,6 +12,7 @@ from contextlib import nullcontext, suppress
 from itertools import count
 from typing import Any
 
+from ringi import tracing
 from ringi.connect import Backend, repeat
 from ringi.errors import (
     ConflictError,
@@ -161,12 +162,15 @@ class Runner:
 
     async def _begin(self, key: Key, agent: str, run: Run, by: str) -> Thread:
         now = self.inbox.clock()
+        span = tracing.beginning("started", now)
+        run = run.model_copy(update={"traceparent": span.traceparent})
         thread, event = Thread.begun(key.id, agent, run, by=by, now=now, tenant=key.tenant)
         try:
             await self.backend.store.put(thread, event)
         except ConflictError:
             restart = lambda thread: thread.started(agent, run, by=by, now=self.inbox.clock())  # noqa: E731
             _, thread = await change(self.backend.store, Thread, key, restart)
+        span.started(thread, now)
         return thread
 
     async def _handle(self, job: Job) -> None:
