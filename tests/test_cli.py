@@ -242,7 +242,7 @@ def test_an_unknown_log_level_is_told_in_a_line(ringi: Ringi) -> None:
 
 def test_a_form_that_is_not_utf_8_is_told_in_a_line(ringi: Ringi, tmp_path: Path) -> None:
     (tmp_path / "form.json").write_bytes(b'{"fields": "\xff"}')
-    assert_refused(ringi("ask", "T", "--form", "form.json"), 1, "form.json", "UTF-8")
+    assert_refused(ringi("ask", "T", "--form", "form.json"), 2, "form.json", "UTF-8")
 
 
 def test_what_nobody_expected_is_told_in_a_line_and_in_full_at_debug(tmp_path: Path) -> None:
@@ -303,10 +303,10 @@ def test_a_token_says_what_it_was_made_for(ringi: Ringi) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
-        (("show", "nothing-like-this"), 1, "nothing-like-this"),
-        (("respond", "x", "approve", "--data", "{"), 1, "data"),
-        (("ask", ""), 1, "title"),
-        (("ask", "T", "--form", "missing.json"), 1, "missing.json"),
+        (("show", "nothing-like-this"), 1, "no store"),
+        (("respond", "x", "approve", "--data", "{"), 2, "data"),
+        (("ask", ""), 2, "title"),
+        (("ask", "T", "--form", "missing.json"), 2, "missing.json"),
         (("list", "--url", "mysql://localhost/x"), 2, "sqlite"),
         (("serve", "--agents", "no.such.module"), 2, "no.such.module"),
         (("serve", "--host", "0.0.0.0", "--no-auth", "--port", "0"), 2, "127.0.0.1"),
@@ -315,8 +315,8 @@ def test_a_token_says_what_it_was_made_for(ringi: Ringi) -> None:
         (("demo", "--host", "no.such.host.invalid", "--port", "0"), 2, "host='no.such.host.invalid'"),
         (("serve", "--poll-interval", "0", "--port", "0"), 2, "poll_interval"),
         (("list", "--status", "bogus"), 2, "pending"),
-        (("ask", "T", "--args", "{}"), 1, "--action"),
-        (("ask", "T", "--action", "pay", "--args", "[]"), 1, "args"),
+        (("ask", "T", "--args", "{}"), 2, "--action"),
+        (("ask", "T", "--action", "pay", "--args", "[]"), 2, "args"),
         (("nonsense",), 2, "nonsense"),
     ],
 )

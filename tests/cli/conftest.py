@@ -11,4 +11,6 @@ from tests.cli.desk import Desk
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     """An empty inbox in a folder."""
-    return Desk(tmp_path)
+    desk = Desk(tmp_path)
+    desk.work(lambda inbox: inbox.find())
+    return desk

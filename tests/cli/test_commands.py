@@ -103,7 +103,7 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
     assert "claimed by 'ann'" in refused(desk, 1, "claim", asked.id, "--name", "bob")
     assert "claimed by 'ann'" in refused(desk, 1, "respond", asked.id, "approve", "--name", "bob")
     assert printed(desk, "release", asked.id, "--name", "ann")["claimed_by"] is None
-    assert "--to" in refused(desk, 1, "reassign", asked.id)
+    assert "--to" in refused(desk, 2, "reassign", asked.id)
     assert printed(desk, "reassign", asked.id, "--to", "bob")["assignee"] == "bob"
     assert printed(desk, "reassign", asked.id, "--groups", "a, b")["candidate_groups"] == ["a", "b"]
     assert told(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
@@ -155,7 +155,7 @@ def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     assert [item["title"] for item in first["items"]] == ["Third?", "Which?"]
     assert titles("--cursor", first["next"]) == ["注文を返金しますか"]
     assert f"more: --cursor '{first['next']}'" in told(desk, "list", "--limit", "2")
-    assert "cursor" in refused(desk, 1, "list", "--cursor", "x")
+    assert "cursor" in refused(desk, 2, "list", "--cursor", "x")
     assert titles("--status", "completed") == []
     assert told(desk, "list", "--status", "expired") == "nothing to do\n"
 
@@ -376,5 +376,5 @@ def test_a_sweep_only_counts_until_it_is_told_yes(desk: Desk, rule: tuple[str, s
 def test_an_erasure_that_cannot_be_says_what_is_wrong(desk: Desk, arguments: tuple[str, ...], why: str) -> None:
     done = ringi(desk, "erase", *arguments)
 
-    assert done.returncode == 1
+    assert done.returncode == (1 if arguments == ("nowhere",) else 2)
     assert why in done.stderr

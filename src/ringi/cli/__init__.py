@@ -16,17 +16,18 @@ from ringi.cli.delivering import deliveries, redeliver, webhooks_test
 from ringi.cli.erasing import erase
 from ringi.cli.operating import abandon, ask_again, retry, runs
 from ringi.cli.serving import demo, serve, worker
-from ringi.cli.upkeep import link, migrate, secret_create, token_create, token_revoke, verify
+from ringi.cli.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
 from ringi.cli.version import options
 from ringi.cli.visible import visible
 from ringi.cli.watching import watch
 from ringi.connect import home
-from ringi.errors import NotFoundError, RingiError, SettingError
+from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 
 log = logging.getLogger(__name__)
 WHERE_IT_IS = {
     "request": "`ringi list --status all` has those of this store; another may be at --tenant or --url",
     "delivery": "`ringi deliveries` has those that were tried; another may be at --tenant or --url",
+    "store": "`ringi ask`, `ringi serve` and `ringi demo` make one; another may be at --url",
     "thread": "`ringi runs` has those that need attention; another may be at --tenant or --url",
 }
 """Where to look for what is not there."""
@@ -46,6 +47,7 @@ for command in COMMANDS:
 app.callback()(options)
 token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
 token_app.command("create")(token_create)
+token_app.command("show")(token_show)
 token_app.command("revoke")(token_revoke)
 app.add_typer(token_app, name="token")
 secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
@@ -63,8 +65,9 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # A terminal in Latin-1 would fail on a Japanese title.
     try:
         _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
+        _refuse_broken_text(sys.argv[1:])
         app()
-    except SettingError as error:
+    except (SettingError, InvalidError) as error:
         _fail(str(error), 2)
     except NotFoundError as error:
         _fail(f"{error}: {WHERE_IT_IS.get(error.kind, 'look at another --tenant or --url')}", 1)
@@ -83,6 +86,14 @@ def main() -> None:
     except Exception as error:
         log.debug("unexpected", exc_info=True)
         _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG to see more", 1)
+
+
+def _refuse_broken_text(arguments: list[str]) -> None:
+    for text in arguments:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise SettingError("arguments", text, "it is not UTF-8: write it in whole characters") from error
 
 
 def _log_to_stderr(level: str) -> None:

@@ -10,12 +10,19 @@ from ringi.ask import Answer
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.reading import parsed_json
 from ringi.cli.running import change, person_name
-from ringi.errors import InvalidError
+from ringi.errors import InvalidError, RingiError
 from ringi.inbox import Inbox
 from ringi.record import DEFAULT_TENANT
 from ringi.request import Request
 
 Id = Annotated[str, typer.Argument(help="The request, from `ringi list`.")]
+
+
+class UnfitAnswerError(RingiError):
+    """The command was called rightly, and the request does not take the answer."""
+
+    def __init__(self, error: InvalidError) -> None:
+        super().__init__(str(error))
 
 
 def respond(
@@ -32,11 +39,16 @@ def respond(
 ) -> None:
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
+    body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
+    given = Answer.parse(body)
 
     async def answer(inbox: Inbox) -> Request:
         seen = digest or (await inbox.get(id)).digest
-        body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": seen}
-        return await inbox.answer(id, Answer.parse(body), by=name or person_name(), channel="cli")
+        try:
+            told = given.model_copy(update={"digest": seen})
+            return await inbox.answer(id, told, by=name or person_name(), channel="cli")
+        except InvalidError as error:
+            raise UnfitAnswerError(error) from error
 
     change(url, tenant, json_, answer)
 

@@ -9,13 +9,13 @@ import typer
 
 from ringi.ask import Ask, Kind, Priority
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.picture import outcome, picture, public
+from ringi.cli.picture import age, agent, line, outcome, picture, public
 from ringi.cli.printing import progress, say
 from ringi.cli.reading import parsed_json, read_json
-from ringi.cli.running import change, person_name, run, with_inbox
+from ringi.cli.running import person_name, run, with_inbox
 from ringi.cli.table import table
 from ringi.errors import InvalidError
-from ringi.inbox import Inbox
+from ringi.inbox import Inbox, utc_now
 from ringi.record import DEFAULT_TENANT, Event, Query, cursor_of
 from ringi.request import Request
 
@@ -31,7 +31,12 @@ def ask(
     args: Annotated[str | None, typer.Option(help="The arguments of the call, as JSON.")] = None,
     assignee: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
     priority: Annotated[Priority | None, typer.Option(help="How much it matters.")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="The request's id: asked again with it, the same one is shown.")
+    ] = None,
+    group: Annotated[list[str] | None, typer.Option(help="A group that may answer; several times for several.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless it is a yes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the request's id only.")] = False,
     expires_in: Annotated[float | None, typer.Option(help="Seconds after which nobody may answer.")] = None,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
@@ -44,6 +49,8 @@ def ask(
     """
     body = {
         "title": title,
+        "id": id,
+        "candidate_groups": group or None,
         "description": description,
         "form": read_json("form", form) if form else None,
         "display": read_json("display", display) if display else None,
@@ -53,7 +60,9 @@ def ask(
         "expires_in": expires_in,
     }
     asked = Ask.parse({key: value for key, value in body.items() if value is not None})
-    request = change(url, tenant, json_, lambda inbox: _ask(inbox, asked, name or person_name(), wait))
+    by = name or person_name()
+    request = run(with_inbox(url, tenant, lambda inbox: _ask(inbox, asked, by, wait), creates=True))
+    say(public(request), request.id if quiet else line(request), json_)
     if wait and not _is_yes(request):
         raise typer.Exit(1)
 
@@ -79,9 +88,14 @@ def list_(
     requests, next = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if json_:
         return say({"items": [public(request) for request in requests], "next": next}, "", json_)
-    rows = [(request.id, request.kind, outcome(request), request.title) for request in requests]
+    now = utc_now()
+    rows = [
+        (each.id, each.kind, outcome(each), age(each, now), agent(each), each.priority or "normal", each.title)
+        for each in requests
+    ]
     more = f"\nmore: --cursor '{next}'" if next else ""
-    say(None, table(("id", "kind", "status", "title"), rows) + more if rows else "nothing to do", json_)
+    columns = ("id", "kind", "status", "age", "agent", "priority", "title")
+    say(None, table(columns, rows) + more if rows else "nothing to do", json_)
 
 
 def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:

@@ -12,7 +12,7 @@ import typer
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.picture import clock
 from ringi.cli.printing import progress, say
-from ringi.cli.running import person_name, run
+from ringi.cli.running import existing, person_name, run
 from ringi.cli.table import table
 from ringi.cli.visible import visible, visible_lines
 from ringi.connect import inbox_on, open_backend
@@ -123,7 +123,7 @@ async def _on(url: str | None, tenant: str, work: Callable[[Inbox, Deliveries], 
     from ringi.delivery.deliveries import Deliveries
     from ringi.delivery.endpoints import DeliverySettings
 
-    async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
+    async with open_backend(existing(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
         return await work(inbox, Deliveries(backend, inbox, DeliverySettings()))
 
 

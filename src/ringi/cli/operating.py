@@ -11,7 +11,7 @@ import typer
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.picture import clock
 from ringi.cli.printing import progress, say
-from ringi.cli.running import person_name, run
+from ringi.cli.running import existing, person_name, run
 from ringi.cli.table import table
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.inbox import Inbox
@@ -93,7 +93,7 @@ def abandon(
 
 
 async def _on(url: str | None, tenant: str, work: Callable[[Backend, Inbox], Awaitable[T]]) -> T:
-    async with open_backend(url) as backend, inbox_on(backend, tenant=tenant) as inbox:
+    async with open_backend(existing(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
         return await work(backend, inbox)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ringi.cli.visible import visible, visible_lines, visible_value
 from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
-from ringi.record import Event
+from ringi.record import AGENT, Event
 from ringi.request import Request
 
 MOST_COMPARED = 2_000
@@ -45,6 +45,18 @@ def clock(at: datetime) -> str:
     """Return a time as the clock on the wall shows it; the day too unless it is today."""
     here = at.astimezone()
     return f"{here:%H:%M}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
+
+
+def age(request: Request, now: datetime) -> str:
+    """Return how long ago a request was asked, in the largest unit: 12 s, 5 min, 3 h, 2 d."""
+    seconds = max(0, int((now - request.created_at).total_seconds()))
+    units = ((86_400, "d"), (3_600, "h"), (60, "min"))
+    return next((f"{seconds // size} {name}" for size, name in units if seconds >= size), f"{seconds} s")
+
+
+def agent(request: Request) -> str:
+    """Return which agent asks: the one that runs, else whoever asked."""
+    return request.continuation.target if request.continuation else (request.asked_by or "").removeprefix(AGENT)
 
 
 def remaining(seconds: float) -> str:

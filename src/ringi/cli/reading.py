@@ -13,7 +13,7 @@ def parsed_json(name: str, text: str | None) -> Any:
     """Return JSON as data, or raise `InvalidError` that names the option."""
     try:
         return None if text is None else json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidError.of(name, f"not JSON: {error}") from error
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import getpass
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from ringi.cli.picture import line, public
 from ringi.cli.printing import say
-from ringi.connect import open
+from ringi.connect import open, resolved_url
+from ringi.errors import NotFoundError
 from ringi.inbox import Inbox
 from ringi.request import Request
 
@@ -25,9 +28,21 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(work)
 
 
-async def with_inbox(url: str | None, tenant: str, work: Callable[[Inbox], Awaitable[T]]) -> T:
-    """Return what the work returns on an open inbox."""
-    async with open(url, tenant=tenant) as inbox:
+def existing(url: str | None) -> str:
+    """Return the URL of a store that is there, or raise `NotFoundError`: to open a file that is not would make it."""
+    url = resolved_url(url)
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path.removeprefix("/")))
+    if parts.scheme == "sqlite" and path.name and not path.is_file():
+        raise NotFoundError("store", str(path))
+    return url
+
+
+async def with_inbox(
+    url: str | None, tenant: str, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False
+) -> T:
+    """Return what the work returns on an open inbox; only what `creates` makes a store that is not there."""
+    async with open(url if creates else existing(url), tenant=tenant) as inbox:
         return await work(inbox)
 
 

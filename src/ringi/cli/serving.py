@@ -46,7 +46,7 @@ def demo(
     except MissingExtraError as error:
         if model is not None:
             raise
-        run(with_inbox(url, DEFAULT_TENANT, ask_samples))
+        run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
         sys.stderr.write(f"Three questions wait. To see agents ask them: {error}\n")
         agents = []
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))

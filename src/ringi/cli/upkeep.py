@@ -92,6 +92,22 @@ def token_create(
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
 
 
+def token_show(
+    role: Annotated[Literal["agent", "person", "admin"], typer.Argument(help="Whose: one token of each role.")],
+    json_: Json = False,
+) -> None:
+    """Show the token of a role that `ringi serve` or `ringi demo` wrote for this machine."""
+    path = home() / "tokens.json"
+    try:
+        tokens = json.loads(path.read_text("utf-8"))
+        told = {"role": role, "token": str(tokens[role]), "url": tokens.get("url")}
+    except FileNotFoundError as error:
+        raise SettingError("tokens", str(path), "no server ran here: start `ringi serve`") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingError("tokens", str(path), "it holds no such token: start `ringi serve` to write it") from error
+    say(told, visible(told["token"]), json_)
+
+
 def link(
     role: Annotated[Literal["person", "admin"], typer.Option(help="What they may do.")] = "person",
     name: Annotated[str | None, typer.Option(help="Who it signs in; by default you.")] = None,

@@ -15,7 +15,7 @@ import typer
 
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.printing import say
-from ringi.cli.running import person_name, run
+from ringi.cli.running import existing, person_name, run
 from ringi.connect import open, resolved_url
 from ringi.errors import SettingError
 from ringi.record import DEFAULT_TENANT, Event
@@ -42,7 +42,7 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
 async def _watch(name: str, tenant: str, url: str | None) -> int:
     from ringi.cli.terminal.app import WatchApp
 
-    async with open(url, tenant=tenant) as inbox:
+    async with open(existing(url), tenant=tenant) as inbox:
         app = WatchApp(inbox, name)
         # Textual would take it for an ordinary end.
         with suppress(NotImplementedError):  # Windows
@@ -64,7 +64,7 @@ async def _print_events(tenant: str, url: str | None) -> None:
             if event.record == Request.record and event.tenant == tenant:
                 news.put_nowait(event)
 
-    async with open(url, tenant=tenant) as inbox, inbox.feed.follow(hear):
+    async with open(existing(url), tenant=tenant) as inbox, inbox.feed.follow(hear):
         say({"watching": resolved_url(url)}, "", as_json=True)
         while True:
             event = await news.get()
