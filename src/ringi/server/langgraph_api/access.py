@@ -49,7 +49,7 @@ SCANNED = 1_000
 CHANNEL = "langgraph"
 RESOLVED = "marked as resolved"
 WANTED: dict[str, tuple[ThreadStatus, ...]] = {
-    "interrupted": ("interrupted",),
+    "interrupted": ("running", "interrupted"),
     "busy": ("running", "interrupted"),
     "idle": ("idle", "done"),
     "error": ("error",),
@@ -224,7 +224,8 @@ class Access:
 
     async def _waiting(self, thread: Thread) -> Request | None:
         """Return the oldest request that a thread waits for and the caller is shown: tools answer one at a time."""
-        if thread.status != "interrupted" or self._platform.runner is None:
+        # A run asks a moment before it is marked as waiting: whoever follows it is told in that moment.
+        if not thread.is_live or self._platform.runner is None:
             return None
         asked = [each for each in await self._platform.runner.pending(thread) if is_shown(self.who, each)]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
