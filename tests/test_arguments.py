@@ -102,6 +102,28 @@ def test_an_edit_has_what_was_shown_and_what_the_schema_names(
             check_edit(schema, {"order": 1, "amount": 2}, edited)
 
 
+INNER = {"properties": {"to": PERSON}}
+
+
+@pytest.mark.parametrize(
+    ("to", "fits"),
+    [
+        ({"name": "ann", "vip": True}, True),
+        ({"name": "bob", "vip": False}, True),
+        ({"name": "bob"}, True),
+        ({"name": 7, "vip": True}, False),
+        ({"name": "ann", "vip": True, "iban": "DE1"}, False),
+    ],
+)
+def test_what_was_shown_inside_of_an_argument_may_stay(to: dict[str, Any], *, fits: bool) -> None:
+    shown = {"to": {"name": "ann", "vip": True}}
+    if fits:
+        check_edit(INNER, shown, {"to": to})
+    else:
+        with pytest.raises(InvalidError, match=r"args\.to\.(name|iban)"):
+            check_edit(INNER, shown, {"to": to})
+
+
 def test_closing_a_schema_leaves_it_as_it_is() -> None:
     before = repr(ORDER)
     assert closed(ORDER) != ORDER

@@ -30,7 +30,25 @@ def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str,
     if names is not None and not names >= args.keys():
         shown = dict.fromkeys(sorted(args.keys() - names), True)
         known = {**known, "properties": {**_entries(known.get("properties")), **shown}}
-    check_call(known, edited)
+    try:
+        check_call(known, edited)
+    except InvalidError as error:
+        # An asker's schema may name less than its call has: what people were shown they may leave as it is.
+        shown_there = set(places(dict(args), "args"))
+        left = [each for each in error.errors if each.message != UNKNOWN or each.field not in shown_there]
+        if left:
+            raise InvalidError(left) from error
+        if is_usable(known):
+            check_instance(known, edited, field="args")
+
+
+def places(value: Any, path: str) -> Iterator[str]:
+    """Yield the path of everything inside of a value."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in members:
+        place = path_of(path, [name])
+        yield place
+        yield from places(each, place)
 
 
 def check_call(schema: Schema, args: dict[str, Any]) -> None:

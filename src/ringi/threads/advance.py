@@ -151,8 +151,9 @@ class Turn:
     async def _go(self, input: Any) -> bool:
         await self._emitter.open()
         failpoint("run.before_go")
+        context = self._graph.context(self._run.input, self._by)
         with tracing.running(self._lease.thread, self._run):
-            await self._graph.go(input, self._emitter)
+            await self._graph.go(input, self._emitter, context)
         await self._emitter.flush()
         failpoint("run.after_go")
         return True

@@ -27,6 +27,11 @@ def as_it_is(input: dict[str, Any]) -> Any:
     return input
 
 
+def no_context(input: dict[str, Any], by: str | None) -> Any:
+    """Return no context of a run."""
+    return None
+
+
 def nothing(state: State) -> dict[str, Any]:
     """Show nothing of the state."""
     return {}
@@ -52,6 +57,11 @@ class Agent:
     """JSON Schema of a run's input."""
     prepare: Callable[[dict[str, Any]], Any] = as_it_is
     """From a run's input to the graph's input."""
+    context: Callable[[dict[str, Any], str | None], Any] = no_context
+    """From a run's input, and the name of who started it, to `runtime.context` for the graph's `context_schema`.
+
+    It is made anew each time that the run goes on. Without it the schema's own defaults are used, if it has all.
+    """
     values: Callable[[State], dict[str, Any]] | None = None
     """From the graph's state to the JSON that people may see; None for its final messages, else its output."""
     expires_in: float | None = None

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -154,13 +154,25 @@ class GraphRun:
             return final_values(output_of(state, self._graph.output_channels))
         return self.agent.values(state or {})
 
-    async def go(self, input: Any, emitter: Emitter) -> None:
+    def context(self, input: dict[str, Any], by: str | None) -> Any:
+        """Return what `runtime.context` is in a run with this input."""
+        with agents_own():
+            given = self.agent.context(input, by)
+        schema = getattr(self._graph, "context_schema", None)
+        if given is None and schema is not None:
+            # One that needs values has none; its nodes then find None, as without Ringi.
+            with suppress(TypeError, ValueError):
+                return schema()
+        return given
+
+    async def go(self, input: Any, emitter: Emitter, context: Any = None) -> None:
         """Run until the graph ends or asks, telling the emitter what it says."""
         emitter.begin()
         translation = Translation(emitter)
         self._saver.before_write = translation.stored
+        how = {"stream_mode": MODES, "durability": "sync", "context": context}
         with agents_own():
-            async for mode, part in self._graph.astream(input, self._config, stream_mode=MODES, durability="sync"):
+            async for mode, part in self._graph.astream(input, self._config, **how):
                 translation.take(mode, part)
         translation.end()
 
