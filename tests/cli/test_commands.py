@@ -137,8 +137,8 @@ def test_a_question_is_asked_with_a_table_beside_it(desk: Desk, tmp_path: Path) 
     assert asked["display"][0]["rows"] == [["c-77", 4000]]
     assert "c-77 | 4000" in told(desk, "show", asked["id"])
     file.write_text('[{"type": "link", "url": "javascript:alert(1)"}]')
-    assert "display.0.url" in refused(desk, 1, "ask", "Remind?", "--display", str(file))
-    assert "display: cannot read" in refused(desk, 1, "ask", "Remind?", "--display", str(tmp_path / "none.json"))
+    assert "display.0.url" in refused(desk, 2, "ask", "Remind?", "--display", str(file))
+    assert "display: cannot read" in refused(desk, 2, "ask", "Remind?", "--display", str(tmp_path / "none.json"))
 
 
 def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:

@@ -154,7 +154,10 @@ def test_every_command_prints_json() -> None:
 @pytest.mark.parametrize(
     ("name", "command"), commands(), ids=lambda each: " ".join(each) if isinstance(each, tuple) else ""
 )
-def test_odd_arguments_get_an_error_and_never_a_stack_trace(desk: Desk, name: tuple[str, ...], command: Any) -> None:
+def test_odd_arguments_get_an_error_and_never_a_stack_trace(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: tuple[str, ...], command: Any
+) -> None:
+    monkeypatch.chdir(desk.folder)
     chance = random.Random(" ".join(name))
     desk.ask("Go?", action=Action("go", {"a": 1}), id="q1")
     options = [max(p.opts, key=len) for p in command.params if p.param_type_name == "option" and not p.is_flag]
