@@ -31,8 +31,8 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
     assert (started.status_code, started.json()["thread_id"]) == (202, "t1")
     thread = await shown(world, "interrupted")
     assert set(thread) == {
-        "id", "agent", "title", "status", "run_id", "values", "pending", "error", "attention", "can_ask_again", "reason",
-        "started_by", "created_at", "updated_at", "erased",
+        "id", "agent", "title", "status", "run_id", "values", "pending", "error", "attention",
+        "can_ask_again", "reason", "started_by", "created_at", "updated_at", "erased",
     }  # fmt: skip
     assert thread["run_id"] == started.json()["run_id"]
     assert len(thread["pending"]) == 2
