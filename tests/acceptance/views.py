@@ -67,7 +67,7 @@ VIEWS = {
     "chat-said": ("/chat/said", "[data-testid=chat-message][data-role=assistant]"),
     **dict.fromkeys(("memory", "memory-edited", "memory-deleted"), ("/memory", "[data-testid=memory]")),
     "operations": ("/operations", "[data-testid=why]"),
-    "nowhere": ("/nowhere", "main p"),
+    "nowhere": ("/nowhere", "[data-testid=no-page]"),
     "chat-streams": ("/chat/streams", "[data-testid=working]"),
     **{
         f"chat-{name}": (f"/chat/{name}", f"[data-testid=pause] [data-status={status}]")
