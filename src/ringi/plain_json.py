@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 from ringi.canonical import jsonable
 from ringi.errors import FieldError, InvalidError
@@ -50,8 +50,10 @@ class Plain:
         return kind.__str__(value) if kind is str else kind(value)
 
     def _of_many(self, value: Any, path: str, depth: int) -> Any:
+        if isinstance(value, RootModel):
+            return self.of(value.root, path, depth + 1)
         if isinstance(value, BaseModel):
-            value = {(field.alias or name): getattr(value, name) for name, field in type(value).model_fields.items()}
+            value = _fields_of(value)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         if isinstance(value, Mapping):
@@ -61,9 +63,9 @@ class Plain:
         return self._refuse(path, self._remedy(value))
 
     def _key(self, key: object, path: str) -> str:
-        if isinstance(key, str):
+        if isinstance(key, str) and _is_unicode(key):
             return str.__str__(key.value if isinstance(key, Enum) else key)
-        self._refuse(path, f"the key {key!r} is no text: write it as str(key)")
+        self._refuse(path, f"the key {key!r} is no text in Unicode: write it as str(key)")
         return ""
 
     def _remedy(self, value: object) -> str:
@@ -72,6 +74,21 @@ class Plain:
 
     def _refuse(self, path: str, why: str) -> None:
         self.errors.append(FieldError(path, why))
+
+
+def _fields_of(value: BaseModel) -> dict[str, Any]:
+    """Return what pydantic writes of a model: its fields by their names in JSON, without those that it excludes."""
+    kept = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
+    named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in kept.items()}
+    return named | (value.model_extra or {})
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:

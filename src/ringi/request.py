@@ -383,7 +383,7 @@ class Request(Record):
             return answer.check_value(self.answer_schema)
         if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
             return None
-        if not answer.data and self.answer_schema is not None and answer.decision in valued(self.actions):
+        if answer.data is None and self.answer_schema is not None and answer.decision in valued(self.actions):
             return None
         if self.form:
             return self.form.check(answer.data or {})

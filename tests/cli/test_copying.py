@@ -52,6 +52,20 @@ def test_a_file_that_is_there_is_replaced_only_when_told(filled: Desk, tmp_path:
     assert printed(filled, "backup", str(copy), "--force") == {"file": str(copy), "events": 1}
 
 
+def test_the_log_of_a_damaged_store_is_not_added_to_the_copy(filled: Desk, tmp_path: Path) -> None:
+    copy, store = tmp_path / "copy.db", filled.folder / "ringi.db"
+    told(filled, "backup", str(copy))
+    store.write_bytes(b"no database" * 1000)
+    log = store.with_name("ringi.db-wal")
+    log.write_bytes(b"an old log")
+
+    kept = Path(printed(filled, "restore", str(copy), "--force")["kept"])
+
+    assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"an old log"
+    assert not log.exists() or log.read_bytes() != b"an old log"
+    assert titles(store) == ["Shall we keep a copy?"]
+
+
 def test_a_store_that_is_not_there_or_is_itself_the_copy_is_refused(filled: Desk, tmp_path: Path) -> None:
     missing = f"sqlite:///{tmp_path}/missing.db"
 

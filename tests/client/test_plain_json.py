@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from tests.acceptance.demo_server import DemoServer
 from tests.client.desks import token
 
@@ -52,6 +52,24 @@ class Customer(BaseModel):
     color: Color
 
 
+class Login(BaseModel):
+    """A model with a field that pydantic never writes."""
+
+    user: str
+    password: str = Field(exclude=True)
+
+
+class Command(BaseModel):
+    """A model that takes more fields than it names."""
+
+    model_config = ConfigDict(extra="allow")
+    path: str
+
+
+class Numbers(RootModel[list[int]]):
+    """A model of a list."""
+
+
 WRITTEN: list[tuple[Any, Any]] = [
     (ID, str(ID)),
     (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02T03:04:05Z"),
@@ -66,6 +84,9 @@ WRITTEN: list[tuple[Any, Any]] = [
     (Order(7, datetime(2026, 1, 2, tzinfo=UTC)), {"number": 7, "at": "2026-01-02T00:00:00Z"}),
     (Customer(id=ID, color=Color.RED), {"id": str(ID), "color": "red"}),
     ([True, 1, 1.5, "x"], [True, 1, 1.5, "x"]),
+    (Login(user="ann", password="hunter2"), {"user": "ann"}),
+    (Command(path="/", recursive=True), {"path": "/", "recursive": True}),
+    (Numbers([1, 2]), [1, 2]),
 ]
 REFUSED: list[tuple[Any, str, str]] = [
     (Decimal("1.10"), "value", "send str(value)"),
@@ -80,6 +101,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (object(), "value", "object is not JSON"),
     (1 + 2j, "value", "complex is not JSON"),
     ({1: "one"}, "value", "the key 1 is no text"),
+    ({"\ud83d": "x"}, "value", "is no text in Unicode"),
     ([{"price": Decimal(1)}], "value.0.price", "send str(value)"),
     (Order(7, datetime(2026, 1, 2)), "value.at", "give it a time zone"),  # noqa: DTZ001
     (float("nan"), "value", "no such number"),

@@ -24,7 +24,7 @@ async def test_who_may_answer_is_reminded_once_by_however_many_servers(store_url
             last = await here.asked()
             await until(lambda: any(got.json["data"]["id"] == last.id for got in crm.got))
 
-        types = [event.type for event in await here.inbox.events(request_id=request.id)]
+            types = [event.type for event in await here.inbox.events(request_id=request.id)]
         assert types == ["request.created", "request.reminded"]
         assert crm.types.count("request.reminded") == 1
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import httpx
 import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 from tests.server.world import World, open_world, until
 
 from ringi.server.langgraph_api.routes import EXTENSION
+from ringi.threads.agent import Agent
 
 REFUND = {"order": 1182, "amount": 40}
 ACCEPT = [{"type": "accept", "args": None}]
@@ -98,6 +101,35 @@ async def test_nobody_answers_what_their_own_token_was_not_served(world: World) 
     ):
         assert code(reply) == (409, "not_served")
     assert await status(world, request["id"]) == "pending"
+
+
+ASKED = {"allow_accept": True, "allow_edit": False, "allow_ignore": True, "allow_respond": False}
+
+
+async def test_the_same_answer_sent_twice_never_counts_for_the_next_question() -> None:
+    accepted = list[str]()
+
+    def step(name: str) -> Any:
+        def node(_: Any) -> dict[str, Any]:
+            question = {"action_request": {"action": name, "args": {}}, "config": ASKED, "description": None}
+            accepted.append(interrupt(question)[0]["type"] + " " + name)
+            return {}
+
+        return node
+
+    graph = StateGraph(dict).add_sequence([("one", step("read_file")), ("two", step("drop_database"))])
+    agent = Agent("steps", graph.add_edge(START, "one").compile())
+    async with open_world("memory://", extensions=[EXTENSION], more_agents=[agent]) as world:
+        ann = tool(world)
+        await world.runner.start("default", "t1", "steps", {}, by="agent:bot")
+        first = await asked(world)
+        await ann.get("threads/t1")
+        body = {"assistant_id": "steps", "command": {"resume": ACCEPT}, "stream_mode": ["values"]}
+        assert (await ann.post("threads/t1/runs/stream", json=body)).status_code == 200
+        second = await asked(world, other_than=first["id"])
+        await ann.post("threads/t1/runs/stream", json=body)
+        assert accepted == ["accept read_file"]
+        assert await status(world, second["id"]) == "pending"
 
 
 async def test_an_agents_token_never_answers(world: World) -> None:

@@ -71,6 +71,8 @@ THREADS = {
     ("GET", "/v1/threads/{id}/stream"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
     ("POST", "/v1/threads/{id}/cancel"): Row(owned(200, HIDDEN), owned(200, 403), owned(200, 200), {}),
     ("POST", "/v1/threads/{id}/retry"): Row(never(403), never(403), owned(200, 200), {}),
+    # Nothing failed on an answer: they stay as they are.
+    ("POST", "/v1/threads/{id}/ask-again"): Row(never(403), never(403), owned(200, 200), {}),
     ("POST", "/v1/threads/{id}/abandon"): Row(never(403), never(403), owned(200, 200), {}),
     ("POST", "/v1/threads/{id}/runs"): Row(
         {"own": 409, "other": 404, "elsewhere": 202, "random": 202},
@@ -284,6 +286,7 @@ KNOWN_TO_ALL_PEOPLE = {
     "/v1/threads/{id}/cancel": 403,
     "/v1/threads/{id}/retry": 403,
     "/v1/threads/{id}/abandon": 403,
+    "/v1/threads/{id}/ask-again": 403,
     "/v1/deliveries/{id}/redeliver": 403,
     "/v1/requests/{id}/erase": 403,
 }

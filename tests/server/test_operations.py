@@ -63,6 +63,7 @@ async def test_a_failed_thread_is_listed_and_goes_on_after_a_retry(world: World)
     assert item == {
         "kind": "thread", "thread_id": "t1", "run_id": thread.run_id, "request_id": None, "agent": "two_questions",
         "title": None, "status": "error", "since": item["since"], "why": "no paper", "can_retry": True,
+        "can_ask_again": False,
     }  # fmt: skip
     assert item["since"].endswith("Z")
     reply = await admin(world).post("/v1/threads/t1/retry", json={"reason": "paper is here"})

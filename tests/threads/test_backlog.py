@@ -212,6 +212,9 @@ async def test_a_duty_is_one_processs_until_it_misses_its_time(postgres: str) ->
         assert await one.lead("look", "one", 60) == 0
         assert 0 < await two.lead("look", "two", 60) <= 60.1
         assert await two.lead("another", "two", 60) == 0
+        # Who looks more often takes it over, or the slowest would set the pace for all.
+        assert await two.lead("look", "two", 20) == 0
+        assert await one.lead("look", "one", 10) == 0
         assert await one.lead("look", "one", 0.001) == 0
 
         async def is_taken() -> bool:

@@ -131,7 +131,7 @@ INVALID = {
     "six fields": form(FIELDS[:6]),
     "no title": {"fields": FIELDS[:1]},
     "no fields": {"title": "x"},
-    "an unknown type": form([{"name": "x", "type": "datetime", "label": "x"}]),
+    "an unknown type": form([{"name": "x", "type": "colour", "label": "x"}]),
     "a picture": {**SPORT, "type": "visual_display"},
     "text": "please",
 }

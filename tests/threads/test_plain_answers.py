@@ -75,6 +75,16 @@ async def test_what_says_nothing_or_two_things_is_refused_and_the_question_stays
         assert [each.id for each in await world.pending()] == [request.id]
 
 
+@pytest.mark.parametrize("data", [{}, {"answer": None}, {"answer": ""}])
+async def test_an_answer_that_was_left_empty_is_no_yes(file: str, data: dict[str, Any]) -> None:
+    async with at_work(file, [replace(asking("Delete it?"), answers=bool)]) as world:
+        await world.run("agent", {})
+        request = await world.one()
+        with pytest.raises(InvalidError):
+            await world.respond(request, "approve", data=data)
+        assert [each.id for each in await world.pending()] == [request.id]
+
+
 async def test_the_request_shows_under_its_digest_what_each_button_sends(file: str) -> None:
     async with at_work(file, [replace(asking("Well?"), rejected={"approved": False})]) as world:
         await world.run("agent", {})

@@ -90,6 +90,6 @@ async def test_a_question_may_have_a_time_by_which_it_is_due_and_one_at_which_it
 
 
 def test_a_node_can_ask_all_that_an_inbox_can() -> None:
-    # The headers of webhooks are secrets, which a checkpoint is no place for.
-    of_the_inbox = set(inspect.signature(Inbox.ask).parameters) - {"self", "id", "webhooks"}
+    # The headers of webhooks are secrets, which a checkpoint is no place for; a run names its thread and itself.
+    of_the_inbox = set(inspect.signature(Inbox.ask).parameters) - {"self", "id", "webhooks", "thread_id", "run_id"}
     assert set(inspect.signature(ask).parameters) == of_the_inbox

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from ringi.assistant.definitions import Choices, Definitions, InfoHandler, in_language
 from ringi.canonical import canonical, digest, jsonable
 from ringi.clock import Clock
-from ringi.errors import RingiError, without_password
+from ringi.errors import InvalidError, RingiError, without_password
 from ringi.field import MAX_LABEL, MAX_OPTIONS, Option
 
 log = logging.getLogger(__name__)
@@ -216,6 +214,6 @@ def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Optio
         return Option(value=value, label=words[:MAX_LABEL])
     except KeyError:
         raise HandlerError.no_options(choices, f"an item has no {choices.value!r}: name another with value=") from None
-    except ValidationError as error:
-        why = f"{value!r} cannot be chosen ({error.errors()[0]['msg']}): name another with value="
+    except InvalidError as error:
+        why = f"{value!r} cannot be chosen ({error.errors[0].message}): name another with value="
         raise HandlerError.no_options(choices, why) from error

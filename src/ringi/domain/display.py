@@ -21,7 +21,8 @@ MAX_CELL, MAX_CODE = 2_000, 50_000
 MAX_IMAGE = 100 * 1024
 """Bytes of one image: it is stored with the request, and an ask has 256 KiB."""
 SCHEMES = ("https", "http")
-ADDRESS = re.compile(r"[!-~]{1,2000}")
+ADDRESS = re.compile(r"[!-\[\]-~]{1,2000}")
+"""No backslash: browsers read it as a slash, so the host would be another than the one that is shown."""
 
 
 def _text(value: str) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import quote
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from ringi.engrammer.searching import Found, Text, ranked, terms_of
-from ringi.errors import NotFoundError, SettingError
+from ringi.errors import InvalidError, NotFoundError, SettingError
 from ringi.record import Frozen
 from ringi.server.refusals import RefusalError
 
@@ -241,8 +241,8 @@ class SqliteNotes:
         known = {name: row.pop(name) for name in ("id", "type", "title", "content", "created_at") if name in row}
         try:
             return Note(**known, source=self.name, more=row)
-        except ValidationError as error:
-            fields = ", ".join(str(each["loc"][0]) for each in error.errors())
+        except InvalidError as error:
+            fields = ", ".join(each.field.removeprefix("Note.").partition(".")[0] for each in error.errors)
             raise NotesUnreadableError(self.name, f"note {known.get('id')!r} has no usable {fields}") from error
 
     async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -62,7 +62,7 @@ def put(question: Ask) -> Request:
         return answer
 
     wanted = question.form.json_schema() if question.form else (question.data_schema or {})
-    checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema(wanted)]
+    checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema({**wanted, ENVELOPE: shown})]
     body = {name: value for name, value in jsonable(question).items() if value is not None}
     try:
         answer = interrupt({ENVELOPE: body}, response_schema=checked)

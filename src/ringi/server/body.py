@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -41,9 +42,8 @@ def parsed_json(raw: bytes, *, max_depth: int) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MalformedError.twice(twice)
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise MalformedError.twice(name)
     return members
 
 

@@ -189,6 +189,8 @@ class Message:
 
     def _values(self, event: Event) -> list[Part]:
         values = event["snapshot"]
+        if values.keys() == {"messages"}:  # They are what this message says.
+            return []
         return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
 
     def _custom(self, event: Event) -> list[Part]:

@@ -184,5 +184,6 @@ def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
     if not isinstance(tenant, str) or not tenant:
         raise StrangerError.without_tenant(oidc.tenant_claim)
     given = claims.get(oidc.groups_claim) or []
-    groups = [given] if isinstance(given, str) else [group for group in given if isinstance(group, str)]
+    listed = given if isinstance(given, list) else [given]
+    groups = [group for group in listed if isinstance(group, str)]
     return oidc.roster.person(claims.get(oidc.name_claim), groups, tenant)

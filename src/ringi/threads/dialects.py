@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 from pydantic import BaseModel, Field, ValidationError
 
 from ringi import form as forms
-from ringi.ask import Ask, Button, Decision, parsed
+from ringi.ask import Ask, Button, Decision, digest_of, parsed
 from ringi.canonical import canonical, jsonable
 from ringi.errors import InvalidError, UndecidedError
 from ringi.request import Request
@@ -119,7 +119,8 @@ def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
     # `ask` always has a schema. Without this a model whose words a graph hands to `interrupt` could write an envelope.
     if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
         return ()
-    return (Ask.kept(value[ENVELOPE]),)
+    asked = Ask.kept(value[ENVELOPE])
+    return (asked,) if schema.get(ENVELOPE) == digest_of(asked) else ()
 
 
 def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:

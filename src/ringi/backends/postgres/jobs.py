@@ -52,7 +52,7 @@ LEAD = """
 WITH mine AS (
   INSERT INTO duties AS duty VALUES ($1, $2, clock_timestamp() + $3::interval)
   ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-  WHERE duty.owner = excluded.owner OR duty.until <= clock_timestamp() RETURNING 1
+  WHERE duty.owner = excluded.owner OR duty.until <= clock_timestamp() OR duty.until > excluded.until RETURNING 1
 )
 SELECT CASE WHEN EXISTS (SELECT FROM mine) THEN 0.0 ELSE coalesce(
   (SELECT greatest(extract(epoch FROM until - clock_timestamp()), 0) FROM duties WHERE name = $1), 0

@@ -22,10 +22,13 @@ class SqliteAgentStores:
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         """Do all operations, or raise `UnavailableError`."""
+        self._database.check_files()
         try:
-            return self._opened().batch(ops)
+            results = self._opened().batch(ops)
         except sqlite3.OperationalError as error:
             raise UnavailableError(str(error)) from error
+        self._database.check_files()
+        return results
 
     def close(self) -> None:
         """Close the connection."""

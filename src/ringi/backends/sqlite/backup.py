@@ -91,6 +91,8 @@ def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
         except sqlite3.DatabaseError:  # What is no database is nobody's.
             pass
         os.link(target, kept)
+        if log.exists():  # The log of a file that is no database stays; SQLite would add it to the copy.
+            log.rename(f"{kept}-wal")
         flush(target.parent)
         yield kept
 

@@ -314,9 +314,9 @@ class Database:
         except sqlite3.Error:
             return await self._reader.do(work)
 
-    def refuse_if_lost(self) -> None:
-        """Raise `UnavailableError` once another file stands where this process found its own."""
-        self._guard.refuse_if_lost()
+    def check_files(self) -> None:
+        """Raise `UnavailableError` if other files stand where this process found its own; for any thread."""
+        self._guard.check()
 
     async def data_version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""

@@ -14,7 +14,8 @@ from ringi.errors import UnavailableError
 @contextmanager
 def reading(database: Database) -> Iterator[sqlite3.Connection]:
     """Yield a connection to read with."""
-    database.refuse_if_lost()
+    # Before it connects: SQLite would begin a new log at the place of a deleted one, and nothing could be rescued.
+    database.check_files()
     try:
         with closing(database.connect()) as connection:
             yield connection

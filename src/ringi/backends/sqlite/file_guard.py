@@ -101,6 +101,11 @@ class FileGuard:
                 pages = other.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
                 is_short: bool = size < pages.fetchone()[0]
                 return is_short and other.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+        except sqlite3.OperationalError as error:
+            # Too many open files, or a lock, says nothing about the file: the next look tells.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+                raise UnavailableError(str(error)) from error
+            return True
         except sqlite3.DatabaseError:
             return True
 

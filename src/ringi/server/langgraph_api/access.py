@@ -97,14 +97,17 @@ class Access:
 
     async def find(self, id: str) -> Found:
         """Return what a thread's id stands for, and note what is served; raises `NotFoundError`."""
-        if id.startswith(REQUEST):
-            request = await inbox_for(self._platform.inbox, self.who).get(id.removeprefix(REQUEST))
-            found = Found(id, None, request, None if request.is_final or not is_shown(self.who, request) else request)
-        else:
-            thread = readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
-            found = Found(id, thread, None, await self._waiting(thread))
+        found = await self.look(id)
         self.note(id, found.waiting)
         return found
+
+    async def look(self, id: str) -> Found:
+        """Return what a thread's id stands for; raises `NotFoundError`."""
+        if id.startswith(REQUEST):
+            request = await inbox_for(self._platform.inbox, self.who).get(id.removeprefix(REQUEST))
+            return Found(id, None, request, None if request.is_final or not is_shown(self.who, request) else request)
+        thread = readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
+        return Found(id, thread, None, await self._waiting(thread))
 
     def note(self, id: str, waiting: Request | None) -> None:
         """Take note of what the caller is shown on a thread."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ringi.domain.display import summary_of
 from ringi.errors import InvalidError
 from ringi.field import Field
 from ringi.request import Request
@@ -108,6 +109,14 @@ def takes_defaults(request: Request) -> bool:
     return True
 
 
+def displayed(request: Request) -> Iterator[str]:
+    """Yield the display blocks as text, and where images are shown."""
+    for each in request.display or ():
+        yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
+    if any(each.type == "image" for each in request.display or ()):
+        yield f"Images are shown on Ringi's own page only: /r/{request.id}"
+
+
 def described(request: Request) -> Iterator[str]:
     """Yield the parts of the description: all that the digest covers and that the tools have no place for."""
     if request.action:
@@ -118,6 +127,10 @@ def described(request: Request) -> Iterator[str]:
         yield "\n".join(f"- {line_of(field)}" for field in request.form.fields)
     if request.data_schema is not None:
         yield block("The answer must fit", request.data_schema)
+    yield from displayed(request)
+    values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
+    if values:
+        yield block("What the agent receives", values)
     labels = {decision: button.label for decision, button in request.actions.items() if button.label}
     for name, value in (("Context", request.context), ("Labels", labels), ("If nobody answers", request.fallback)):
         if value:

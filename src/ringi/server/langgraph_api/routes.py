@@ -93,7 +93,9 @@ class LangGraphRoutes:
     async def search_assistants(self, http: HttpRequest) -> HttpResponse:
         """List the agents, and the assistant whose threads are all requests."""
         access, body = self._access(http), await self._body(http)
-        wanted = (body.get("graph_id") or (body.get("metadata") or {}).get("graph_id")) if body else None
+        body = body if isinstance(body, dict) else {}
+        more = body.get("metadata")
+        wanted = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
         found = assistants(access.agents, self._since)
         return replied([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
 
@@ -176,6 +178,7 @@ class LangGraphRoutes:
             raise InvalidError.of("assistant_id", f"{EVERYTHING!r} is no agent: send command.resume, or name an agent")
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
+        parsed(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.who, id)
         agent = self._conversations.runner(graph).offered[graph]
         given = input_of(agent, body.input)

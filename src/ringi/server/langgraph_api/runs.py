@@ -122,7 +122,7 @@ class Telling:
 
     async def _paused(self) -> bytes:
         """Return the values with what the reader is asked now, and note that it was served."""
-        found = await self._begun.access.find(self._begun.thread_id)
+        found = await self._begun.access.look(self._begun.thread_id)
         waiting = found.waiting
         if self._begun.answered and waiting and waiting.id == self._begun.answered.id:
             waiting = None
