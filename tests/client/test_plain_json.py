@@ -85,7 +85,7 @@ WRITTEN: list[tuple[Any, Any]] = [
     (Customer(id=ID, color=Color.RED), {"id": str(ID), "color": "red"}),
     ([True, 1, 1.5, "x"], [True, 1, 1.5, "x"]),
     (Login(user="ann", password="hunter2"), {"user": "ann"}),
-    (Command(path="/", recursive=True), {"path": "/", "recursive": True}),
+    (Command.model_validate({"path": "/", "recursive": True}), {"path": "/", "recursive": True}),
     (Numbers([1, 2]), [1, 2]),
 ]
 REFUSED: list[tuple[Any, str, str]] = [

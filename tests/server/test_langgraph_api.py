@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 import pytest
@@ -103,6 +103,12 @@ async def test_nobody_answers_what_their_own_token_was_not_served(world: World) 
     assert await status(world, request["id"]) == "pending"
 
 
+class State(TypedDict, total=False):
+    """Nothing is kept."""
+
+    nothing: None
+
+
 ASKED = {"allow_accept": True, "allow_edit": False, "allow_ignore": True, "allow_respond": False}
 
 
@@ -117,7 +123,7 @@ async def test_the_same_answer_sent_twice_never_counts_for_the_next_question() -
 
         return node
 
-    graph = StateGraph(dict).add_sequence([("one", step("read_file")), ("two", step("drop_database"))])
+    graph = StateGraph(State).add_sequence([("one", step("read_file")), ("two", step("drop_database"))])
     agent = Agent("steps", graph.add_edge(START, "one").compile())
     async with open_world("memory://", extensions=[EXTENSION], more_agents=[agent]) as world:
         ann = tool(world)

@@ -21,7 +21,7 @@ class State(TypedDict, total=False):
     answer: Any
 
 
-def node(_: State) -> State:
+def node(state: State) -> State:
     return {"answer": interrupt(WORDS, response_schema=SCHEMA)}
 
 
