@@ -135,7 +135,8 @@ async def test_escape_leaves_a_step_and_gives_the_focus_back(person: Page, house
 
 async def test_a_question_begins_in_its_text_and_is_sent_from_inside_it(person: Page, house: DemoServer) -> None:
     request = ask(house, "Which city?")
-    await opened(person, house, request)
+    detail = await opened(person, house, request)
+    await expect(detail.get_by_role("textbox")).to_be_focused()
     await person.keyboard.type("car")
     await press(person, "Escape", "Enter", "End")
     await person.keyboard.type(" park")
@@ -167,6 +168,7 @@ async def test_a_refusal_of_the_moment_says_so_and_loses_nothing(
         await route.fulfill(status=status, json={"title": "no", "status": status, "detail": "later"})
 
     await person.route("**/respond", refuse, times=1)
+    await expect(detail.get_by_role("textbox")).to_be_focused()
     await person.keyboard.type("Kyoto")
     await press(person, "Control+Enter")
     await expect(detail.get_by_test_id("error")).to_contain_text(words, timeout=WAIT)
@@ -204,6 +206,7 @@ async def test_a_draft_is_dropped_with_its_decision_and_only_fifty_are_kept(pers
     request = ask(house, "Which city?")
     detail = await opened(person, house, request)
     await person.evaluate(old)
+    await expect(detail.get_by_role("textbox")).to_be_focused()
     await person.keyboard.type("Kyoto")
     assert await person.evaluate(drafts) == 50
     assert await person.evaluate("localStorage.getItem('ringi.draft/t/n/10/d')") is None
@@ -233,6 +236,7 @@ async def test_of_two_people_at_once_one_decides_and_the_other_learns_who_did(
 async def test_a_request_that_expires_while_it_is_open_says_what_came_of_it(person: Page, house: DemoServer) -> None:
     request = ask(house, "Which city?", expires_in=3, fallback={"city": "Kyoto"})
     detail = await opened(person, house, request)
+    await expect(detail.get_by_role("textbox")).to_be_focused()
     await person.keyboard.type("Osa")
     ended = detail.get_by_test_id("ended")
     await expect(ended).to_contain_text("expired at", timeout=5_000)

@@ -206,7 +206,8 @@ async def test_a_question_that_is_taller_than_the_window_is_read_from_its_beginn
     await expect(page.get_by_test_id("cancel-run")).not_to_be_in_viewport()
     await page.reload()
     await expect(title).to_be_in_viewport(ratio=1, timeout=WAIT)
-    assert await page.evaluate("window.scrollY") > 0
+    await page.wait_for_function("window.scrollY > 0")
+    await expect(title).to_be_in_viewport(ratio=1)
 
 
 async def test_an_error_says_what_to_do_and_another_try_goes_on_in_the_same_place(page: Page, shop: DemoServer) -> None:
