@@ -21,11 +21,13 @@ class PlanJob:
     inputs: Mapping[str, Any]
     """The values of the infos that it stands on."""
     feedback: tuple[str, ...]
-    """What people said of the version before, word for word."""
+    """All that people said of this plan so far, word for word, oldest first. It stands until the plan is carried out."""
     previous: Mapping[str, Any] | None
-    """The version before: `plan` and `steps`."""
+    """The newest version with content: its `plan` and `steps`, and the ids of the steps that are `done`."""
     version: int
     language: str
+    new_feedback: tuple[str, ...] = ()
+    """The feedback, at the end of `feedback`, that `previous` has not taken up."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.definitions import Action
 from ringi.assistant.memory import ContextMemory, Source
-from ringi.assistant.plans import Feedback, Plan, PlanError
+from ringi.assistant.plans import Feedback, Past, Plan, PlanError
 from ringi.assistant.situation import WAITED_FOR, Begin, Outcome, Situation, dumped
 from ringi.assistant.speech import said, told
 from ringi.errors import InvalidError
@@ -21,7 +21,7 @@ class PlanTurn(Situation):
     """One event, as far as it is about plans."""
 
     def plan(self, memory: ContextMemory, action: Action) -> Outcome:
-        """Begin the next version, which takes up what people said of the one before."""
+        """Begin the next version, which takes up all that people said of the ones before."""
         before = memory.plans.get(str(action.workflow))
         if before and before.status == "executing":
             return Outcome(memory, (said("executing"),))
@@ -36,8 +36,9 @@ class PlanTurn(Situation):
             "version": plan.version,
             "action": action.id,
             "inputs": self.values(memory, action),
-            "feedback": [each.text for each in plan.feedback if each.addressed_in == plan.version],
-            "previous": previous(before) if before and before.hash else None,
+            "feedback": [each.text for each in plan.feedback],
+            "new_feedback": [each.text for each in plan.feedback if each.addressed_in == plan.version],
+            "previous": previous(plan.versions[-1]) if plan.versions else None,
         }
         after = self.ran(self.without_product(memory.with_plan(plan), action), action, "planning")
         words = (said("planning", action=action.label, version=plan.version),)
@@ -257,6 +258,6 @@ class PlanTurn(Situation):
         return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
 
 
-def previous(plan: Plan) -> dict[str, Any]:
+def previous(plan: Past) -> dict[str, Any]:
     """Return what the next planning is told of a version: its content, and which of its steps are done."""
     return {"plan": plan.plan, "steps": dumped(plan.steps), "done": list(plan.done)}

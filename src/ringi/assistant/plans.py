@@ -27,8 +27,8 @@ Inputs = Mapping[str, str]
 
 MAX_VERSIONS = 5
 """How many versions before the newest are kept."""
-MAX_ADDRESSED = 20
-"""How much of the feedback that some version took up is kept; what none took up yet all is."""
+MAX_ADDRESSED = 100
+"""How many remarks that a version has taken up are kept; those that no version has taken up are all kept."""
 
 
 class Step(Frozen):

@@ -282,7 +282,9 @@ def content_of(job: dict[str, Any]) -> dict[str, Any]:
 
 def plan_job(job: dict[str, Any]) -> PlanJob:
     """Return what the plan workflow is given."""
-    return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"])
+    # A job of an older version has only what is new.
+    new = tuple(job.get("new_feedback", job["feedback"]))
+    return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 
 def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:

@@ -143,7 +143,8 @@ def before(given: Given, fresh: list[Step]) -> list[Step]:
 def revised(given: Given, steps: list[Step]) -> tuple[list[Step], list[str]]:
     """Return steps that take up what people said of them, and what is said of each remark."""
     remarks = []
-    for text in given["feedback"]:
+    # The version before has taken up the rest; what is made afresh takes up all.
+    for text in given["new_feedback"] if given["previous"] else given["feedback"]:
         code, change = next(((code, change) for form, code, change in REVISIONS if form.search(text)), ("noted", added))
         steps = change(given, steps, text)
         remarks.append(said(given, code, text=text))

@@ -21,8 +21,9 @@ LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.
 First write in Markdown what the plan is for, and why so: no list or table of steps, as it is made of your proposal.
 Then call the tool `Proposal` once.
-What you are given is JSON: `inputs` is what is known, `previous` the version before, and `feedback` what people said of
-that version: take it up, and say how. Use only ids that stand in the inputs."""
+What you are given is JSON: `inputs` is what is known, `previous` the version before, `feedback` all that people said of
+the plan so far, which still holds, and `new_feedback` what of it that version has not taken up: take it up, and say how.
+Use only ids that stand in the inputs."""
 
 
 class ProposedStep(BaseModel):
@@ -108,8 +109,7 @@ class Planner:
     def _told(self, job: PlanJob) -> list[SystemMessage | HumanMessage]:
         prompt = PROMPT.format(what=self.what, language=LANGUAGES.get(job.language, "English"))
         previous = self._known(job.previous, set(ids_in(job.inputs))) if job.previous else None
-        given = {"inputs": job.inputs, "feedback": job.feedback, "previous": previous, "version": job.version}
-        told = json.dumps(jsonable({**given, "language": job.language}), ensure_ascii=False)
+        told = json.dumps(jsonable({**vars(job), "previous": previous}), ensure_ascii=False)
         return [SystemMessage(prompt), HumanMessage(told)]
 
     def _known(self, previous: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
