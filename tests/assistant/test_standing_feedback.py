@@ -71,7 +71,8 @@ async def test_feedback_stands_through_a_rejection_a_changed_input_and_a_plannin
     assert last.feedback == ("too tight", "too dear")
     # The third version came to nothing, so the second is the one to go on from, and has not taken up the rejection.
     assert last.new_feedback == ("too dear",)
-    assert last.previous and last.previous["plan"] == {"goal": "grow", "weeks": 4}
+    assert last.previous
+    assert last.previous["plan"] == {"goal": "grow", "weeks": 4}
 
 
 async def test_a_new_plan_after_one_that_was_carried_out_begins_without_feedback(office: Office) -> None:

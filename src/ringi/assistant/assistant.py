@@ -85,13 +85,22 @@ class Assistant:
             prepare=prepared,
             values=shown,
             assistant=self,
+            subgraphs=True,
             history=False,
         )
         sides = {"plan": planning, "ask": asking, "execute": executing}
         return [front, *(self._side(kind, made(self)) for kind, made in sides.items())]
 
     def _side(self, kind: str, graph: Any) -> Agent:
-        return Agent(f"{self.name}.{kind}", graph, input_schema=JOB, values=nothing, is_internal=True, history=False)
+        return Agent(
+            f"{self.name}.{kind}",
+            graph,
+            input_schema=JOB,
+            values=nothing,
+            is_internal=True,
+            subgraphs=True,
+            history=False,
+        )
 
     @cached_property
     def handlers(self) -> Handlers:

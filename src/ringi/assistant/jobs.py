@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from ringi.assistant.definitions import in_language
@@ -21,7 +22,7 @@ class PlanJob:
     inputs: Mapping[str, Any]
     """The values of the infos that it stands on."""
     feedback: tuple[str, ...]
-    """All that people said of this plan so far, word for word, oldest first. It stands until the plan is carried out."""
+    """All that people said of this plan so far, word for word, oldest first; it counts until the plan is done."""
     previous: Mapping[str, Any] | None
     """The newest version with content: its `plan` and `steps`, and the ids of the steps that are `done`."""
     version: int
@@ -62,7 +63,6 @@ def told_of(error: Exception, language: str = "en") -> str:
 
 
 async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:
-    """Run a workflow on a job."""
-    if isinstance(workflow, Runnable):
-        return await workflow.ainvoke(vars(job))
-    return await workflow(job)
+    """Run a workflow on a job, and return what it returns; of a model's message, the words."""
+    result = await (workflow.ainvoke(vars(job)) if isinstance(workflow, Runnable) else workflow(job))
+    return result.text if isinstance(result, BaseMessage) else result

@@ -77,6 +77,8 @@ class Agent:
     """What a plain `interrupt()` returns for a rejection, if it may return that; None where nobody can reject."""
     memories: bool = False
     """Whether `runtime.store` has what the person who started a run told before, in place of the agent's own store."""
+    subgraphs: bool = False
+    """Whether what is said in graphs that its nodes call is streamed, too, as with `subgraphs=True` of LangGraph."""
     history: bool = True
     """Whether the checkpoints before the newest are kept once a run has ended; those of a `DeltaChannel` always are."""
 

@@ -43,6 +43,8 @@ MODEL_FORMS = "ringi_model_forms"
 """The tag of a model that may put a form into its answer."""
 QUIET_CALLS = "ringi_quiet_calls"
 """The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
+MODEL = "ls_model_type"
+"""In the metadata of what a model says; what a step returns has none."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """How often a step's results wait for its last words: LangGraph hands them on within a few."""
@@ -170,10 +172,10 @@ class GraphRun:
         emitter.begin()
         translation = Translation(emitter)
         self._saver.before_write = translation.stored
-        how = {"stream_mode": MODES, "durability": "sync", "context": context}
+        how = {"stream_mode": MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
         with agents_own():
-            async for mode, part in self._graph.astream(input, self._config, **how):
-                translation.take(mode, part)
+            async for *graphs, mode, part in self._graph.astream(input, self._config, **how):
+                translation.take(mode, part, is_inner=any(graphs))
         translation.end()
 
     async def go_back(self, checkpoint_id: str) -> None:
@@ -260,14 +262,30 @@ def resume_with(answers: dict[str, Any]) -> Command[Any]:
     return Command(resume=answers)
 
 
+def step_of(place: str) -> str:
+    """Return the step of the outermost graph in which something is said."""
+    return place.partition("|")[0]
+
+
 @dataclass
 class Message:
     """A message of the agent while it arrives."""
 
     id: str
     task: str
+    step: str
+    """The step of the outermost graph in which it is said."""
+    text: str = ""
+    """What a model has said of it."""
     whole: AIMessageChunk | None = None
     words: Words | None = None
+
+    def said_of(self, text: str) -> int:
+        """Return how many characters of a text a model has said in this message; 0 if it is another text."""
+        if not self.text.strip() or self.words is not None:
+            return 0
+        is_same = text.split() == self.text.split()
+        return len(text) if is_same else len(self.text) if text.startswith(self.text) else 0
 
 
 @dataclass
@@ -280,10 +298,10 @@ class Translation:
     ordinals: Counter[str] = field(default_factory=Counter)
     running: set[str] = field(default_factory=set)
 
-    def take(self, mode: str, part: Any) -> None:
-        """Tell the emitter of one part."""
+    def take(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
+        """Tell the emitter of one part, `is_inner` if a graph within the agent's own produced it."""
         if mode == "debug":
-            self._debug(part)
+            self._debug(part, is_inner)
         elif mode == "custom":
             self._custom(part)
         else:
@@ -305,8 +323,9 @@ class Translation:
         for message in list(self.messages.values()):
             self._close(message)
 
-    def _debug(self, part: dict[str, Any]) -> None:
-        self.step = part["step"]
+    def _debug(self, part: dict[str, Any], is_inner: bool) -> None:
+        if not is_inner:
+            self.step = part["step"]
         if part["type"] == "task":
             self.running.add(part["payload"]["id"])
         if part["type"] == "task_result":
@@ -327,25 +346,40 @@ class Translation:
             return self.emitter.tool_result(clean(message.tool_call_id), clean(str(message.content)))
         if not isinstance(message, AIMessage):
             return None
-        known = self._known(message, str(metadata.get("langgraph_checkpoint_ns", "")))
+        place = str(metadata.get("langgraph_checkpoint_ns", ""))
+        chunk = message if isinstance(message, AIMessageChunk) else None
+        text, is_models = clean(message.text), chunk is not None or MODEL in metadata
+        if not is_models and message.id not in self.messages:
+            text = self._left_of(message, text, place)
+        known = self._known(message, place)
         if MODEL_FORMS in metadata.get("tags", ()):
             known.words = known.words or Words()
-        text = clean(message.text)
+        known.text += text if is_models else ""
         self.emitter.text(known.id, known.words.add(text) if known.words else text)
         if QUIET_CALLS in metadata.get("tags", ()):
             return None
-        chunk = message if isinstance(message, AIMessageChunk) else None
         if chunk is None:
             self._tool_calls(message)
         elif chunk.tool_call_chunks:
             known.whole = chunk if known.whole is None else known.whole + chunk
+
+    def _left_of(self, message: AIMessage, text: str, place: str) -> str:
+        """Return what is left to say of a step's result: what a model said of it within the step was streamed."""
+        said = [each for each in self.messages.values() if each.step == step_of(place) and each.said_of(text)]
+        if not said:
+            return text
+        known = max(said, key=lambda each: each.said_of(text))
+        left = text[known.said_of(text) :]
+        if message.id and (known.task or not left):
+            self.messages[message.id] = known
+        return left
 
     def _known(self, message: AIMessage, place: str) -> Message:
         key = message.id or place
         if key not in self.messages:
             self.ordinals[place] += 1
             id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
-            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2])
+            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2], step_of(place))
         return self.messages[key]
 
     def _close(self, message: Message) -> None:

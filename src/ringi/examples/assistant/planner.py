@@ -22,8 +22,8 @@ PROMPT = """You plan for {what}. Write in {language}.
 First write in Markdown what the plan is for, and why so: no list or table of steps, as it is made of your proposal.
 Then call the tool `Proposal` once.
 What you are given is JSON: `inputs` is what is known, `previous` the version before, `feedback` all that people said of
-the plan so far, which still holds, and `new_feedback` what of it that version has not taken up: take it up, and say how.
-Use only ids that stand in the inputs."""
+the plan so far, which still holds, and `new_feedback` the part that the version before has not taken up: take it up,
+and say how. Use only ids that stand in the inputs."""
 
 
 class ProposedStep(BaseModel):
