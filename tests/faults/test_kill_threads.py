@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from multiprocessing.context import ForkServerProcess as Process
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,6 +19,9 @@ from tests.warm import FORKS
 from ringi.errors import NotFoundError
 from ringi.record import Query
 from ringi.request import Request
+from ringi.server.run_pages import runs_in
+from ringi.server.transcript import messages_of
+from ringi.stream import StreamItem
 from ringi.thread import Thread
 
 LEASE = 0.5
@@ -211,6 +215,28 @@ async def test_a_worker_killed_in_the_middle_of_a_message(shop: Shop) -> None:
     await killed(first)
     shop.worker()
     await finished(shop)
+
+
+async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_one(shop: Shop) -> None:
+    first = shop.worker()
+    await shop.world.start("wavering", {})
+    await until(lambda: has_said(shop, "parcel's"), "some words are stored")
+    first.kill()
+    await killed(first)
+    half = [message["content"] for message in shown(await shop.world.items())]
+    shop.worker()
+    thread = await shop.world.rest(limit=30)
+    items = await shop.world.items()
+    texts = checked(items)
+    assert list(texts.values()) == [*half, thread.values["explanation"]]
+    assert thread.values["explanation"].startswith("In try 2 ")
+    assert [texts[event["value"]["messageId"]] for event in of_type(items, "CUSTOM")] == half
+    assert [message["content"] for message in shown(items)] == [thread.values["explanation"]]
+
+
+def shown(items: Sequence[StreamItem]) -> list[dict[str, Any]]:
+    """Return the messages that readers see."""
+    return messages_of(runs_in(items))
 
 
 async def has_said(shop: Shop, word: str) -> bool:

@@ -103,6 +103,21 @@ def go_on() -> None:
     """Do nothing."""
 
 
+def wavering(effects: Path) -> Agent:
+    """Return an agent that says something else each time that its step runs."""
+
+    async def explain(state: State) -> State:
+        note(effects, "explains")
+        text = f"In try {len(lines_of(effects))} I looked at the parcel's history, and it came nine days late."
+        return {"explanation": (await speaker(text).ainvoke("explain")).text}
+
+    graph = StateGraph(State)
+    graph.add_node("explain", explain)
+    graph.add_edge(START, "explain")
+    graph.add_edge("explain", END)
+    return Agent("wavering", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+
+
 def dying() -> Agent:
     """Return an agent that takes its worker with it."""
 
@@ -138,7 +153,8 @@ def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str
     quick: Any = ScriptedModel(script=say)
     pays = paying(effects, before_paying)
     forgets = replace(pays, name="forgetful", history=False)
-    return by_name([pays, forgets, two_questions.agent(), refund.agent(quick), dying(), patient(effects)])
+    samples = [two_questions.agent(), refund.agent(quick)]
+    return by_name([pays, forgets, *samples, dying(), patient(effects), wavering(effects)])
 
 
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:

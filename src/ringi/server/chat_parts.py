@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ringi.request import Request
 from ringi.server.shapes import dumped, request_json
 from ringi.thread import Thread
+from ringi.threads.ledger import superseded_by
 
 Part = dict[str, Any]
 Event = dict[str, Any]
@@ -59,6 +60,8 @@ class Message:
     """The requests that were shown, and in which version."""
     waiting: dict[str, Way] = field(default_factory=dict)
     """The requests that are open, and by which way the reader can answer them."""
+    superseded: set[str] = field(default_factory=set)
+    """The texts that were taken back before their end."""
     last: Event | None = None
 
     def start(self) -> Part:
@@ -162,6 +165,8 @@ class Message:
     def _text(self, event: Event) -> list[Part]:
         kind = event["type"].rpartition("_")[2].lower()
         part = {"type": TEXT[kind], "id": event["messageId"]}
+        if kind == "end" and event["messageId"] in self.superseded:
+            return [{**part, "providerMetadata": TAKEN_BACK}]
         return [{**part, "delta": event["delta"]} if kind == "content" else part]
 
     def _call(self, event: Event) -> list[Part]:
@@ -194,10 +199,16 @@ class Message:
         return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
 
     def _custom(self, event: Event) -> list[Part]:
+        message_id = superseded_by(event)
+        if message_id is not None:
+            self.superseded.add(message_id)
+            return []
         return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
 
 
 TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
+TAKEN_BACK = {"ringi": {"superseded": True}}
+"""The AI SDK cannot remove a text that streams: the reader's front end leaves out what is marked so."""
 DYNAMIC = {"dynamic": True}
 """AI SDK 5 looks for the call of a result among the tools that it knows, unless this says otherwise."""
 OURS = {**DYNAMIC, "providerExecuted": True}

@@ -11,10 +11,10 @@ from ringi.errors import NotFoundError
 from ringi.record import Key
 from ringi.request import Request
 from ringi.store import Store, readable
-from ringi.stream import StreamItem
+from ringi.stream import Stream, StreamItem
 from ringi.thread import Thread
 from ringi.threads.emitter import stream_topic
-from ringi.threads.ledger import belongs
+from ringi.threads.ledger import belongs, superseded_by
 
 PAGE = 500
 HIDDEN_REASON = "confirmation"
@@ -24,22 +24,49 @@ HIDDEN_REASON = "confirmation"
 async def run_output(
     backend: Backend, key: Key, run_id: str, turns: asyncio.Semaphore
 ) -> AsyncIterator[list[StreamItem]]:
-    """Yield a run's output from its beginning, an empty list whenever that is all so far; end when the run is over."""
+    """Yield a run's output from its beginning, an empty list whenever that is all so far; end when the run is over.
+
+    Messages that are superseded already are left out; who was shown a fragment gets the event that takes it back.
+    """
     place = Place(run_id)
+    hidden: set[str] | None = None
     async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
         while not place.is_past:
             async with turns:
                 is_over = place.is_at_end or not await _is_live(backend, key, run_id)
                 # After the look at the thread: what a run said before its end is read, whatever happens in between.
                 items = await backend.stream.read(key, place.after, PAGE)
-            if own := place.take(items):
-                yield own
+                own = place.take(items)
+                if own and hidden is None:
+                    hidden = await superseded_since(backend.stream, key, items)
+            if shown := [item for item in own if not is_about(item.event, hidden or ())]:
+                yield shown
             if items:
                 continue
             if is_over:
                 return
             yield []
             await wakeup.wait(backend.notifier.recheck_after)
+
+
+async def superseded_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
+    """Return the messages that are taken back by these items or by later ones."""
+    found = set[str]()
+    while True:
+        found |= superseded_in(item.event for item in items)
+        if len(items) < PAGE:
+            return found
+        items = await stream.read(key, items[-1].number, PAGE)
+
+
+def superseded_in(events: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the messages that are taken back by some of these events."""
+    return {id for event in events if (id := superseded_by(event)) is not None}
+
+
+def is_about(event: dict[str, Any], messages: Container[str]) -> bool:
+    """Whether an event is a part of one of these messages, or takes it back."""
+    return event.get("messageId", superseded_by(event)) in messages
 
 
 async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringi.errors import InvalidError
 from ringi.record import Key
-from ringi.server.run_output import open_interrupts
+from ringi.server.run_output import is_about, open_interrupts, superseded_in
 from ringi.stream import Stream, StreamItem
 from ringi.threads.ledger import run_of
 
@@ -68,7 +68,7 @@ async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
 
 
 def runs_in(items: Sequence[StreamItem]) -> list[Run]:
-    """Return the runs that begin, or go on after a pause, within these items."""
+    """Return the runs that begin, or go on after a pause, within these items; without superseded messages."""
     runs: list[Run] = []
     for item in items:
         event = item.event
@@ -77,6 +77,9 @@ def runs_in(items: Sequence[StreamItem]) -> list[Run]:
             runs.append(Run(run_of(event["runId"]), said, item.number))
         if runs:
             runs[-1].events.append(event)
+    for run in runs:
+        if hidden := superseded_in(run.events):
+            run.events = [event for event in run.events if not is_about(event, hidden)]
     return runs
 
 

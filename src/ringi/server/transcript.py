@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ringi.server.run_pages import Run
+from ringi.threads.ledger import superseded_by
 
 Message = dict[str, Any]
 Event = dict[str, Any]
@@ -48,3 +49,6 @@ class Transcript:
             case "TOOL_CALL_RESULT":
                 result = {"toolCallId": event["toolCallId"], "content": event["content"]}
                 self.messages.append({"id": event["messageId"], "role": "tool", **result})
+            case "CUSTOM" if (message_id := superseded_by(event)) in self._texts:
+                fragment = self._texts.pop(str(message_id))
+                self.messages = [message for message in self.messages if message is not fragment]

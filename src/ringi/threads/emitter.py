@@ -1,7 +1,8 @@
 """From what a run produces to AG-UI events in the thread's stream, each of them once.
 
 A step that is run again (after a pause, or after its worker died) says again what it said.
-The emitter reads back what the stream has of this run and drops exactly that.
+The emitter reads back what the stream has of this run and drops exactly that. A message that a dead worker left
+half-said goes on where it stopped; when the step says something else now, an event names the fragment as superseded.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ringi.inbox import Clock
 from ringi.notifier import Notifier
 from ringi.record import Key
 from ringi.stream import Stream, StreamItem
-from ringi.threads.ledger import Ledger, read_ledger
+from ringi.threads.ledger import CUT, SUPERSEDED, Ledger, read_ledger
 
 FLUSH_SECONDS = 0.05
 """How long tokens are gathered before they are stored as one event."""
@@ -94,16 +95,14 @@ class Emitter:
         self._told = told
 
     async def open(self) -> None:
-        """Open a stretch, unless one is open: a dead worker may have left it so."""
-        if self._told.stretch is None:
-            n = self._told.stretches
-            stretch = f"{self._run_id}.{n}" if n else self._run_id
-            about = {"thread_id": self._key.id, "run_id": stretch}
-            # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
-            whole: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
-            input = RunAgentInput(**about, messages=list(self._said), **whole) if self._said and not n else None
-            self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
-            await self.flush()
+        """Open a stretch, unless one is open: a dead worker may have left it so.
+
+        The steps whose messages a failure cut off run again: these messages are superseded.
+        """
+        self._open()
+        for message_id in sorted(self._told.cut):
+            self._supersede(message_id)
+        await self.flush()
 
     def has_shown(self, request_id: str) -> bool:
         """Whether an earlier pause of the run has shown this request."""
@@ -119,20 +118,27 @@ class Emitter:
         now = self._now[message_id] = self._now.get(message_id, "") + delta
         shown = self._shown_as.get(message_id, message_id)
         if not self._told.fits(shown, now):
-            shown = self._another(message_id, shown, lambda id: self._told.fits(id, now))
+            shown = self._another(message_id, lambda id: self._told.fits(id, now))
         self._say(shown, now[len(self._told.texts.get(shown, "")) :])
 
     def end_text(self, message_id: str) -> None:
         """Close a message."""
         now, shown = self._now.pop(message_id, ""), self._shown_as.get(message_id, message_id)
-        texts = self._told.texts
-        if now and texts.get(shown, "") != now:
-            shown = self._another(message_id, shown, lambda id: texts.get(id, "") in ("", now))
-            self._say(shown, now[len(texts.get(shown, "")) :])
+        told = self._told
+        if now and told.texts.get(shown, "") != now:
+            shown = self._another(
+                message_id, lambda id: id not in told.superseded and told.texts.get(id, "") in ("", now)
+            )
+            self._say(shown, now[len(told.texts.get(shown, "")) :])
+        if not now:
+            # The step says nothing in this place now: it may only call tools.
+            self._take_back(shown)
         self._end_message(shown)
 
     def custom(self, origin: str, name: str, value: Any) -> None:
         """Add an event of the agent's own, once per place in the run."""
+        # An agent's event must not hide messages.
+        name = "custom" if name == SUPERSEDED else name
         self._once(f"custom:{origin}", CustomEvent(name=name, value=value))
 
     def tool_call(self, call_id: str, name: str, args: str) -> None:
@@ -161,8 +167,8 @@ class Emitter:
 
     async def fail(self, message: str, code: str) -> None:
         """Close the stretch with an error; one that never opened is opened for it, or nobody would hear of it."""
-        await self.open()
-        self._end_messages()
+        self._open()
+        self._cut_messages()
         self._add(RunErrorEvent(message=message, code=code))
         await self.flush()
 
@@ -184,26 +190,52 @@ class Emitter:
                 await self._stream.append(self._key, items, fence=self._fence)
                 await self._notifier.publish(stream_topic(self._key))
 
+    def _open(self) -> None:
+        if self._told.stretch is not None:
+            return
+        n = self._told.stretches
+        stretch = f"{self._run_id}.{n}" if n else self._run_id
+        about = {"thread_id": self._key.id, "run_id": stretch}
+        # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
+        whole: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
+        input = RunAgentInput(**about, messages=list(self._said), **whole) if self._said and not n else None
+        self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
+
     async def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
         if self._told.stretch:
-            self._end_messages()
-            if values is not None:
+            if values is None:
+                self._cut_messages()
+            else:
+                # A step that has ended has ended its messages: what is open was said by a worker that died.
+                for message_id in sorted(self._told.open):
+                    self._take_back(message_id)
                 self._add(StateSnapshotEvent(snapshot=values))
             self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._told.stretch, outcome=outcome))
         await self.flush()
 
-    def _end_messages(self) -> None:
+    def _cut_messages(self) -> None:
         for message_id in sorted(self._told.open):
+            self._add(TextMessageEndEvent(message_id=message_id), f"{CUT}{message_id}")
+
+    def _take_back(self, message_id: str) -> None:
+        if message_id in self._told.open:
+            # Before its end, so that a reader who shows it can mark it in the part that ends it.
+            self._supersede(message_id)
             self._end_message(message_id)
+
+    def _supersede(self, message_id: str) -> None:
+        self._add(CustomEvent(name=SUPERSEDED, value={"messageId": message_id}))
 
     def _end_message(self, message_id: str) -> None:
         if message_id in self._told.open:
             self._add(TextMessageEndEvent(message_id=message_id))
 
-    def _another(self, message_id: str, shown: str, is_this: Callable[[str], bool]) -> str:
+    def _another(self, message_id: str, is_this: Callable[[str], bool]) -> str:
         # A model that is no pure function says something else the second time: that is another message.
-        self._end_message(shown)
-        found = next(id for n in count(1) if is_this(id := f"{message_id}~{n}"))
+        found, n = message_id, count(1)
+        while not is_this(found):
+            self._take_back(found)
+            found = f"{message_id}~{next(n)}"
         self._shown_as[message_id] = found
         return found
 

@@ -9,6 +9,10 @@ from ringi.record import Key
 from ringi.stream import Stream, StreamItem
 
 PAGE = 500
+SUPERSEDED = "ringi.superseded"
+"""The name of the event that takes a fragment back: the step that began the message runs again and says it anew."""
+CUT = "cut:"
+"""Marks the end of a message that its run ended, because its step did not."""
 
 
 @dataclass
@@ -19,6 +23,9 @@ class Ledger:
     texts: dict[str, str] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+    """The messages that a failure or a cancel ended half-way."""
+    superseded: set[str] = field(default_factory=set)
     origins: set[str] = field(default_factory=set)
     stretch: str | None = None
     """The AG-UI run that has begun and not ended."""
@@ -30,12 +37,16 @@ class Ledger:
         """Take one item into account."""
         if item.origin:
             self.origins.add(item.origin)
+            if item.origin.startswith(CUT):
+                self.cut.add(item.origin.removeprefix(CUT))
         handler = HANDLERS.get(item.event["type"])
         if handler:
             handler(self, item.event)
 
     def fits(self, message_id: str, text: str) -> bool:
         """Whether a message that begins so may be the one of this id."""
+        if message_id in self.superseded:
+            return False
         known = self.texts.get(message_id, "")
         return known.startswith(text) or (text.startswith(known) and message_id not in self.ended)
 
@@ -57,6 +68,12 @@ class Ledger:
         self.open.discard(event["messageId"])
         self.ended.add(event["messageId"])
 
+    def _supersede(self, event: dict[str, Any]) -> None:
+        message_id = superseded_by(event)
+        if message_id is not None:
+            self.cut.discard(message_id)
+            self.superseded.add(message_id)
+
 
 HANDLERS = {
     "RUN_STARTED": Ledger._start_run,
@@ -65,7 +82,14 @@ HANDLERS = {
     "TEXT_MESSAGE_START": Ledger._start_text,
     "TEXT_MESSAGE_CONTENT": Ledger._add_text,
     "TEXT_MESSAGE_END": Ledger._end_text,
+    "CUSTOM": Ledger._supersede,
 }
+
+
+def superseded_by(event: dict[str, Any]) -> str | None:
+    """Return the id of the message that an event takes back; None for any other event."""
+    is_this = event["type"] == "CUSTOM" and event["name"] == SUPERSEDED
+    return str(event["value"]["messageId"]) if is_this else None
 
 
 async def read_ledger(stream: Stream, key: Key) -> Ledger:

@@ -1,4 +1,4 @@
-import type { DynamicToolUIPart, ToolUIPart, UIMessage } from "ai";
+import type { DynamicToolUIPart, TextUIPart, ToolUIPart, UIMessage } from "ai";
 import type { Item, ItemOf } from "../thread/stream";
 
 /** The question of a run, by the id of its request: what is asked, and whether it still is, the page reads itself. */
@@ -16,6 +16,9 @@ const isTool = (part: Part): part is ToolUIPart | DynamicToolUIPart => part.type
 export function requestOf(part: Part): string | undefined {
   return part.type === question ? (part.id ?? part.data.id) : undefined;
 }
+
+/** Whether a text is the fragment of a worker that died: another text has taken its place. */
+const isSuperseded = ({ providerMetadata }: TextUIPart) => providerMetadata?.ringi?.superseded === true;
 
 const written = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
 
@@ -38,7 +41,7 @@ function itemOf(part: Part, key: number, role: string): ChatItem | undefined {
   if (asked !== undefined) return { key, at: null, kind: "pause", requests: [asked] };
   if (isTool(part)) return toolItem(part, key);
   if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
-  if (part.type !== "text" || part.text === "") return undefined;
+  if (part.type !== "text" || part.text === "" || isSuperseded(part)) return undefined;
   return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Json } from "../api/types";
 import { reduce } from "./reduce";
 import { emptyStream, type Numbered, type StreamEvent } from "./stream";
 
@@ -188,4 +189,39 @@ test("ten times as long a history takes no hundred times as long", () => {
   };
   seconds(1_000);
   expect(seconds(10_000)).toBeLessThan(Math.max(seconds(1_000), 5) * 60);
+});
+
+const half = numbered(1,
+  { type: "RUN_STARTED", threadId: "t", runId: "1" },
+  { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+  { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "I think that we sh" },
+);
+const takenBack = numbered(4,
+  { type: "CUSTOM", name: "ringi.superseded", value: { messageId: "m" } },
+  { type: "TEXT_MESSAGE_END", messageId: "m" },
+);
+const whole = numbered(6,
+  { type: "TEXT_MESSAGE_START", messageId: "m~1", role: "assistant" },
+  { type: "TEXT_MESSAGE_CONTENT", messageId: "m~1", delta: "We should pay." },
+  { type: "TEXT_MESSAGE_END", messageId: "m~1" },
+);
+
+test("a half message that was on the page goes when it is superseded", () => {
+  const before = reduce(emptyStream, half);
+  expect(texts(before)).toEqual(["I think that we sh"]);
+  const after = reduce(before, takenBack);
+  expect(texts(after)).toEqual([]);
+  expect(after.items.map(({ kind }) => kind)).toEqual(["run"]);
+  expect(texts(reduce(after, whole))).toEqual(["We should pay."]);
+});
+
+test("a superseded message does not come with the history, and its events stay among the raw ones", () => {
+  const state = reduce(emptyStream, [...half, ...takenBack, ...whole]);
+  expect(state.items.map(({ kind }) => kind)).toEqual(["run", "message"]);
+  expect(numbers(state)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test.each<Json>([null, "m", {}, { messageId: 3 }, { messageId: "other" }])("an event that names no message of the page hides none: %j", (value) => {
+  const state = reduce(emptyStream, [...half, ...numbered(4, { type: "CUSTOM", name: "ringi.superseded", value })]);
+  expect(texts(state)).toEqual(["I think that we sh"]);
 });

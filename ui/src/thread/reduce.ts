@@ -1,6 +1,8 @@
 import type { Json } from "../api/types";
 import type { Began, Item, ItemOf, Kind, Numbered, Phase, StreamEvent, StreamState } from "./stream";
 
+const superseded = "ringi.superseded";
+
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
 function object(value: Json | undefined): { [key: string]: Json } {
@@ -74,6 +76,17 @@ function ended(items: Item[], key: number, event: StreamEvent): Item {
   return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runSince(items) };
 }
 
+/** The step of a dead worker ran again and says something else: its fragment is not shown, wherever it stands. */
+function custom(items: Item[], event: StreamEvent, key: number, at: number | null): void {
+  if (event.name !== superseded) {
+    items.push({ key, at, kind: "custom", name: text(event.name), value: event.value ?? null });
+    return;
+  }
+  const id = text(object(event.value).messageId);
+  const index = items.findLastIndex((item) => item.kind === "message" && item.id === id);
+  if (index >= 0) items.splice(index, 1);
+}
+
 type Show = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
 
 const shows = new Map<string, Show>(Object.entries({
@@ -97,7 +110,7 @@ const shows = new Map<string, Show>(Object.entries({
   STEP_STARTED: (items, event, key, at) => items.push({ key, at, kind: "step", name: text(event.stepName), open: true }),
   STEP_FINISHED: (items, event) =>
     changeLast(items, "step", ({ name, open }) => open && name === event.stepName, () => ({ open: false })),
-  CUSTOM: (items, event, key, at) => items.push({ key, at, kind: "custom", name: text(event.name), value: event.value ?? null }),
+  CUSTOM: custom,
 } satisfies { [type: string]: Show }));
 
 function phaseAfter(phase: Phase, { type, outcome }: StreamEvent): Phase {

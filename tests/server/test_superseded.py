@@ -1,0 +1,180 @@
+"""The half message of a worker that died, in every protocol: who saw it is told, and nobody is shown it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from langgraph.graph import START, MessagesState, StateGraph
+from tests.server.test_chat import Said, ag_ui, stream, ui
+from tests.server.world import LIMIT, World, listening, open_world, until
+
+from ringi.examples.chat import MESSAGES
+from ringi.record import Key
+from ringi.server.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi.server.run_output import PAGE
+from ringi.stream import StreamItem
+from ringi.threads.agent import Agent
+from ringi.threads.ledger import SUPERSEDED
+
+HALF, WHOLE = "I think that we sh", "We should pay."
+KEY = Key("default", "t1")
+LANGGRAPH_RUN = ("/langgraph/threads/t1/runs/stream", {"assistant_id": "talk", "stream_mode": ["values"]})
+RUN = {"agent": "talk", "input": {"messages": [{"role": "user", "content": "hello", "id": "m1"}]}}
+CONNECT = ("/agui/talk/connect", ag_ui("", "")[1])
+
+
+class Stage:
+    """A run that waits; what its workers say is written by hand."""
+
+    def __init__(self, world: World, may_end: asyncio.Event) -> None:
+        self.world, self._may_end = world, may_end
+        self.client = world.client()
+
+    async def say(self, *events: Said) -> None:
+        thread = await self.world.runner.get(*KEY)
+        await self.world.backend.stream.append(KEY, [StreamItem(event) for event in events], fence=thread.fence)
+        await self.world.backend.notifier.publish(f"stream/{KEY.tenant}/{KEY.id}")
+
+    async def say_half(self) -> None:
+        await until(self._has_begun)
+        await self.say(
+            {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+            {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": HALF},
+        )
+
+    async def take_over(self) -> None:
+        await self.say(
+            {"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": "m"}},
+            {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+            {"type": "TEXT_MESSAGE_START", "messageId": "m~1", "role": "assistant"},
+            {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m~1", "delta": WHOLE},
+            {"type": "TEXT_MESSAGE_END", "messageId": "m~1"},
+        )
+
+    def end(self) -> None:
+        self._may_end.set()
+
+    async def _has_begun(self) -> bool:
+        return bool(await self.world.backend.stream.read(KEY))
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    may_end = asyncio.Event()
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        await asyncio.wait_for(may_end.wait(), LIMIT)
+        return {}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("wait", wait)
+    graph.add_edge(START, "wait")
+    agent = Agent("talk", graph.compile(), input_schema=MESSAGES, values=lambda _: {})
+    async with open_world("memory://", serves=True, more_agents=[agent], extensions=[LANGGRAPH]) as world:
+        yield Stage(world, may_end)
+
+
+async def passed(events: AsyncIterator[Any], is_this: Callable[[Any], bool]) -> list[Any]:
+    """Return the events up to one, or all if that never comes."""
+    found: list[Any] = []
+    async for event in events:
+        found.append(event)
+        if is_this(event):
+            break
+    return found
+
+
+def texts(events: list[Any]) -> list[str]:
+    """Return the words in the events of any of the protocols."""
+    return [event["delta"] for event in events if event.get("delta")]
+
+
+def has(text: str) -> Callable[[Any], bool]:
+    return lambda event: bool(event.get("delta") == text)
+
+
+async def test_the_ai_sdk_is_told_in_the_part_that_ends_the_fragment(stage: Stage) -> None:
+    async with aclosing(stream(stage.client, ui("hello", "m1"))) as parts:
+        await passed(parts, lambda part: part["type"] == "start")
+        await stage.say_half()
+        await passed(parts, has(HALF))
+        await stage.take_over()
+        ended = await anext(parts)
+        assert ended == {"type": "text-end", "id": "m", "providerMetadata": {"ringi": {"superseded": True}}}
+        rest = await passed(parts, has(WHOLE))
+        assert [part["type"] for part in rest] == ["text-start", "text-delta"]
+        stage.end()
+        assert (await passed(parts, lambda part: False))[-1]["type"] == "finish"
+
+
+async def begin(stage: Stage) -> None:
+    """Begin a run whose first worker dies half-way."""
+    await stage.client.post("/v1/threads/t1/runs", json=RUN)
+    await stage.say_half()
+    await stage.take_over()
+
+
+@pytest.mark.parametrize("between", [0, 2 * PAGE])
+async def test_nobody_who_comes_later_is_shown_the_fragment(stage: Stage, between: int) -> None:
+    await stage.client.post("/v1/threads/t1/runs", json=RUN)
+    await stage.say_half()
+    await stage.say(*({"type": "CUSTOM", "name": "progress", "value": n} for n in range(between)))
+    await stage.take_over()
+    for late in (stream_again(stage), stream(stage.client, CONNECT)):
+        async with aclosing(late) as told:
+            seen = await passed(told, has(WHOLE))
+            assert texts(seen) == [WHOLE]
+            assert "superseded" not in str(seen)
+    stage.end()
+    await until(lambda: is_done(stage))
+    run = (await stage.client.get("/v1/chat/t1")).json()["runs"][-1]
+    assert texts(run["parts"]) == [WHOLE]
+    assert "superseded" not in str(run)
+    (snapshot,) = [each for each in await told_to(stage, CONNECT) if each["type"] == "MESSAGES_SNAPSHOT"]
+    assert [message["content"] for message in snapshot["messages"]] == ["hello", WHOLE]
+    state = (await stage.client.get("/langgraph/threads/t1/state")).json()
+    assert [message["content"] for message in state["values"]["messages"]] == ["hello", WHOLE]
+
+
+async def stream_again(stage: Stage) -> AsyncIterator[Any]:
+    async with listening(stage.client, "/v1/chat/t1/stream") as parts:
+        while True:
+            yield (await parts.next()).data
+
+
+async def told_to(stage: Stage, turn: tuple[str, Said]) -> list[Any]:
+    return [event async for event in stream(stage.client, turn)]
+
+
+async def is_done(stage: Stage) -> bool:
+    return (await stage.world.runner.get(*KEY)).status == "done"
+
+
+async def test_langgraphs_values_lose_the_fragment(stage: Stage) -> None:
+    path, body = LANGGRAPH_RUN
+    await stage.client.post("/langgraph/threads", json={"thread_id": "t1"})
+    said = {"messages": [{"type": "human", "id": "m1", "content": "hello"}]}
+    async with aclosing(stream(stage.client, (path, {**body, "input": said}))) as values:
+        await passed(values, lambda value: "messages" in value)
+        await stage.say_half()
+        await stage.say({"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look"})
+        await stage.say({"type": "TOOL_CALL_END", "toolCallId": "c1"})
+        assert HALF in str((await anext(values))["messages"])
+        await stage.take_over()
+        assert HALF not in str((await anext(values))["messages"])
+        stage.end()
+        last = (await passed(values, lambda value: False))[-1]
+        assert [message["content"] for message in last["messages"] if message["content"]] == ["hello", WHOLE]
+
+
+async def test_the_stream_itself_keeps_all_and_names_what_is_superseded(stage: Stage) -> None:
+    await begin(stage)
+    async with listening(stage.client, "/v1/threads/t1/stream") as events:
+        told = [(await events.next()).data for _ in range(8)]
+    assert texts(told) == [HALF, WHOLE]
+    assert [event["value"] for event in told if event["type"] == "CUSTOM"] == [{"messageId": "m"}]
+    stage.end()
