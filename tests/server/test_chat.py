@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypedDict
@@ -41,7 +41,7 @@ def ag_ui(text: str, id: str, **more: Any) -> tuple[str, Said]:
     return "/agui/talk", {"threadId": "t1", "runId": "mine", "messages": messages, **rest, **more}
 
 
-async def stream(client: httpx.AsyncClient, turn: tuple[str, Said]) -> AsyncIterator[Any]:
+async def stream(client: httpx.AsyncClient, turn: tuple[str, Said]) -> AsyncGenerator[Any, None]:
     """Yield what a turn brings, until the stream ends."""
     async with asyncio.timeout(LIMIT), client.stream("POST", turn[0], json=turn[1]) as response:
         assert response.status_code == 200, await response.aread()

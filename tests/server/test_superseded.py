@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -140,7 +140,7 @@ async def test_nobody_who_comes_later_is_shown_the_fragment(stage: Stage, betwee
     assert [message["content"] for message in state["values"]["messages"]] == ["hello", WHOLE]
 
 
-async def stream_again(stage: Stage) -> AsyncIterator[Any]:
+async def stream_again(stage: Stage) -> AsyncGenerator[Any, None]:
     async with listening(stage.client, "/v1/chat/t1/stream") as parts:
         while True:
             yield (await parts.next()).data
