@@ -15,6 +15,7 @@ from ringi.canonical import digest, jsonable, not_numbers
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
+from ringi.kept import without_nulls
 from ringi.misfit import MisfitError, path_of
 from ringi.plain_json import plain_fields
 from ringi.record import Frozen
@@ -134,10 +135,11 @@ class Ask(Frozen):
 
     @classmethod
     def parse(cls, body: object) -> Self:
-        """Return the ask in plain JSON data, or raise `InvalidError` that names each field."""
-        if isinstance(body, dict) and isinstance(body.get("form"), dict):
-            body = {**body, "form": Form.parse(body["form"])}
-        return parsed(cls, body)
+        """Return the ask in plain JSON data, or raise `InvalidError` that names each field.
+
+        An explicit null stands for an absent field; one that is unknown stays an error.
+        """
+        return parsed(cls, _present(body))
 
     @classmethod
     def kept(cls, body: object) -> Self:
@@ -272,6 +274,26 @@ class Answer(Frozen):
             raise InvalidError.of("data", f'send {{"{ANSWER}": …}} with any JSON but null')
         forms.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
         return self.data
+
+
+def _present(body: object) -> object:
+    """Return an ask without the nulls that stand for absent fields, and with its form parsed."""
+    body = without_nulls(body, Ask)
+    if not isinstance(body, dict):
+        return body
+    found = dict(body)
+    for name, value in body.items():
+        match name, value:
+            case "form", dict():
+                found[name] = Form.parse(value)
+            case "action", dict():
+                found[name] = without_nulls(value, Action)
+            case "webhooks", list():
+                found[name] = [without_nulls(each, Webhook) for each in value]
+            case "actions", dict():
+                offered = get_args(Decision)
+                found[name] = {key: each for key, each in value.items() if each is not None or key not in offered}
+    return found
 
 
 def digest_of(ask: Ask) -> str:

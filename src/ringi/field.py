@@ -29,11 +29,11 @@ MAX_HELP = 2_000
 MAX_TEXT = 20_000
 MAX_VALUE = 500
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
 def _name(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
+    if isinstance(value, str) and not NAME.fullmatch(value):
         raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
     return value
 

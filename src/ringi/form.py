@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args
 
 import pydantic
 from pydantic import BaseModel, model_validator
@@ -27,7 +27,7 @@ from ringi.field import (
     TextArea,
 )
 from ringi.json_schema import check_instance, check_json, check_schema
-from ringi.kept import Kept
+from ringi.kept import Kept, without_nulls
 from ringi.misfit import MisfitError, invalid, path_of, shown
 
 __all__ = [
@@ -50,6 +50,8 @@ __all__ = [
     "into",
 ]
 
+FIELDS: tuple[type[BaseModel], ...] = get_args(get_args(Field)[0])
+"""The classes of fields."""
 MAX_FIELDS = 100
 MAX_UNKNOWN = 20
 
@@ -86,9 +88,12 @@ class Form(Kept):
 
     @classmethod
     def parse(cls, data: object) -> Form:
-        """Return the form that JSON describes, or raise InvalidError with a path such as `form.fields[1].options`."""
+        """Return the form that JSON describes, or raise InvalidError with a path such as `form.fields[1].options`.
+
+        An explicit null is no value, for a part that other types of fields have too.
+        """
         try:
-            return cls.model_validate(data, extra="forbid")
+            return cls.model_validate(_without_nulls(data), extra="forbid")
         except pydantic.ValidationError as error:
             raise invalid(error, "form") from None
 
@@ -144,6 +149,19 @@ def into(model: type[M], data: object) -> M:
         return model.model_validate_json(json.dumps(nothing | given), strict=True)
     except pydantic.ValidationError as error:
         raise invalid(error, "") from None
+
+
+def _without_nulls(data: object) -> object:
+    if not isinstance(data, dict) or not isinstance(fields := data.get("fields"), list | tuple):
+        return data
+    return {**data, "fields": [_field_without_nulls(each) for each in fields]}
+
+
+def _field_without_nulls(field: object) -> object:
+    found = without_nulls(field, *FIELDS)
+    if isinstance(found, dict) and isinstance(options := found.get("options"), list):
+        return {**found, "options": [without_nulls(each, Option) for each in options]}
+    return found
 
 
 def _key(name: str, field: pydantic.fields.FieldInfo) -> str:

@@ -42,3 +42,11 @@ class Kept(BaseModel):
         schema = handler(core)
         handler.resolve_ref_schema(schema)["additionalProperties"] = False
         return schema
+
+
+def without_nulls(given: object, *models: type[BaseModel]) -> Any:
+    """Return an object without the nulls under names of these models' fields; anything else as it is."""
+    if not isinstance(given, dict) or not any(value is None for value in given.values()):
+        return given
+    names = {field.alias or name for model in models for name, field in model.model_fields.items()}
+    return {name: value for name, value in given.items() if value is not None or name not in names}

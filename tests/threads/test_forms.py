@@ -141,25 +141,18 @@ INVALID = {
 async def test_an_invalid_form_becomes_words_and_the_log_says_why(
     file: str, request_: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with at_work(file, [chat(Talk(answer(request_)))]) as world:
+    async with at_work(file, [chat(Talk(*2 * [answer(request_)]))]) as world:
         thread = await world.run("chat", {})
         assert (thread.status, thread.values) == ("done", {"last": SAID})
-        assert await world.texts() == [SAID]
+        assert (await world.texts())[:2] == [SAID, SAID]
         assert await world.asked() == []
     assert "a form of the model is not asked" in caplog.text
 
 
 async def test_a_cut_off_answer_shows_its_words_and_no_json(file: str) -> None:
-    async with at_work(file, [chat(Talk(answer(SPORT)[:-30]))]) as world:
+    async with at_work(file, [chat(Talk(answer(SPORT)[:-30], "Never mind."))]) as world:
         assert (await world.run("chat", {})).status == "done"
-        assert await world.texts() == [SAID]
-
-
-async def test_an_invalid_form_without_words_is_shown_as_it_is(file: str) -> None:
-    text = json.dumps({"hitl_request": form(FIELDS[:6])}, ensure_ascii=False)
-    async with at_work(file, [chat(Talk(text))]) as world:
-        assert (await world.run("chat", {})).values == {"last": text}
-        assert await world.texts() == [text]
+        assert await world.texts() == [SAID, "Never mind."]
 
 
 async def test_an_answer_without_a_form_is_left_as_it_is(file: str) -> None:
@@ -298,6 +291,7 @@ async def test_a_called_form_that_is_invalid_is_told_to_the_model(file: str) -> 
     async with at_work(file, [chat(talk, Forms(as_tool=True))]) as world:
         assert (await world.run("chat", {})).status == "done"
         assert await world.asked() == []
+        assert not any("form" in text for text in (await world.texts())[:-1]), "people hear of it after a second try"
     result = talk.heard[-1][-1]
     assert isinstance(result, ToolMessage)
     assert result.status == "error"
@@ -421,10 +415,10 @@ async def test_mangled_forms_never_break_a_turn(file: str) -> None:
 @pytest.mark.parametrize("broken", ["\ud800", '"\\ud800 \\u0000'])
 async def test_half_a_character_breaks_no_turn(file: str, broken: str) -> None:
     said = f'{{"response": {broken if broken[0] == chr(34) else chr(34) + broken}", "hitl_request": {{}}}}'
-    async with at_work(file, [chat(Talk(said))]) as world:
+    async with at_work(file, [chat(Talk(said, "Well."))]) as world:
         thread = await world.run("chat", {})
         assert thread.status == "done", thread.error
-        assert len(await world.texts()) == 1
+        assert len(await world.texts()) == 2
 
 
 @pytest.mark.parametrize("as_tool", [False, True])

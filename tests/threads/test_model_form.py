@@ -32,7 +32,7 @@ def asked(found: Found | None) -> Ask | None:
     if found is None or found.why:
         return None
     with contextlib.suppress(InvalidError):
-        return ask_of(found.request, max_fields=5, expires_in=300)
+        return ask_of(found.request, max_fields=5, expires_in=300).ask
     return None
 
 

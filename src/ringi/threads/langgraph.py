@@ -45,6 +45,8 @@ QUIET_CALLS = "ringi_quiet_calls"
 """The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
 MODEL = "ls_model_type"
 """In the metadata of what a model says; what a step returns has none."""
+SAY = "ringi_say"
+"""The only key of a custom event whose text is a message to people, and part of no state."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """How often a step's results wait for its last words: LangGraph hands them on within a few."""
@@ -339,7 +341,12 @@ class Translation:
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
         place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         self.ordinals[place] += 1
-        self.emitter.custom(f"{place}:{self.ordinals[place]}", str(name), plain)
+        place = f"{place}:{self.ordinals[place]}"
+        if isinstance(plain, dict) and plain.keys() == {SAY}:
+            id = f"msg-{hashlib.sha256(place.encode()).hexdigest()[:24]}"
+            self.emitter.text(id, str(plain[SAY]))
+            return self.emitter.end_text(id)
+        self.emitter.custom(place, str(name), plain)
 
     def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
         if isinstance(message, ToolMessage):

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from ringi.ask import Ask, digest_of
+from ringi.ask import Ask, Decision, digest_of
 from ringi.errors import InvalidError
+from ringi.forms.repair import MAX_CHANGES, Repaired, known, repair
 from ringi.json_schema import check_json
 from ringi.memory import CATEGORY, LONGEST_CATEGORY
 from ringi.misfit import MisfitError, shown
@@ -23,6 +24,8 @@ MAX_FORM_BYTES = 64 * 1024
 MAX_FORM_DEPTH = 16
 MAX_STARTS = 20
 """How many places of one answer are read as an object: each may be as long as the rest."""
+NO_OBJECT = "no object begins before it"
+"""Why the name of a form in prose is none."""
 MAX_BLANKS = 200
 """Blanks in a row with which an object may begin: a model that writes nothing else is held back no longer than that."""
 
@@ -42,6 +45,8 @@ IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
 PARTS = ("title", "description", "actions")
 """What a model may say of a form; ids, deadlines and everything else are not its business."""
+BUTTON = ("label", "style")
+"""What a model may say of a button."""
 NOTES = ("intent", CATEGORY)
 """What a model may note in the context: with other names it could pass for what Ringi or the agent says there."""
 
@@ -68,11 +73,12 @@ def found_in(text: str) -> Found | None:
         return None
     if len(text) > MAX_ANSWER:
         return _unread(text, f"it is longer than {MAX_ANSWER} characters")
-    why, at = "no object begins before it", 0
+    why, at = NO_OBJECT, 0
     for _ in range(MAX_STARTS):
         start = START.search(text, at)
         if start is None:
             break
+        why = "it is in no object"
         try:
             answer, at = DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError) as error:
@@ -103,19 +109,38 @@ def clean(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
-def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Ask:
-    """Return what a model asks for as a question with a form, or raise `InvalidError` with what is wrong."""
+class ModelAsk(NamedTuple):
+    """What a model asks for, as people are asked it."""
+
+    ask: Ask
+    form: Repaired
+    """What was changed of its form."""
+
+
+def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> ModelAsk:
+    """Return what a model asks for as a question with a repaired form, or raise `InvalidError` with what is wrong."""
     check_json(request, field=KEY, max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
     if not isinstance(request, dict):
         raise InvalidError.of(KEY, f"must be an object, not {shown(request)}")
+    request = {name: value for name, value in request.items() if value is not None}
     if request.get("type", "form") != "form":
         raise InvalidError.of(f"{KEY}.type", f"{shown(request['type'])} is unknown: use 'form'")
-    given = {name: request[name] for name in PARTS if request.get(name) is not None}
-    given["context"] = noted(request.get("context"))
-    form = {"fields": request.get("fields")}
-    ask = Ask.parse({**given, "kind": "form", "form": form, "expires_in": expires_in}).checked(max_fields=max_fields)
+    repaired, changes = repair(request.get("fields")), list[str]()
+    given = {name: request[name] for name in PARTS if name in request}
+    if "actions" in given:
+        given["actions"] = buttons_of(given["actions"], changes)
+    given |= {"context": noted(request.get("context")), "kind": "form", "expires_in": expires_in}
+    ask = Ask.parse({**given, "form": {"fields": repaired.fields}}).checked(max_fields=max_fields)
     digest_of(ask)
-    return ask
+    return ModelAsk(ask, repaired._replace(changes=(*repaired.changes, *changes[:MAX_CHANGES])))
+
+
+def buttons_of(actions: object, changes: list[str]) -> Any:
+    """Return a model's buttons without nulls and what no button has."""
+    found = known(actions, get_args(Decision), "actions", changes)
+    if not isinstance(found, dict):
+        return found
+    return {decision: known(each, BUTTON, f"actions.{decision}", changes) for decision, each in found.items()}
 
 
 def noted(context: object) -> dict[str, str]:

@@ -106,9 +106,8 @@ async def test_five_minutes_of_silence_are_an_expiry(file: str) -> None:
         ({"title": "t" * 501}, "title: String should have at most 500 characters"),
         ({"title": "Which?", "fields": [{**SPORT, "type": "dropdown"}]}, "fields[0].type: 'dropdown' is no field type"),
         ({"title": "Which?", "fields": [{**SPORT, "options": []}]}, "fields[0].options: has no entries"),
-        ({"title": "Which?", "fields": [SPORT, SPORT]}, "fields[1].name: 'sport' is there twice: rename one"),
         ({"title": "Which?", "fields": [{**SPORT, "default": "chess"}]}, "fields[0].default: 'chess' is not an option"),
-        ({"title": "Which?", "fields": [{"name": "a b", "type": "text"}]}, "fields[0].name: 'a b' is no field name"),
+        ({"title": "Which?", "fields": [{"name": 5, "type": "text"}]}, "fields[0].name: must be text, not 5"),
         ({"title": "Which?", "fields": "sport"}, "fields: must be a list"),
         (
             {"title": "Which?", "fields": [{"name": f"f{n}", "type": "text"} for n in range(6)]},

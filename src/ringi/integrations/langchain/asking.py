@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any, get_args
 
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt import ToolRuntime
@@ -14,12 +15,16 @@ from ringi import field as fields
 from ringi.ask import Ask, parsed
 from ringi.errors import FieldError, InvalidError
 from ringi.form import Form
+from ringi.forms.repair import Repaired, repair
+from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import put
 from ringi.request import Request
 from ringi.threads.host import CALL
 from ringi.threads.langgraph import MAX_FIELDS
 
+log = logging.getLogger(__name__)
+AS_WRITTEN = Repaired(None)
 TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
 NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
 OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
@@ -58,7 +63,6 @@ PROMPT = (
     "Ask for all you need at once, with the fewest fields that do. The result is the decision with the data or the "
     "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
 )
-WRONG = "The form is not valid, and nobody was asked. {errors}. Correct it and call again."
 NOBODY = "Nobody is asked here: go on without an answer, and do not take one for granted."
 UNHEARD = (
     "Nobody answered the question before this one, so this one was not asked. Go on without it; "
@@ -66,7 +70,7 @@ UNHEARD = (
 )
 UNANSWERED = "ringi_unanswered"
 """Marks the message that tells a model that nobody answered."""
-RUNTIME, IS_UNHEARD = "runtime", "is_unheard"
+RUNTIME, IS_UNHEARD, TALK = "runtime", "is_unheard", "talk"
 
 
 class AskHuman(BaseTool):
@@ -97,39 +101,45 @@ class AskHuman(BaseTool):
     def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
         said: dict[str, Any] = dict(given) if isinstance(given, dict) else {"title": given}
         runtime = said.get(RUNTIME)
-        is_unheard = False
+        is_unheard, talk = False, Talk()
         if isinstance(runtime, ToolRuntime):
-            is_unheard = was_silence(runtime.state)
+            is_unheard, talk = was_silence(runtime.state), talk_of(messages_of(runtime.state), self.name)
             del said[RUNTIME]
-        return {**said, CALL: call.get(CALL), IS_UNHEARD: is_unheard}
+        return {**said, CALL: call.get(CALL), IS_UNHEARD: is_unheard, TALK: talk}
 
     def _run(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
-        call, is_unheard = given.get(CALL), given.pop(IS_UNHEARD)
+        call, is_unheard, talk = given.get(CALL), given.pop(IS_UNHEARD), given.pop(TALK)
         if not asks():
             return NOBODY
         if is_unheard:
             return silence(UNHEARD, self.name, call, "error")
         try:
-            question = self._question(given, config)
+            question, form = self._question(given, config)
         except InvalidError as error:
-            raise ToolException(WRONG.format(errors=error)) from error
+            text = refusal(error, talk, given.get("title"))
+            if not call:
+                raise ToolException(text) from error
+            return refused_call(text, self.name, call)
+        log_changes(form)
         request = put(question)
-        return silence(told(request), self.name, call) if call and request.response is None else told(request)
+        text = told(request, form)
+        return silence(text, self.name, call) if call and request.response is None else text
 
     async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
         return self._run(config=config, **given)
 
-    def _question(self, given: dict[str, Any], config: RunnableConfig) -> Ask:
-        call = given.pop(CALL)
-        unknown = [FieldError(name, "is no argument: remove it") for name in given if name not in SCHEMA["properties"]]
+    def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, Repaired]:
+        call = given.get(CALL)
+        said = {name: value for name, value in given.items() if value is not None and name != CALL}
+        unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
         if unknown:
             raise InvalidError(unknown)
-        said = {name: given[name] for name in ("title", "description") if given.get(name) is not None}
-        form = form_of(given["fields"]) if given.get("fields") else None
+        repaired = repair(said.pop("fields", None) or None)
+        form = form_of(repaired.fields) if repaired.fields else None
         own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
         context = {CALL: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
-        return parsed(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit)
+        return parsed(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 
 
 def form_of(given: Any) -> Form:
@@ -141,15 +151,22 @@ def form_of(given: Any) -> Form:
         raise InvalidError(told) from error
 
 
-def told(request: Request) -> str:
-    """Return an ended question as the model reads it."""
+def log_changes(form: Repaired) -> None:
+    """Log what was changed of a form that a model wrote."""
+    if form.changes:
+        log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
+
+
+def told(request: Request, form: Repaired = AS_WRITTEN) -> str:
+    """Return an ended question as the model reads it, with its own names of the fields."""
     response = request.response
     if response is None:
         return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
     if response.decision == "reject":
         return f"rejected: {response.message or 'no reason given'}"
-    said = {"decision": response.decision, "data": response.data, "message": response.message}
-    return json.dumps({name: value for name, value in said.items() if value is not None}, ensure_ascii=False)
+    said = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
+    changes = {"form_changes": form.changes} if form.changes else {}
+    return json.dumps({name: value for name, value in said.items() if value is not None} | changes, ensure_ascii=False)
 
 
 def silence(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
@@ -157,9 +174,20 @@ def silence(text: str, tool: str, call: str | None, status: Any = "success") -> 
     return ToolMessage(text, name=tool, tool_call_id=call, status=status, additional_kwargs={UNANSWERED: True})
 
 
+def refused_call(text: str, tool: str, call: str | None) -> ToolMessage:
+    """Return what a model reads of a call whose form is not sound."""
+    return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
+
+
+def messages_of(state: Any) -> list[AnyMessage]:
+    """Return the messages in an agent's state."""
+    found: list[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
+    return found
+
+
 def was_silence(state: Any) -> bool:
     """Whether a model calls straight after it was told that nobody answered."""
-    messages = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
+    messages = messages_of(state)
     called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)
     for message in reversed(messages[:called]):
         if UNANSWERED in message.additional_kwargs:

@@ -25,18 +25,30 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import StructuredTool
+from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ringi.ask import Ask
 from ringi.errors import InvalidError
-from ringi.integrations.langchain.asking import NOBODY, TYPES, UNANSWERED, UNHEARD, silence, was_silence
+from ringi.forms.repair import Repaired
+from ringi.integrations.langchain.asking import (
+    NOBODY,
+    TYPES,
+    UNANSWERED,
+    UNHEARD,
+    log_changes,
+    messages_of,
+    refused_call,
+    silence,
+    was_silence,
+)
 from ringi.integrations.langchain.passage import with_note
+from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, sentence, talk_of, told
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
-from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS
-from ringi.threads.model_form import KEY, Found, ask_of, found_in
+from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS, SAY
+from ringi.threads.model_form import KEY, NO_OBJECT, Found, ModelAsk, ask_of, found_in
 
 log = logging.getLogger(__name__)
 INSTRUCTION = """\
@@ -114,8 +126,9 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     """Ask people with the forms that a model makes, and hand it their answers.
 
     A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is sound; its
-    deadline and size are of this middleware and the server, whatever the model says. One that is not sound is
-    logged, and the answer stays words. People see `response` in place of the JSON. `instruction` is added to the
+    deadline and size are of this middleware and the server, whatever the model says. It is repaired where it has one
+    sound reading; else the model is told what is wrong and may correct it once, then the answer stays words and people
+    read that a form could not be shown. People see `response` in place of the JSON. `instruction` is added to the
     system prompt, or with `as_tool` the model gets a tool instead. Words that look like an answer reach the model
     marked as words. Put it last in the list of middleware.
     """
@@ -154,18 +167,20 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         *earlier, answer = state["messages"]
         if not isinstance(answer, AIMessage) or not asks():
             return None
-        for call in answer.invalid_tool_calls:
-            if call["name"] == KEY:
-                refused(call["error"] or "its arguments are no JSON")
         found = found_in(answer.text)
         if found is None:
-            return None
+            return self._cut_off(answer, earlier)
+        if why := unasked(found, answer, earlier):
+            refused(why)
+            return {"messages": in_words(answer, found)}
         try:
-            question = self._question(found, answer, earlier)
+            if found.why:
+                raise InvalidError.of(KEY, found.why)
+            question = self._sound(found.request)
         except InvalidError as error:
             refused(error)
-            return {"messages": in_words(answer, found)}
-        told = answered(asked(question))
+            return self._refusal(error, found, answer, talk_of(earlier, KEY))
+        told = answered(question)
         return {"messages": [told], "ringi_answers": {told.id: told.text}, "jump_to": "model"}
 
     def wrap_tool_call(
@@ -192,33 +207,45 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             return request
         return request.override(system_message=with_more(request.system_message, self._instruction))
 
-    def _question(self, found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> Ask:
-        if found.why:
-            raise InvalidError.of(KEY, found.why)
-        if answer.tool_calls:
-            raise InvalidError.of(KEY, "it stands beside calls of tools")
-        if earlier and UNANSWERED in earlier[-1].additional_kwargs:
-            # A model that asks again would ask for ever, at its price, while nobody is there.
-            raise InvalidError.of(KEY, "nobody answered the one before")
-        return self._sound(found.request)
+    def _cut_off(self, answer: AIMessage, earlier: list[AnyMessage]) -> dict[str, Any] | None:
+        """Tell the model of its calls for forms whose arguments cannot be read: no tool is called for them."""
+        talk, results = talk_of(earlier, KEY), list[ToolMessage]()
+        for call in answer.invalid_tool_calls if self.tools else []:
+            if call["name"] == KEY:
+                why = call["error"] or "its arguments are no JSON"
+                refused(why)
+                results.append(refused_call(refusal(why, talk, None), KEY, call["id"]))
+        return {"messages": results, **({} if answer.tool_calls else {"jump_to": "model"})} if results else None
 
-    def _sound(self, request: object) -> Ask:
+    def _refusal(self, error: InvalidError, found: Found, answer: AIMessage, talk: Talk) -> dict[str, Any]:
+        """Let the model correct its form once; then tell the person."""
+        if not talk.refused:
+            told = invalid(error, talk)
+            return {"messages": [told], "ringi_answers": {told.id: told.text}, "jump_to": "model"}
+        title = found.request.get("title") if isinstance(found.request, dict) else None
+        words = in_words(answer, found, sentence(talk, title))
+        if not any(isinstance(message, RemoveMessage) for message in words):
+            get_stream_writer()({SAY: sentence(talk, title)})
+        return {"messages": words}
+
+    def _sound(self, request: object) -> ModelAsk:
         most = ensure_config().get("configurable", {}).get(MAX_FIELDS, self._max_fields)
         return ask_of(request, max_fields=min(self._max_fields, most), expires_in=self._expires_in)
 
     def _result(self, request: ToolCallRequest) -> ToolMessage | Command[Any]:
         call = request.tool_call
-        args = call["args"]
+        wanted = call["args"].get(KEY, call["args"])
         try:
-            question = self._sound(args.get(KEY, args))
+            question = self._sound(wanted)
         except InvalidError as error:
             refused(error)
-            text = f"The form was not shown: {error}. Go on without it, or say it in words."
-            return ToolMessage(text, tool_call_id=call["id"], name=KEY, status="error")
+            title = wanted.get("title") if isinstance(wanted, dict) else None
+            text = refusal(error, talk_of(messages_of(request.state), KEY), title)
+            return refused_call(text, KEY, call["id"])
         if was_silence(request.state):
             return silence(UNHEARD, KEY, call["id"], "error")
         ended = asked(question)
-        text, id = outcome(ended), str(uuid.uuid4())
+        text, id = outcome(ended, question.form), str(uuid.uuid4())
         result = (
             ToolMessage(text, tool_call_id=call["id"], name=KEY) if ended.response else silence(text, KEY, call["id"])
         )
@@ -231,8 +258,20 @@ def is_ours(request: ToolCallRequest) -> bool:
     return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and asks()
 
 
-def asked(question: Ask) -> Request:
+def unasked(found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> str | None:
+    """Return why a form is not asked, and not corrected, however sound it is."""
+    if found.why == NO_OBJECT:
+        return NO_OBJECT
+    if answer.tool_calls:
+        return "it stands beside calls of tools"
+    # A model that asks again would ask for ever, at its price, while nobody is there.
+    return "nobody answered the one before" if earlier and UNANSWERED in earlier[-1].additional_kwargs else None
+
+
+def asked(wanted: ModelAsk) -> Request:
     """Ask, and return the request once it has ended."""
+    log_changes(wanted.form)
+    question = wanted.ask
     return ask(
         question.title,
         kind="form",
@@ -244,19 +283,31 @@ def asked(question: Ask) -> Request:
     )
 
 
-def outcome(request: Request) -> str:
-    """Return what a model is told of the end of a request."""
+def outcome(request: Request, form: Repaired) -> str:
+    """Return what a model is told of the end of a request, with its own names of the fields."""
     told = {"request_id": request.id, "title": request.title, "status": request.status}
-    given = request.response.model_dump(include={"decision", "data", "message"}) if request.response else {}
-    return json.dumps(
-        {"hitl_response": {**told, **{k: v for k, v in given.items() if v is not None}}}, ensure_ascii=False
-    )
+    said = request.response
+    given = {"decision": said.decision, "data": form.answers(said.data), "message": said.message} if said else {}
+    changes = {"form_changes": form.changes} if form.changes else {}
+    return written({**told, **{k: v for k, v in given.items() if v is not None}, **changes})
 
 
-def answered(request: Request) -> HumanMessage:
-    """Return the message that tells a model of the end of a request."""
+def written(response: dict[str, Any]) -> str:
+    """Return what a model is told of its form, as JSON."""
+    return json.dumps({"hitl_response": response}, ensure_ascii=False)
+
+
+def answered(question: ModelAsk) -> HumanMessage:
+    """Ask, and return the message that tells a model of the end of its request."""
+    request = asked(question)
     marks = {} if request.response else {UNANSWERED: True}
-    return HumanMessage(outcome(request), id=str(uuid.uuid4()), additional_kwargs=marks)
+    return HumanMessage(outcome(request, question.form), id=str(uuid.uuid4()), additional_kwargs=marks)
+
+
+def invalid(error: InvalidError, talk: Talk) -> HumanMessage:
+    """Return the message that tells a model what is wrong with its form."""
+    text = written({"status": "invalid", "message": told(error, talk)})
+    return HumanMessage(text, id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
 
 
 def as_words(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
@@ -273,14 +324,15 @@ def poses(text: str) -> bool:
     return "hitlresponse" in re.sub(r"[\W_]+", "", plain).casefold()
 
 
-def in_words(answer: AIMessage, found: Found) -> list[BaseMessage]:
-    """Return what takes the place of an answer whose form is not asked."""
+def in_words(answer: AIMessage, found: Found, otherwise: str = "") -> list[BaseMessage]:
+    """Return what takes the place of an answer whose form is not asked: its words, or others if it has none."""
     if not isinstance(answer.content, str):
         return []
     if found.shown.strip():
         return [answer.model_copy(update={"content": found.shown})]
-    # Its JSON was held back from people, and there is nothing else: as a message of its own it reaches them yet.
-    return [RemoveMessage(str(answer.id)), answer.model_copy(update={"id": f"{answer.id}-words"})]
+    # It was held back from people: what stands in its place reaches them as a message of its own.
+    words = {"id": f"{answer.id}-words", "content": otherwise or answer.content}
+    return [RemoveMessage(str(answer.id)), answer.model_copy(update=words)]
 
 
 def with_more(system: SystemMessage | None, text: str) -> SystemMessage:

@@ -1,0 +1,1 @@
+"""What surrounds forms: the repair of those that a model wrote."""

@@ -1,0 +1,129 @@
+"""Repair the fields that a model wrote: what has one sound reading is read so, all else is left to be refused."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from ringi.field import MAX_LABEL, NAME, Option
+from ringi.form import FIELDS, MAX_FIELDS
+from ringi.misfit import path_of, shown
+
+PARTS: dict[str, frozenset[str]] = {kind.model_fields["type"].default: frozenset(kind.model_fields) for kind in FIELDS}
+"""The parts that each type of field has."""
+OPTION = frozenset(Option.model_fields)
+MAX_CHANGES = 20
+"""How many changes are told."""
+
+
+class Repaired(NamedTuple):
+    """The fields as they are asked, and what was changed of them."""
+
+    fields: Any
+    names: Mapping[str, str] = {}
+    """By the name of each field that was renamed: the name under which the model reads its answer."""
+    changes: tuple[str, ...] = ()
+    """What was changed, in words."""
+
+    def answers(self, data: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the answers under the names that the model wrote."""
+        return None if data is None else {self.names.get(name, name): value for name, value in data.items()}
+
+
+def repair(fields: object) -> Repaired:
+    """Return the fields that a model wrote, repaired; a sound field is returned as it is.
+
+    Nulls and unknown keys are dropped, a slider without both bounds becomes a number, and a name that is none gets one
+    that is derived from its text alone, which becomes the label. Options of a field that takes none are left: without
+    them another question would be asked.
+    """
+    if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
+        return Repaired(fields)
+    changes: list[str] = []
+    found = [_field(field, f"fields[{n}]", changes) for n, field in enumerate(fields)]
+    names = _rename(found, changes)
+    if len(changes) > MAX_CHANGES:
+        changes[MAX_CHANGES:] = [f"{len(changes) - MAX_CHANGES} more changes"]
+    return Repaired(found, names, tuple(changes))
+
+
+def known(given: object, names: Collection[str], path: str, changes: list[str]) -> Any:
+    """Return an object without its nulls and what has none of these names; what is no object as it is."""
+    if not isinstance(given, dict):
+        return given
+    present = {name: value for name, value in given.items() if value is not None}
+    changes += [f"{path_of(path, [name])}: is unknown and was left out" for name in present if name not in names]
+    return {name: value for name, value in present.items() if name in names}
+
+
+def _field(field: object, path: str, changes: list[str]) -> Any:
+    if not isinstance(field, dict):
+        return field
+    found = {name: value for name, value in field.items() if value is not None}
+    kind = found.get("type")
+    if kind == "slider" and not {"min", "max"} <= set(found):
+        found["type"] = kind = "number"
+        changes.append(f"{path}.type: a slider needs min and max: it is asked as a number")
+    parts = PARTS.get(kind) if isinstance(kind, str) else None
+    if parts is None:
+        return found
+    found = known(found, parts | {"options"} if found.get("options") else parts, path, changes)
+    if "options" in parts and isinstance(options := found.get("options"), list):
+        found["options"] = [known(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
+    return found
+
+
+def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
+    """Give each field a sound name of its own; return under which names the model reads those that had none."""
+    own = {field["name"] for field in fields if isinstance(field, dict) and _is_name(field.get("name"))}
+    taken, seen, read = set(own), set[str](), dict[str, str]()
+    for n, field in enumerate(fields):
+        text = _text(field)
+        if text is None:
+            continue
+        if field.get("name") == text and _is_name(text) and text not in seen:
+            seen.add(text)
+            continue
+        name = _free(_derived(text), taken)
+        taken.add(name)
+        # Of two with one name only the first is read under it.
+        read[name] = name if text in own or text in read.values() else text
+        said = f"{shown(text)} is asked as {shown(name)}, and its answer is under {shown(read[name])}"
+        changes.append(f"fields[{n}].name: {said}")
+        field |= {"name": name, "label": field.get("label", text[:MAX_LABEL])}
+    return read
+
+
+def _text(field: Any) -> str | None:
+    """Return what a field is called by its writer, None where there is nothing that a name could be derived from."""
+    if not isinstance(field, dict) or not isinstance(field.get("name", ""), str):
+        return None
+    written = (field.get("name"), field.get("label"))
+    return next((text for text in written if isinstance(text, str) and text.strip()), None)
+
+
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and NAME.fullmatch(text) is not None
+
+
+def _derived(text: str) -> str:
+    """Return a sound name that depends on nothing but the text."""
+    plain = unicodedata.normalize("NFKC", text)
+    name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
+    if not plain.isascii() or len(name) > 50 or not name:
+        # What was lost of the text still makes a difference.
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+        name = f"{name[:40] or 'field'}_{digest}"
+    return f"_{name}" if name[0].isdigit() else name
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"

@@ -1,0 +1,88 @@
+"""What follows a form that is not sound: the model may correct it once, and then the person reads what happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.config import get_stream_writer
+
+from ringi.threads.langgraph import SAY
+from ringi.threads.model_form import clean
+
+REFUSED = "ringi_form_refused"
+"""Marks the message that tells a model that its form is not sound."""
+WRONG = "The form is not valid, and nobody was asked. {errors}. {next}"
+AGAIN = "Correct it and send it again, once."
+NO_MORE = "The person was told that it could not be shown. Send no form now: ask in words, or go on without it."
+SENTENCES = {
+    "en": "I wanted to ask you with a form{title}, but it could not be shown: it was not valid, and correcting it "
+    "did not help. Nothing was asked. Please write your answer in your own words.",
+    "ja": "フォーム{title}でお尋ねしようとしましたが、内容に誤りがあり、修正しても表示できませんでした。"
+    "まだ何もお尋ねしていません。お手数ですが、文章でご返答ください。",
+    "zh": "我想用表单{title}向您提问，但表单无效，更正后仍无法显示。尚未向您提出任何问题，请直接用文字回答。",
+}
+QUOTES = {"en": " (“{}”)", "ja": "「{}」", "zh": "“{}”"}
+LONGEST_TITLE = 80
+READ = 2_000
+"""Characters of a message in which its language is looked for."""
+
+
+class Talk(NamedTuple):
+    """What a model's form comes after."""
+
+    refused: int = 0
+    """How often in a row the model was told that a form is not sound."""
+    language: str = "en"
+    """The person's."""
+
+
+def talk_of(messages: Sequence[AnyMessage], tool: str) -> Talk:
+    """Return what came before a form; `tool` is the name under which the model calls for one."""
+    heard = [m.text[:READ] for m in messages if isinstance(m, HumanMessage) and not m.text.startswith("{")]
+    return Talk(_refused(messages, tool), language_of(reversed(heard)))
+
+
+def refusal(errors: object, talk: Talk, title: object) -> str:
+    """Return what the model is told of a form that is not sound; the second time the person reads of it too."""
+    if talk.refused == 1:
+        get_stream_writer()({SAY: sentence(talk, title)})
+    return told(errors, talk)
+
+
+def told(errors: object, talk: Talk) -> str:
+    """Return what the model is told of a form that is not sound."""
+    return WRONG.format(errors=errors, next=NO_MORE if talk.refused else AGAIN)
+
+
+def sentence(talk: Talk, title: object) -> str:
+    """Return what the person is told of a form that was not sound twice."""
+    name = " ".join(clean(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
+    return SENTENCES[talk.language].format(title=QUOTES[talk.language].format(name) if name else "")
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """Return the language of the first text that tells; Han characters are Japanese where any text has kana."""
+    found = [*texts]
+    is_japanese = any(re.search("[\u3040-\u30ff]", text) for text in found)
+    for text in found:
+        if re.search("[\u3040-\u30ff\u4e00-\u9fff]", text):
+            return "ja" if is_japanese else "zh"
+        if re.search("[A-Za-z]{2}", text):
+            return "en"
+    return "en"
+
+
+def _refused(messages: Sequence[AnyMessage], tool: str) -> int:
+    rounds, is_refused = 0, False
+    for message in reversed(messages):
+        if REFUSED in message.additional_kwargs:
+            is_refused = True
+        elif isinstance(message, AIMessage):
+            rounds += is_refused
+            is_refused = False
+        elif isinstance(message, HumanMessage) or (isinstance(message, ToolMessage) and message.name == tool):
+            break
+    return rounds
