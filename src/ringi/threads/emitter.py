@@ -8,6 +8,7 @@ half-said goes on where it stopped; when the step says something else now, an ev
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -44,6 +45,8 @@ FLUSH_SECONDS = 0.05
 """How long tokens are gathered before they are stored as one event."""
 FLUSH_CHARACTERS = 4096
 
+SAY = "ringi_say"
+"""The only key of a custom event whose text is a message to people, and part of no state."""
 AGAIN = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 
@@ -134,6 +137,12 @@ class Emitter:
             # The step says nothing in this place now: it may only call tools.
             self._take_back(shown)
         self._end_message(shown)
+
+    def whole_text(self, origin: str, text: str) -> None:
+        """Add a whole message, once per place in the run."""
+        id = f"msg-{hashlib.sha256(origin.encode()).hexdigest()[:24]}"
+        self.text(id, text)
+        self.end_text(id)
 
     def custom(self, origin: str, name: str, value: Any) -> None:
         """Add an event of the agent's own, once per place in the run."""

@@ -27,7 +27,7 @@ from ringi.thread import checkpoint_thread
 from ringi.threads.agent import Agent, UnfitValuesError
 from ringi.threads.answers import ANYTHING, Terms
 from ringi.threads.dialects import OWN, REFUSABLE, Dialect, dialect_of, usable
-from ringi.threads.emitter import Emitter
+from ringi.threads.emitter import SAY, Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
 from ringi.threads.outcome import final_values, output_of
@@ -45,8 +45,6 @@ QUIET_CALLS = "ringi_quiet_calls"
 """The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
 MODEL = "ls_model_type"
 """In the metadata of what a model says; what a step returns has none."""
-SAY = "ringi_say"
-"""The only key of a custom event whose text is a message to people, and part of no state."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """How often a step's results wait for its last words: LangGraph hands them on within a few."""
@@ -343,9 +341,7 @@ class Translation:
         self.ordinals[place] += 1
         place = f"{place}:{self.ordinals[place]}"
         if isinstance(plain, dict) and plain.keys() == {SAY}:
-            id = f"msg-{hashlib.sha256(place.encode()).hexdigest()[:24]}"
-            self.emitter.text(id, str(plain[SAY]))
-            return self.emitter.end_text(id)
+            return self.emitter.whole_text(place, str(plain[SAY]))
         self.emitter.custom(place, str(name), plain)
 
     def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:

@@ -47,7 +47,8 @@ from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, s
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import ask
 from ringi.request import Request
-from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS, SAY
+from ringi.threads.emitter import SAY
+from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS
 from ringi.threads.model_form import KEY, NO_OBJECT, Found, ModelAsk, ask_of, found_in
 
 log = logging.getLogger(__name__)

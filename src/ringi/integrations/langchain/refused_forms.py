@@ -9,7 +9,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.config import get_stream_writer
 
-from ringi.threads.langgraph import SAY
+from ringi.threads.emitter import SAY
 from ringi.threads.model_form import clean
 
 REFUSED = "ringi_form_refused"
