@@ -27,6 +27,8 @@ class Job(Frozen):
 
 
 Handler = Callable[[Job], Awaitable[None]]
+ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
+"""How long the announcement of a worker that ended is kept."""
 
 
 class Jobs(ABC):
@@ -53,8 +55,11 @@ class Jobs(ABC):
         By default nobody hears it: only stores that several processes share need to pass it on.
         """
 
-    async def announced(self) -> list[str]:
-        """Return what workers say now; what the worker says that began last comes first."""
+    async def announced(self, ended_within: float = 0.0) -> list[str]:
+        """Return what workers say now, or said until so many seconds ago; the worker that began last comes first.
+
+        What a worker said last is kept for a day after its end, unless another says the same.
+        """
         return []
 
     @abstractmethod

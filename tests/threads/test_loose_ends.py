@@ -51,7 +51,8 @@ async def test_a_run_that_fails_withdraws_its_other_questions(url: str) -> None:
         await world.verified()
 
 
-async def test_a_run_that_is_given_up_withdraws_its_questions(url: str) -> None:
+async def test_a_run_that_is_given_up_withdraws_its_questions(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringi.threads.runner.MISSING_SECONDS", 0)
     async with opened(url, [BREAKS]) as world:
         async with working(world):
             await world.run("agent", {})

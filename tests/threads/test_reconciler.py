@@ -203,7 +203,10 @@ async def test_an_unknown_agent_calls_for_an_operator(url: str) -> None:
         assert [event["message"] for event in of_type(items, "RUN_ERROR")] == ["no agent 'refund' is deployed"]
 
 
-async def test_an_answer_for_an_agent_that_is_gone_is_kept_and_the_thread_marked(url: str) -> None:
+async def test_an_answer_for_an_agent_that_is_gone_is_kept_and_the_thread_marked(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringi.threads.runner.MISSING_SECONDS", 0)
     async with opened(url) as world:
         async with working(world):
             await world.run("refund", REFUND)

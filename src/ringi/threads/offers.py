@@ -11,8 +11,13 @@ from ringi import form as forms
 from ringi.record import Frozen
 from ringi.threads.agent import Agent
 
-ANNOUNCED_SECONDS = 6.0
-"""How long the agents of a dead worker stay on the list."""
+ANNOUNCED_SECONDS = 60.0
+"""How long the agents of a killed worker stay on the list; a worker that ends takes them off.
+
+It is renewed three times as often: on SQLite each time is a flush of the disk, and wakes the other processes.
+"""
+MISSING_SECONDS = 60.0
+"""How long the runs of an agent that no worker announces any more wait for one: workers restart one after another."""
 
 
 class Offer(Frozen):

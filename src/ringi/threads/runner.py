@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import socket
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -24,7 +25,7 @@ from ringi.errors import (
     ThreadBusyError,
 )
 from ringi.inbox import Inbox, change
-from ringi.jobs import Job
+from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.record import Event, Key, Query
 from ringi.request import Request
 from ringi.switch import VARIABLE, is_on
@@ -34,15 +35,15 @@ from ringi.threads.agent import Agent
 from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
-from ringi.threads.offers import ANNOUNCED_SECONDS, Offer
+from ringi.threads.offers import ANNOUNCED_SECONDS, MISSING_SECONDS, Offer
 from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256
 """How many threads one process runs at once: they wait for models, not for the processor."""
 
-ELSEWHERE = (0.1, 0.6)
-"""Seconds for which a worker leaves a run to another that has its agent."""
+ELSEWHERE = (0.3, 0.6, 1.2, 2.4)
+"""Seconds for which a worker leaves a run to another that has its agent, by how often it was left before."""
 
 
 class Runner:
@@ -51,7 +52,7 @@ class Runner:
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
         self._debts = Debts(backend.store, inbox.clock)
-        self._held = set[Lease]()
+        self._held, self._began = set[Lease](), time.monotonic()
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     @property
@@ -145,7 +146,7 @@ class Runner:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
             with suppress(RingiError):
-                await self.backend.jobs.announce(self._owner, "", 0)
+                await self.backend.jobs.announce(self._owner, offers.written(self.agents), 0)
 
     async def _check_input(self, agent: str, input: dict[str, Any]) -> None:
         if agent in self.agents:
@@ -176,7 +177,7 @@ class Runner:
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.of(key.tenant)
-        if not await self._has_work(key, inbox):
+        if not await self._has_work(key, inbox, job.tries):
             return
         advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
         try:
@@ -186,14 +187,21 @@ class Runner:
             # Not a failure: whoever holds the thread does the work, or the reconciler asks again.
             log.info("left alone: %s", error)
 
-    async def _has_work(self, key: Key, inbox: Inbox) -> bool:
+    async def _has_work(self, key: Key, inbox: Inbox, tries: int) -> bool:
         thread = await self.backend.store.get(Thread, *key)
         if thread.is_live:
-            if thread.agent not in self.agents and thread.agent in await self.announced():
-                raise LaterError(random.uniform(*ELSEWHERE))
+            if thread.agent not in self.agents and await self._may_come_back(thread.agent):
+                raise LaterError(random.uniform(0.5, 1) * ELSEWHERE[min(tries, len(ELSEWHERE) - 1)])
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await tidy(self.backend, inbox, thread)
         return False
+
+    async def _may_come_back(self, agent: str) -> bool:
+        """Whether a worker announces the agent, or one did of late and may only be starting again, or blocked."""
+        # After an outage of all workers the first one waits for the others, however long nobody was there.
+        is_new = time.monotonic() - self._began < MISSING_SECONDS
+        since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
+        return agent in offers.read(await self.backend.jobs.announced(since))
 
 
 def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease], Awaitable[None]]:

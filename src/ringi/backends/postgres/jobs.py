@@ -23,7 +23,7 @@ from pgqueuer.ports.driver import NotifyCallback
 from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
 from ringi.errors import LaterError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
-from ringi.jobs import Handler, Job, Jobs
+from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job, Jobs
 
 log = logging.getLogger(__name__)
 HEARTBEAT = timedelta(seconds=6)
@@ -60,7 +60,10 @@ SELECT CASE WHEN EXISTS (SELECT FROM mine) THEN 0.0 ELSE coalesce(
 """
 
 ANNOUNCE = """
-WITH gone AS (DELETE FROM workers WHERE until < clock_timestamp() - interval '1 hour' AND name <> $1)
+WITH gone AS (
+  DELETE FROM workers WHERE name <> $1 AND until <= clock_timestamp()
+  AND (until <= clock_timestamp() - $4::interval OR offers = $2)
+)
 INSERT INTO workers VALUES ($1, clock_timestamp(), clock_timestamp() + $3::interval, $2)
 ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
 """
@@ -104,11 +107,12 @@ class PostgresJobs(Jobs):
         return float(wait)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
-        await self._database.write(ANNOUNCE, worker, offers, timedelta(seconds=seconds))
+        kept = timedelta(seconds=ANNOUNCEMENT_KEPT_SECONDS)
+        await self._database.write(ANNOUNCE, worker, offers, timedelta(seconds=seconds), kept)
 
-    async def announced(self) -> list[str]:
-        sql = "SELECT offers FROM workers WHERE until > clock_timestamp() ORDER BY since DESC, name"
-        return [offers for (offers,) in await self._database.fetch(sql)]
+    async def announced(self, ended_within: float = 0.0) -> list[str]:
+        sql = "SELECT offers FROM workers WHERE until > clock_timestamp() - $1::interval ORDER BY since DESC, name"
+        return [offers for (offers,) in await self._database.fetch(sql, timedelta(seconds=ended_within))]
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         trimming = asyncio.create_task(self._keep_trimming())

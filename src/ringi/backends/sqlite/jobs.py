@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.sqlite.database import Database
-from ringi.jobs import Job
+from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.notifier import Notifier
 
 FREE = """
@@ -24,6 +24,9 @@ UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHER
 RETURNING key, kind, lane, payload, tries
 """
 
+FORGET = """
+DELETE FROM workers WHERE until <= :now AND name <> :worker AND (until <= :oldest OR offers = :offers)
+"""
 ANNOUNCE = """
 INSERT INTO workers VALUES (:worker, :now, :until, :offers)
 ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offers
@@ -49,16 +52,18 @@ class SqliteJobs(ClaimedJobs):
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
         now = now_us()
         values = {"worker": worker, "offers": offers, "now": now, "until": now + int(seconds * 1e6)}
+        values["oldest"] = now - int(ANNOUNCEMENT_KEPT_SECONDS * 1e6)
 
         def change(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM workers WHERE until <= :now AND name <> :worker", values)
+            connection.execute(FORGET, values)
             connection.execute(ANNOUNCE, values)
 
         await self._database.write(change)
 
-    async def announced(self) -> list[str]:
+    async def announced(self, ended_within: float = 0.0) -> list[str]:
         sql = "SELECT offers FROM workers WHERE until > ? ORDER BY since DESC, name"
-        return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [now_us()]).fetchall())]
+        since = now_us() - int(ended_within * 1e6)
+        return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [since]).fetchall())]
 
     async def _claim(self, kinds: Collection[str]) -> Job | None:
         now, wanted = now_us(), json.dumps(list(kinds))
