@@ -9,7 +9,7 @@ from functools import lru_cache
 from pydantic import ValidationError
 
 from ringi.errors import UnreadableError
-from ringi.record import Query, Record, cursor_of
+from ringi.record import Query, Record
 from ringi.store import R
 
 log = logging.getLogger(__name__)
@@ -29,17 +29,14 @@ def record_of(kind: type[R], body: Body) -> R:
 
 async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
     """Return a page of records; one that cannot be read is left out, and those behind it move up."""
-    found: list[R] = []
+    size = query.limit
     while True:
-        bodies = await bodies_of(query)
-        found += [record for body in bodies if (record := _record_or_none(kind, body))]
-        # What is overdue comes in an order of its own, in which no cursor leads on.
-        if len(found) >= query.limit or len(bodies) < query.limit or query.expired_at:
+        bodies = await bodies_of(query.model_copy(update={"limit": size}))
+        found = [record for body in bodies if (record := _record_or_none(kind, body))]
+        if len(found) >= query.limit or len(bodies) < size:
             return found[: query.limit]
-        last = next((bare for body in reversed(bodies) if (bare := _bare_or_none(body))), None)
-        if last is None:
-            return found
-        query = query.model_copy(update={"before": cursor_of(last)})
+        # Read again, and further: what cannot be read gives no cursor that leads on behind it.
+        size += 2 * (len(bodies) - len(found))
 
 
 def _record_or_none(kind: type[R], body: Body) -> R | None:
