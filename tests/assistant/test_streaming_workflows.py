@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.graph import END, START, MessagesState, StateGraph
-from tests.assistant.talk import CHAT, Talk
-from tests.threads.world import World, at_work, checked
+from tests.assistant.talk import CHAT, TENANT, Talk
+from tests.threads.world import World, at_work, checked, opened, until, working
 
-from ringi.assistant import Action, Assistant, CallJob, Definitions
+from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
 from ringi.assistant.front import DECLARE
 from ringi.testing.scripted_model import ScriptedModel, calls, together
 
@@ -148,3 +150,103 @@ async def test_what_a_workflow_does_not_want_to_show_is_not_streamed() -> None:
     async with at_work(URL, counting(chosen).agents()) as world:
         await Talk(world).say("count")
         assert await texts_of(world) == ["I look.", f"**Stock**\n\n{ANSWER}"]
+
+
+class Halting(ScriptedModel):
+    """Says its first two words, and the rest once it may."""
+
+    may_go_on: Any
+
+    async def _astream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for number, chunk in enumerate(self._chunks(messages)):
+            if number == 2:
+                await self.may_go_on.wait()
+            yield chunk
+
+
+def planning(may_go_on: asyncio.Event) -> Assistant:
+    """Return an assistant that plans and carries out in a model's words, which stop in the middle."""
+    model = Halting(script=lambda messages: messages[-1].text, may_go_on=may_go_on)
+
+    async def think(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    thinking = StateGraph(MessagesState).add_node("think", think).add_edge(START, "think")
+    planner: Any = thinking.compile()
+
+    async def plan(job: PlanJob) -> dict[str, Any]:
+        found = await planner.ainvoke({"messages": [("user", "first the lamps")]})
+        return {"plan": {"text": found["messages"][-1].text}, "steps": [{"id": "a", "title": "A"}]}
+
+    async def carry_out(job: StepJob) -> None:
+        await model.ainvoke("two lamps ordered")
+
+    actions = (
+        Action("plan", "plan", "Plan", workflow="plan"),
+        Action("do", "apply", "Do", workflow="do", depends_on=("plan",)),
+    )
+    return Assistant(
+        "assistant", Definitions((), actions), ScriptedModel(script=front), {"plan": plan, "do": carry_out}
+    )
+
+
+async def begun(world: World, kind: str) -> dict[str, Any]:
+    """Return what the conversation's stream says of the only workflow of a kind, once it does."""
+
+    async def told() -> list[dict[str, Any]]:
+        events = [item.event for item in await world.items(CHAT)]
+        values = [event["value"] for event in events if event.get("name") == "assistant.workflow"]
+        return [value for value in values if value["kind"] == kind]
+
+    (value,) = await until(told, f"the workflow {kind} is in the stream")
+    return value
+
+
+async def said_in(world: World, thread: str) -> list[str]:
+    return list(checked(await world.items(thread)).values())
+
+
+async def until_said(world: World, thread: str, text: str) -> None:
+    async def is_said() -> bool:
+        return "".join(item.event.get("delta", "") for item in await world.items(thread)).strip() == text
+
+    await until(is_said, f"{thread} says {text!r}")
+
+
+async def test_the_talk_names_the_stream_in_which_a_plan_and_its_steps_are_told_word_by_word() -> None:
+    may_go_on = asyncio.Event()
+    async with at_work(URL, planning(may_go_on).agents()) as world:
+        talk = Talk(world)
+        await talk.send("action", action="plan")
+        told = await begun(world, "plan")
+        assert (told["action_id"], told["version"]) == ("plan", 1)
+        await until_said(world, told["thread_id"], "first the")
+        assert (await talk.memory()).plans["plan"].status == "planning"
+        may_go_on.set()
+        await talk.request()
+        await until_said(world, told["thread_id"], "first the lamps")
+        may_go_on.clear()
+        await talk.answer("approve")
+        told = await begun(world, "apply")
+        assert (told["action_id"], told["version"]) == ("do", 1)
+        await until_said(world, told["thread_id"], "two lamps")
+        may_go_on.set()
+        await talk.thread(told["thread_id"], "done")
+        assert await said_in(world, told["thread_id"]) == ["two lamps ordered"]
+        await talk.thread(CHAT, "done")
+
+
+async def test_a_planning_that_another_worker_takes_over_says_nothing_twice() -> None:
+    may_go_on = asyncio.Event()
+    async with opened(URL, planning(may_go_on).agents()) as world:
+        worker = asyncio.create_task(world.runner.work(asyncio.Event()))
+        await Talk(world).send("action", action="plan")
+        thread = (await begun(world, "plan"))["thread_id"]
+        await until_said(world, thread, "first the")
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+        may_go_on.set()
+        async with working(world):
+            await Talk(world).request()
+            assert await said_in(world, thread) == ["first the lamps"]
+            assert len([each for each in await world.runner.find(TENANT, 20) if each.id == thread]) == 1

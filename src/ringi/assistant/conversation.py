@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -51,6 +52,10 @@ FROM_SIDES = frozenset(
 )
 FROM_OUTSIDE = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
 """What people may send; the rest is of the conversation itself, or of its side threads."""
+WORKFLOW = "assistant.workflow"
+"""The event in the conversation's stream that a workflow has begun in a thread beside it."""
+WORKFLOWS = {"plan": "plan", "execute": "apply"}
+"""The kinds of actions whose workflows run in a thread of their own, by what that thread does."""
 NEEDING = frozenset(("said", "action", "again", "unchanged", "approved"))
 """What may set an action going, which then stands on what is looked up anew if it is no longer fresh."""
 
@@ -222,6 +227,8 @@ class Steps:
                 except InvalidError as error:
                     # Too large, most of all: the next turn would only say that it never began.
                     events.append({"type": "lost", "thread": begin.thread, "why": str(error)})
+                else:
+                    tell_where(begin)
         return {"todo": {}, "events": events}
 
     async def _begin(self, host: Host, begin: Begin, language: str) -> None:
@@ -291,6 +298,13 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
 def is_answer(event: dict[str, Any]) -> bool:
     """Whether an event has what is told at once."""
     return event["type"] == "called" and "value" in event
+
+
+def tell_where(begin: Begin) -> None:
+    """Name the thread in which a workflow says what it says, at this place of the conversation's stream."""
+    if kind := WORKFLOWS.get(begin.kind):
+        about = {"action_id": begin.job["action"], "version": begin.job["version"]}
+        get_stream_writer()({"name": WORKFLOW, "kind": kind, "thread_id": begin.thread, **about})
 
 
 def pressed_in(events: Iterable[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@ import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x
 import { useContext, useMemo, type ReactNode } from "react";
 import { placeOf, TextsOnCards } from "../assistant/on-card";
 import type { Aside } from "../assistant/use-assistant";
+import { Workflow } from "../assistant/workflow";
 import { Fold } from "../thread/fold";
 import { Body } from "../thread/item";
 import { Prose } from "../thread/prose";
@@ -23,6 +24,7 @@ function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }
   if (item.kind === "thought") {
     return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Fold>;
   }
+  if (item.kind === "workflow") return <Workflow run={item.run} onDecided={onDecided} />;
   if (item.kind === "pause") return item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />);
   return <Body item={item} />;
 }

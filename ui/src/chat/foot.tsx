@@ -4,11 +4,11 @@ import { isStuck, Steer } from "../thread/steer";
 import { Stuck, Working } from "../thread/foot";
 import type { Item } from "../thread/stream";
 import { Problem } from "../widgets/problem";
-import { itemsOf } from "./parts";
+import { itemsOf, type ChatItem } from "./parts";
 import type { Conversation } from "./use-conversation";
 import { useChatWords } from "./words";
 
-const isItem = (item: { kind: string }): item is Item => item.kind !== "thought";
+const isItem = (item: ChatItem): item is Item => item.kind !== "thought" && item.kind !== "workflow";
 
 /** What the newest message is made of, for who says what is being done. */
 export function useNewest({ messages }: Conversation): Item[] {

@@ -4,11 +4,30 @@ import type { Item, ItemOf } from "../thread/stream";
 /** The question of a run, by the id of its request: what is asked, and whether it still is, the page reads itself. */
 const question = "data-ringi-request";
 
-export type ChatMessage = UIMessage<unknown, { "ringi-request": { id?: string } }>;
+/** What an agent tells beside its words: of such, that a workflow of an assistant has begun in a thread of its own. */
+const custom = "data-ringi-custom";
+const workflow = "assistant.workflow";
+
+export type ChatMessage = UIMessage<unknown, { "ringi-request": { id?: string }; "ringi-custom": { name: string; value: unknown } }>;
 type Part = ChatMessage["parts"][number];
 
 /** What a message is made of, in its order; `key` is its place. */
-export type ChatItem = Item | { key: number; kind: "thought"; text: string; open: boolean };
+export type ChatItem = Item | { key: number; kind: "thought"; text: string; open: boolean } | { key: number; kind: "workflow"; run: WorkflowRun };
+
+/** A workflow that plans or carries out, and the thread whose stream has what it says. */
+export interface WorkflowRun {
+  thread: string;
+  action: string;
+  kind: string;
+  version: number;
+}
+
+function workflowOf(part: Part): WorkflowRun | undefined {
+  if (part.type !== custom || part.data.name !== workflow) return undefined;
+  const { thread_id, action_id, kind, version } = part.data.value as { [key: string]: unknown };
+  if (typeof thread_id !== "string" || typeof action_id !== "string" || typeof kind !== "string" || typeof version !== "number") return undefined;
+  return { thread: thread_id, action: action_id, kind, version };
+}
 
 const isTool = (part: Part): part is ToolUIPart | DynamicToolUIPart => part.type === "dynamic-tool" || part.type.startsWith("tool-");
 
@@ -39,6 +58,8 @@ function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"to
 function itemOf(part: Part, key: number, role: string): ChatItem | undefined {
   const asked = requestOf(part);
   if (asked !== undefined) return { key, at: null, kind: "pause", requests: [asked] };
+  const run = workflowOf(part);
+  if (run) return { key, kind: "workflow", run };
   if (isTool(part)) return toolItem(part, key);
   if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
   if (part.type !== "text" || part.text === "" || isSuperseded(part)) return undefined;

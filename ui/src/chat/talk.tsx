@@ -4,6 +4,7 @@ import type { Agent } from "../api/types";
 import { ActionBar } from "../assistant/action-bar";
 import { TextsOnCards, type OnCard } from "../assistant/on-card";
 import { useAssistant } from "../assistant/use-assistant";
+import { Workflows } from "../assistant/workflow";
 import { ConfirmStop } from "../operations/confirm-stop";
 import { Announcer } from "../thread/announcer";
 import { useFollow } from "../thread/use-follow";
@@ -100,7 +101,9 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
         {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
         <TextsOnCards value={assistant?.onCards ?? none}>
-          <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
+          <Workflows value={assistant}>
+            <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
+          </Workflows>
         </TextsOnCards>
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />

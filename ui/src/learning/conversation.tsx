@@ -72,7 +72,7 @@ export function Talk(props: TalkProps) {
   const { turns, conversation } = talk;
   const newest = turns.at(-1);
   const column = useShown(turns);
-  const { stream, lost } = useStream(newest?.threadId ?? id, conversation !== undefined);
+  const { stream, lost } = useStream(newest?.threadId ?? id, () => conversation !== undefined);
   useRefresh(id, stream);
   const [text, type] = useTyped(`learning.${typedFor}`);
   const [expected, expect] = useState("");

@@ -18,10 +18,17 @@ interface Followed {
   lost: boolean;
 }
 
-/** Follow a thread's numbered stream; what was seen once is kept, so that coming back goes on after it. */
-export function useStream(id: string, enabled = true): Followed {
+/** Follow a thread's numbered stream while `follows` it; what was seen once is kept, so that coming back goes on after it. */
+export function useStream(id: string, follows: (stream: StreamState) => boolean = () => true): Followed {
   const client = useQueryClient();
   const [lost, setLost] = useState(false);
+  const stream = useQuery<StreamState>({
+    queryKey: ["stream", id],
+    queryFn: skipToken,
+    // Comparing ten thousand old events with themselves at every new one is most of the work.
+    structuralSharing: false,
+  }).data ?? emptyStream;
+  const enabled = follows(stream);
   useEffect(() => {
     if (!enabled) return undefined;
     let batch: Numbered[] = [];
@@ -51,11 +58,5 @@ export function useStream(id: string, enabled = true): Followed {
       if (batch.length > 0) flush();
     };
   }, [client, id, enabled]);
-  const stream = useQuery<StreamState>({
-    queryKey: ["stream", id],
-    queryFn: skipToken,
-    // Comparing ten thousand old events with themselves at every new one is most of the work.
-    structuralSharing: false,
-  }).data ?? emptyStream;
   return { stream, lost };
 }

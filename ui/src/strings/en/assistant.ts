@@ -17,6 +17,8 @@ export const assistant = {
     none: "none", planning: "being made", planned: "waits for approval", executing: "being carried out", completed: "completed",
     obsolete: "out of date", failed: "failed", cancelled: "cancelled",
   } as Record<string, string>,
+  workflowOf: (title: string, version: number) => `${title}, version ${version}`,
+  howPlanned: (title: string, version: number) => `${title}, version ${version}: what was said while it was made`,
   beingPlanned: "The plan is being made. You can go on talking meanwhile.",
   planSteps: "Steps",
   stepsDone: (done: number, all: number) => `${done} of ${all} steps done`,

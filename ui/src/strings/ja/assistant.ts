@@ -19,6 +19,8 @@ export const assistant: Assistant = {
     none: "なし", planning: "作成中", planned: "承認待ち", executing: "実行中", completed: "完了",
     obsolete: "要更新", failed: "失敗", cancelled: "取り消し",
   },
+  workflowOf: (title: string, version: number) => `${title} 第${version}版`,
+  howPlanned: (title: string, version: number) => `${title} 第${version}版: 作成中の出力`,
   beingPlanned: "計画を作成しています。その間も会話を続けられます。",
   planSteps: "ステップ",
   stepsDone: (done: number, all: number) => `${all} ステップ中 ${done} 完了`,

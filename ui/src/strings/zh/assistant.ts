@@ -19,6 +19,8 @@ export const assistant: Assistant = {
     none: "无", planning: "制定中", planned: "等待批准", executing: "执行中", completed: "已完成",
     obsolete: "已过时", failed: "失败", cancelled: "已取消",
   },
+  workflowOf: (title: string, version: number) => `${title} 第${version}版`,
+  howPlanned: (title: string, version: number) => `${title} 第${version}版：制定过程中的输出`,
   beingPlanned: "正在制定计划，期间您可以继续交谈。",
   planSteps: "步骤",
   stepsDone: (done: number, all: number) => `${all} 个步骤中已完成 ${done} 个`,
