@@ -36,20 +36,26 @@ class StepJob:
     """One step of an approved plan to carry out."""
 
     step: Mapping[str, Any]
+    """Its `id`, `title`, `action` and `args`, as a person approved them."""
     key: str
     """The idempotency key: one step of one approved version, however often it is tried."""
     plan: Any
+    """The content of the plan beside its steps."""
     inputs: Mapping[str, Any]
+    """The values of the infos that the plan was made from."""
     language: str
 
 
 @dataclass(frozen=True)
 class CallJob:
-    """An immediate action."""
+    """An immediate action. What its workflow returns is told in the conversation, and is the info it `produces`."""
 
     args: Mapping[str, Any]
+    """With which the action was pressed: `args` of the call, or `parameters` that the front model named."""
     inputs: Mapping[str, Any]
+    """The values of the infos that the action requires, as far as they are known."""
     language: str
+    """Of the conversation, such as `en`, `ja` or `zh`."""
 
 
 def told_of(error: Exception, language: str = "en") -> str:
