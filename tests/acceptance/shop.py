@@ -100,6 +100,22 @@ async def echoes(state: MessagesState) -> MessagesState:
     return {"messages": [await said.ainvoke(state["messages"])]}
 
 
+def counted(file: Path) -> int:
+    """Return how often this was called with a file."""
+    with file.open("a+") as marks:
+        marks.write("|")
+        marks.seek(0)
+        return len(marks.read())
+
+
+async def wavers(state: MessagesState) -> MessagesState:
+    """Say how often one was told this, and what it was."""
+    word = state["messages"][-1].text.split()[-1]
+    count = counted(Path(f"tries-{word}"))
+    said = Halting(script=lambda told: f"In try {count} I heard {word}. And that is all.")
+    return {"messages": [await said.ainvoke(state["messages"])]}
+
+
 TASK = {"task": "write a haiku about autumn", "summary": "Three lines are written.\n\n- autumn\n- rain"}
 
 
@@ -156,6 +172,7 @@ agents = [
     agent("chatter", {"chatters": chatters}, COUNT),
     agent("writer", {"explains": explains}, {}),
     conversation("echo", echoes),
+    conversation("wavers", wavers),
     conversation("moods", hesitates),
     agent("gates", {"first": gate("first"), SECOND: gate("second")}, {}),
 ]

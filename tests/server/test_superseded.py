@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -33,6 +33,10 @@ class Stage:
     def __init__(self, world: World, may_end: asyncio.Event) -> None:
         self.world, self._may_end = world, may_end
         self.client = world.client()
+
+    async def begin(self) -> None:
+        reply = await self.client.post("/v1/threads/t1/runs", json=RUN)
+        assert reply.status_code == 202, reply.text
 
     async def say(self, *events: Said) -> None:
         thread = await self.world.runner.get(*KEY)
@@ -64,6 +68,13 @@ class Stage:
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
+    async with open_stage() as stage:
+        yield stage
+
+
+@asynccontextmanager
+async def open_stage() -> AsyncIterator[Stage]:
+    """Open a server whose agent `talk` waits."""
     may_end = asyncio.Event()
 
     async def wait(state: MessagesState) -> dict[str, Any]:
@@ -111,16 +122,9 @@ async def test_the_ai_sdk_is_told_in_the_part_that_ends_the_fragment(stage: Stag
         assert (await passed(parts, lambda part: False))[-1]["type"] == "finish"
 
 
-async def begin(stage: Stage) -> None:
-    """Begin a run whose first worker dies half-way."""
-    await stage.client.post("/v1/threads/t1/runs", json=RUN)
-    await stage.say_half()
-    await stage.take_over()
-
-
 @pytest.mark.parametrize("between", [0, 2 * PAGE])
 async def test_nobody_who_comes_later_is_shown_the_fragment(stage: Stage, between: int) -> None:
-    await stage.client.post("/v1/threads/t1/runs", json=RUN)
+    await stage.begin()
     await stage.say_half()
     await stage.say(*({"type": "CUSTOM", "name": "progress", "value": n} for n in range(between)))
     await stage.take_over()
@@ -154,6 +158,20 @@ async def is_done(stage: Stage) -> bool:
     return (await stage.world.runner.get(*KEY)).status == "done"
 
 
+async def test_ag_ui_is_sent_the_messages_without_the_fragment(stage: Stage) -> None:
+    async with aclosing(stream(stage.client, ag_ui("hello", "m1"))) as events:
+        await passed(events, lambda event: event["type"] == "RUN_STARTED")
+        await stage.say_half()
+        await passed(events, has(HALF))
+        await stage.take_over()
+        told = await passed(events, has(WHOLE))
+        types = ["CUSTOM", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
+        assert [event["type"] for event in told] == types
+        assert told[2]["messages"] == [{"id": "m1", "role": "user", "content": "hello"}]
+        stage.end()
+        assert (await passed(events, lambda event: False))[-1]["type"] == "RUN_FINISHED"
+
+
 async def test_langgraphs_values_lose_the_fragment(stage: Stage) -> None:
     path, body = LANGGRAPH_RUN
     await stage.client.post("/langgraph/threads", json={"thread_id": "t1"})
@@ -172,7 +190,9 @@ async def test_langgraphs_values_lose_the_fragment(stage: Stage) -> None:
 
 
 async def test_the_stream_itself_keeps_all_and_names_what_is_superseded(stage: Stage) -> None:
-    await begin(stage)
+    await stage.begin()
+    await stage.say_half()
+    await stage.take_over()
     async with listening(stage.client, "/v1/threads/t1/stream") as events:
         told = [(await events.next()).data for _ in range(8)]
     assert texts(told) == [HALF, WHOLE]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ag_ui.core import (
@@ -36,6 +36,7 @@ from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
 from ringi.server.transcript import messages_of
 from ringi.server.words import words_for
+from ringi.stream import StreamItem
 from ringi.thread import Thread
 from ringi.threads.hold import said_in
 
@@ -186,6 +187,7 @@ class AguiRoutes:
                     continue
                 has_begun = True
                 await connection.write(written(renamed(event, talk.run_id), item.number))
+                await self._correct(connection, thread, message, item)
                 if event["type"] in ENDS:
                     return
         await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
@@ -198,11 +200,9 @@ class AguiRoutes:
         if thread and thread.run and is_live:
             said = [message.model_dump() for message in said_in(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
-        # As it is: the models of AG-UI would add what its older clients refuse.
-        snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs)}
         begin = RunStartedEvent(**about, protocol_version="1.0")
         values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
-        await connection.write(b"".join(written(event, 0) for event in (wire(begin), snapshot, *values)))
+        await connection.write(b"".join(written(event, 0) for event in (wire(begin), snapshot_of(runs), *values)))
         end = wire(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
         if thread and is_live:
             end = await self._live(connection, talk, thread)
@@ -222,8 +222,16 @@ class AguiRoutes:
                 pause = item.event if open_interrupts(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
                     await connection.write(written(item.event, 0))
+                    await self._correct(connection, thread, message, item)
         (end,) = cancelled(thread.id, talk.run_id, has_begun=True)
         return end
+
+    async def _correct(self, connection: Connection, thread: Thread, message: Message, item: StreamItem) -> None:
+        """After a fragment that the client was shown and that is superseded, send the messages without it."""
+        if item.event["type"] == "TEXT_MESSAGE_END" and item.event["messageId"] in message.superseded:
+            size = self._settings.max_list
+            runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
+            await connection.write(written(snapshot_of(runs), 0))
 
     async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
         """Return a pause with the tool calls that its questions gate, and without what others are asked."""
@@ -239,6 +247,12 @@ class AguiRoutes:
             each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": talk.others}
             bound.append({**each, "toolCallId": call} if call else each)
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
+
+
+def snapshot_of(runs: Sequence[Run]) -> Event:
+    """Return all messages of runs as one event."""
+    # As it is: the models of AG-UI would add what its older clients refuse.
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs)}
 
 
 def spoken(turn: AguiTurn) -> dict[str, Any]:

@@ -101,7 +101,7 @@ test("a message that did not arrive says so, and is sent again or changed", asyn
   expect((await screen.findByTestId("error")).textContent).toContain("did not arrive");
   await userEvent.click(screen.getByTestId("take-back"));
   expect((await box()).value).toBe("hello");
-  expect(said()).toEqual([]);
+  await waitFor(() => expect(said()).toEqual([]));
 
   server.refusal = [503, { title: "busy" }];
   await userEvent.type(await box(), "!{Enter}");
