@@ -27,7 +27,6 @@ NO_TOKEN = {
 """Calls without a token, and why."""
 ANY_PARAMETER = {
     "GET /v1/session/oidc/callback": "providers add parameters of their own",
-    "POST /v1/requests/{id}/respond": "takes no parameters, and is answered without looking for any",
 }
 
 
@@ -68,15 +67,40 @@ async def test_no_token_is_asked_for_as_the_description_says(world: World) -> No
 
 async def test_an_unknown_parameter_is_refused_by_its_name(world: World) -> None:
     admin, wrong = world.client("admin", "root"), []
-    streams = {path for _, path, call in calls(world) if "text/event-stream" in str(call["responses"])}
     for method, path, _ in calls(world):
-        if f"{method} {path}" in ANY_PARAMETER or path in streams:
+        if f"{method} {path}" in ANY_PARAMETER:
             continue
         reply = await admin.request(method, f"{filled(path)}?assigne=ann", json=None if method == "GET" else {})
         fields = [each["field"] for each in reply.json().get("errors", [])]
         if (reply.status_code, fields) != (422, ["assigne"]):
             wrong.append(f"{method} {path}: {reply.status_code} {fields}")
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("GET /v1/events?after=", "after"),
+        ("GET /v1/requests/x1/events?after=", "after"),
+        ("GET /v1/threads/x1/stream?after=", "after"),
+        ("POST /v1/chat?agent=chat&hold=true&sdk=6", "agent, hold, sdk"),
+        ("GET /v1/chat/x1/stream?hold=true&sdk=5", "hold, sdk"),
+    ],
+)
+async def test_a_stream_takes_its_own_parameters_and_no_others(world: World, path: str, known: str) -> None:
+    method, url = path.split()
+    refused = await world.client().request(method, f"{url}&aftr=x", json={})
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error == {"field": "aftr", "message": f"unknown parameter: choose {known}"}
+
+
+async def test_an_answer_with_an_unknown_parameter_decides_nothing(world: World) -> None:
+    request = await world.asked(id="a")
+    answer = {"decision": "respond", "message": "yes", "digest": request.digest}
+    refused = await world.client().post("/v1/requests/a/respond?dry_run=true", json=answer)
+    assert (refused.status_code, [each["field"] for each in refused.json()["errors"]]) == (422, ["dry_run"])
+    assert (await world.inbox.get("a")).status == "pending"
 
 
 async def test_a_misspelt_filter_says_which_there_are(world: World) -> None:

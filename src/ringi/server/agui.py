@@ -34,6 +34,7 @@ from ringi.server.run_output import HIDDEN_REASON, open_interrupts, requests_by_
 from ringi.server.run_pages import Run, newest_runs
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.transcript import messages_of
 from ringi.server.words import words_for
 from ringi.stream import StreamItem
@@ -72,8 +73,8 @@ class AguiRoutes:
         """Return the routes."""
         stream = EventStream(self._door, self._streams, self._open)
         return [
-            Route("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"]),
-            Route("/agui/{agent}/connect", Endpoint(self._connect, stream), methods=["POST"]),
+            StrictPlainRoute("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"]),
+            StrictPlainRoute("/agui/{agent}/connect", Endpoint(self._connect, stream), methods=["POST"]),
         ]
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:

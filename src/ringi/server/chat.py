@@ -26,9 +26,12 @@ from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.run_output import open_interrupts, requests_by_id, run_output
 from ringi.server.sse import HEADERS, Connection, EventStream, Feeder, Streams
+from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.words import words_for
 from ringi.thread import Thread
 
+SHAPE = frozenset({"hold", "sdk"})
+"""The parameters that say how an answer is streamed."""
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
 DONE = b"data: [DONE]\n\n"
 STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
@@ -93,8 +96,8 @@ class ChatRoutes:
         """Return the routes, all of which stream."""
         stream = EventStream(self._door, self._streams, self._open, MESSAGE_STREAM)
         return [
-            Route("/v1/chat", Endpoint(self._turn, stream), methods=["POST"]),
-            Route("/v1/chat/{id}/stream", Endpoint(self._again, stream), methods=["GET"]),
+            StrictPlainRoute("/v1/chat", Endpoint(self._turn, stream), methods=["POST"], known={"agent", *SHAPE}),
+            StrictPlainRoute("/v1/chat/{id}/stream", Endpoint(self._again, stream), methods=["GET"], known=SHAPE),
         ]
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:

@@ -19,7 +19,8 @@ from ringi.server.openapi import documented
 from ringi.server.permissions import inbox_for, may_read
 from ringi.server.platform import Platform
 from ringi.server.shapes import audit_json, page_json, reply
-from ringi.server.sse import Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.strict_route import StrictPlainRoute
 
 
 class EventRoutes:
@@ -38,8 +39,8 @@ class EventRoutes:
         of_all = EventStream(self._door, self._streams, self._open_all)
         of_one = EventStream(self._door, self._streams, self._open_one)
         return [
-            Route("/v1/events", of_all, methods=["GET"]),
-            Route("/v1/requests/{id}/events", of_one, methods=["GET"]),
+            StrictPlainRoute("/v1/events", of_all, methods=["GET"], known=PLACE),
+            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], known=PLACE),
         ]
 
     async def audit(

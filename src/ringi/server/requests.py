@@ -11,7 +11,6 @@ from fastapi import FastAPI, Query
 from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
-from starlette.routing import Route
 
 from ringi import tracing
 from ringi.ask import Answer, Ask, Kind, Priority, Time, parsed
@@ -42,6 +41,7 @@ from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
 from ringi.server.shapes import counts_json, dumped, page_json, reply, request_json
 from ringi.server.sse import Streams
+from ringi.server.strict_route import StrictPlainRoute
 
 COUNTED = 999
 """How far requests are counted; past it there are more."""
@@ -67,7 +67,7 @@ class RequestRoutes:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
         # Without this a fifth of a respond is spent on FastAPI's parameters, of which it has none.
-        api.router.routes.append(Route(f"{at}/{{id}}/respond", self.respond, methods=["POST"]))
+        api.router.routes.append(StrictPlainRoute(f"{at}/{{id}}/respond", self.respond, methods=["POST"]))
         add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
         add(at, self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
         add(at, self.find, methods=["GET"], **documented("RequestPage"))

@@ -31,6 +31,8 @@ HEADERS = [
 ]
 RETRY_MILLISECONDS = (500, 3_000)
 """When a reader comes again that lost its server: told the same, all would come in the same moment."""
+PLACE = frozenset({"after"})
+"""The parameter that says where a client was."""
 BEAT = b":\n\n"
 CLOSING = b"event: closing\ndata: {}\n\n"
 AT_ONCE = 64

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Set
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 
 class StrictRoute(APIRoute):
@@ -20,15 +23,35 @@ class StrictRoute(APIRoute):
         known = {field.alias for field in self.dependant.query_params}
 
         async def checked(http: HttpRequest) -> HttpResponse:
-            unknown = [name for name in http.query_params if name not in known] if http.url.query else []
-            if unknown:
-                raise RequestValidationError([{"loc": ("query", name), "msg": remedy(known)} for name in unknown])
+            refuse_unknown(http.scope, known)
             return await handle(http)
 
         return checked
 
 
-def remedy(known: set[str]) -> str:
+class StrictPlainRoute(Route):
+    """The same without FastAPI, for streams and for `respond`."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, methods: list[str], known: Set[str] = frozenset()):
+        super().__init__(path, endpoint, methods=methods)
+        self._known = known
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        if self.methods and scope["method"] in self.methods:
+            refuse_unknown(scope, self._known)
+        await super().handle(scope, receive, send)
+
+
+def refuse_unknown(scope: Scope, known: Set[str]) -> None:
+    """Raise `RequestValidationError` for query parameters that are none of these."""
+    if scope["query_string"]:
+        unknown = [name for name in QueryParams(scope["query_string"]) if name not in known]
+        if unknown:
+            raise RequestValidationError([{"loc": ("query", name), "msg": remedy(known)} for name in unknown])
+
+
+def remedy(known: Set[str]) -> str:
     """Return what to do about an unknown parameter."""
     return (
         f"unknown parameter: choose {', '.join(sorted(known))}" if known else "unknown parameter: there are none here"

@@ -26,7 +26,8 @@ from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
 from ringi.server.requests import Cursor, given
 from ringi.server.shapes import dumped, page_json, reply, thread_json
-from ringi.server.sse import Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.thread_hub import ThreadHub
 from ringi.thread import Thread, ThreadStatus
 
@@ -62,7 +63,8 @@ class ThreadRoutes:
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
-        return [Route("/v1/threads/{id}/stream", EventStream(self._door, self._streams, self._open), methods=["GET"])]
+        stream = EventStream(self._door, self._streams, self._open)
+        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=PLACE)]
 
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that can be run."""

@@ -40,6 +40,7 @@ from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.shapes import dumped, reply
 from ringi.server.sse import Connection, EventStream, Feeder, Streams
+from ringi.server.strict_route import StrictPlainRoute
 from ringi.thread import Thread
 from ringi.threads.agent import Agent
 
@@ -82,7 +83,8 @@ class LangGraphRoutes:
         """Return the route that streams."""
         # LangGraph's SDK takes a bare `retry` for an event without a name, and its React hook fails on that.
         stream = EventStream(self._door, streams, self._open, hint=bytes)
-        return [Route(f"{PREFIX}/threads/{{id}}/runs/stream", RunStream(self._begun, stream), methods=["POST"])]
+        run = RunStream(self._begun, stream)
+        return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Tell what the tools ask before they have a key."""
