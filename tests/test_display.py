@@ -8,6 +8,9 @@ import zlib
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tiers import examples
 
 import ringi
 from ringi import Code, Diff, Image, Link, Table
@@ -151,6 +154,53 @@ def test_an_image_is_known_by_its_bytes_however_they_are_cut(media_type: str) ->
     for end in range(len(content)):
         found = picture_of(content[:end])
         assert found is None or found.media_type == media_type
+
+
+def gif(*blocks: bytes, flags: int = 0, screen: tuple[int, int] = (7, 9)) -> bytes:
+    return b"GIF89a" + struct.pack("<HHB", *screen, flags) + b"\0\0" + b"".join(blocks) + b";"
+
+
+def frame(left: int, top: int, width: int, height: int, *, flags: int = 0) -> bytes:
+    colors = b"\1" * (3 << (flags & 7) + 1) if flags & 0x80 else b""
+    return b"," + struct.pack("<HHHHB", left, top, width, height, flags) + colors + b"\x02\x02L\x01\x01,\0"
+
+
+CONTROL = b"!\xf9\x04\0\0\0\0\0"
+COMMENT = b"!\xfe\x03a;,\x01;\0"
+GIFS: dict[str, tuple[bytes, tuple[int, int] | None]] = {
+    "one frame": (gif(frame(0, 0, 7, 9)), (7, 9)),
+    "a frame that is larger than the screen": (gif(frame(0, 0, 60_000, 50_000)), (60_000, 50_000)),
+    "a frame that reaches out of the screen": (gif(frame(5, 8, 7, 9)), (12, 17)),
+    "a large frame behind others": (gif(CONTROL, frame(0, 0, 7, 9), COMMENT, CONTROL, frame(0, 0, 80, 5)), (80, 9)),
+    "behind tables of colors": (gif(b"," * 12, frame(0, 0, 1, 1, flags=0x87), frame(0, 0, 9, 20), flags=0x81), (9, 20)),
+    "cut off in its data": (gif(frame(0, 0, 99, 9))[:-3], (99, 9)),
+    "something else between frames": (gif(frame(0, 0, 7, 9), b"\0", frame(0, 0, 60_000, 9)), None),
+    "behind more parts than anybody draws": (gif(b"!\xfe" + b"\x01a" * 200_000 + b"\0", frame(0, 0, 60_000, 9)), None),
+    "behind more blocks than anybody draws": (gif(b"!\xfe\0" * 200_000, frame(0, 0, 60_000, 9)), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", GIFS)
+def test_a_gif_is_as_large_as_all_of_its_frames(how: str) -> None:
+    content, size = GIFS[how]
+    assert picture_of(content) == (size and ("image/gif", *size))
+
+
+def test_a_gif_whose_frame_is_too_large_is_refused() -> None:
+    block = {"type": "image", "data": text(gif(frame(0, 0, 60_000, 50_000))), "alt": "x"}
+    with pytest.raises(ringi.InvalidError, match="is 60000 × 50000 pixels"):
+        Ask.parse({"title": "Go?", "display": [block]})
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([CONTROL, COMMENT, frame(0, 0, 7, 9), b"!", b",", b"\xff", b"\0"]) | st.binary(max_size=12)
+    )
+)
+def test_any_bytes_behind_the_beginning_of_a_gif_are_a_picture_or_none(blocks: list[bytes]) -> None:
+    found = picture_of(gif(*blocks))
+    assert found is None or (found.width >= 7 and found.height >= 9)
 
 
 async def test_a_terminal_shows_it_in_lines() -> None:

@@ -149,7 +149,8 @@ class Ask(Frozen):
     def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
         """Return it with plain JSON values, or raise `InvalidError` where it breaks a rule.
 
-        Only a run's own question may have a derived id: an ask that got there first would take its place.
+        Only a run's own question may have a derived id: an ask that got there first would take its place. Only its
+        arguments may break their schema: its tool checks them, and takes some text for a number.
         """
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0
@@ -170,6 +171,8 @@ class Ask(Frozen):
                 forms.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
         if self.action and self.action.args_schema is not None:
             forms.check_schema(self.action.args_schema, field="action.schema")
+            if plain.action and not may_be_derived:
+                forms.check_instance(self.action.args_schema, plain.action.args, field="action.args")
         return plain
 
     def plain(self) -> Self:

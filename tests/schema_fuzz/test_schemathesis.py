@@ -42,7 +42,7 @@ LOOSE: dict[str, str] = {
     "POST /v1/engrammer/{id}/questions": "a conversation keeps its agent",
     "POST /v1/engrammer/{id}/feedback": "only turns that exist",
     "POST /v1/erasures": "a person or a time, one of them",
-    "POST /v1/requests": "fields exclude each other, and a webhook's address must be one",
+    "POST /v1/requests": "fields exclude each other, a webhook's address must be one, arguments fit their schema",
     "POST /v1/requests/{id}/reassign": "a person or groups",
     "POST /v1/threads/{id}/runs": "each agent has an input schema of its own, in `GET /v1/agents`",
     "POST /v1/session": "a token must be one of this server",

@@ -266,6 +266,60 @@ async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: Wo
     assert after["response"]["args"] == {"room": None, "tags": ["b"], "note": "5"}
 
 
+NUMBER: dict[str, Any] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+TYPES: dict[str, Any] = {
+    "text": {"type": ["string", "null"]}, "number": NUMBER, "flag": {"type": ["boolean", "null"]},
+    "either": {"type": ["integer", "string", "null"]}, "any": {}, "named": {"$ref": "#/$defs/named"},
+    "tags": {"type": ["array", "null"]},
+}  # fmt: skip
+SCHEMA = {
+    "type": "object",
+    "properties": TYPES,
+    "$defs": {"named": NUMBER},
+    "additionalProperties": {"type": "integer"},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "typed", "value"),
+    [
+        *((None, "room", each, each) for each in ("1E5", "1", "true", "null", "[1]", '"x"')),
+        *((SCHEMA, name, "1E5", "1E5") for name in ("text", "either", "any")),
+        (SCHEMA, "number", "1E5", 1e5),
+        (SCHEMA, "named", "12.5", 12.5),
+        (SCHEMA, "flag", "true", True),
+        (SCHEMA, "tags", '["a"]', ["a"]),
+        (SCHEMA, "number", "", None),
+    ],
+)
+async def test_what_is_typed_for_a_null_argument_is_text_unless_the_schema_takes_none(
+    world: World, schema: Any, name: str, typed: str, value: Any
+) -> None:
+    action = {"name": "book", "args": {name: None}, "schema": schema}
+    await world.asked(id="r1", action=action)
+    inbox = tool(world)
+    await inbox.get("threads/request:r1")
+    changed = {"action": "book", "args": {name: typed}}
+    reply = await resume(inbox, [{"type": "edit", "args": changed}], "request:r1")
+    assert reply.status_code == 200, reply.text
+    response = (await world.inbox.get("r1")).response
+    assert response is not None
+    assert response.args == {name: value}
+    assert response.args is not None
+    assert type(response.args[name]) is type(value)
+
+
+async def test_what_is_typed_for_an_absent_argument_is_text_unless_the_schema_takes_none(world: World) -> None:
+    await world.asked(id="r1", action={"name": "book", "args": {"text": "a"}, "schema": SCHEMA})
+    inbox = tool(world)
+    await inbox.get("threads/request:r1")
+    changed = {"action": "book", "args": {"text": "7", "either": "1", "number": "1E5", "other": "3"}}
+    assert (await resume(inbox, [{"type": "edit", "args": changed}], "request:r1")).status_code == 200
+    response = (await world.inbox.get("r1")).response
+    assert response is not None
+    assert response.args == {"text": "7", "either": "1", "number": 1e5, "other": 3}
+
+
 async def test_everything_under_the_digest_is_shown(world: World) -> None:
     form = {
         "fields": [{"type": "select", "name": "why", "label": "Reason", "options": [{"value": "l", "label": "late"}]}]

@@ -9,6 +9,9 @@ MAX_SIDE = 10_000
 MAX_PIXELS = 25_000_000
 """A small file can unfold to an image that takes all memory of whoever looks at it."""
 
+MAX_GIF_PARTS = 100_000
+"""Blocks of a GIF, and parts of their data: usual ones have 255 bytes."""
+
 PNG, GIFS, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
 NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 
@@ -32,7 +35,7 @@ def picture_of(content: bytes) -> Picture | None:
         if content.startswith(PNG) and content[12:16] == b"IHDR":
             return Picture("image/png", *struct.unpack(">II", content[16:24]))
         if content.startswith(GIFS):
-            return Picture("image/gif", *struct.unpack("<HH", content[6:10]))
+            return _gif(content)
         if content.startswith(JPEG):
             return _jpeg(content)
         if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
@@ -40,6 +43,32 @@ def picture_of(content: bytes) -> Picture | None:
     except struct.error:
         pass
     return None
+
+
+def _gif(content: bytes) -> Picture | None:
+    """Return the room that all frames need: one may be larger than the screen that the header tells of."""
+    width, height, flags = struct.unpack("<HHB", content[6:11])
+    at, parts = 13 + _colors(flags), 0
+    while (kind := content[at : at + 1]) in (b"!", b","):
+        at += 2
+        if kind == b",":
+            left, top, frame_width, frame_height, flags = struct.unpack("<HHHHB", content[at - 1 : at + 8])
+            width, height = max(width, left + frame_width), max(height, top + frame_height)
+            at += 9 + _colors(flags)
+        while content[at : at + 1] not in (b"\0", b""):
+            at += 1 + content[at]
+            parts += 1
+        at += 1
+        parts += 1
+        if parts > MAX_GIF_PARTS:
+            return None
+    # What is neither its end nor cut off here, some readers skip, and draw what comes behind it.
+    return Picture("image/gif", width, height) if kind in (b";", b"") else None
+
+
+def _colors(flags: int) -> int:
+    """Return the bytes of the table of colors that these flags announce."""
+    return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
 
 def _jpeg(content: bytes) -> Picture | None:

@@ -143,10 +143,10 @@ class Passage:
         question = parsed(Ask, {**said, **whom, "action": action})
         try:
             typed = action.model_copy(update={"args_schema": schema_of(tool)})
-            return question.model_copy(update={"action": typed}).checked(max_fields=0)
+            return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
         except InvalidError:
             # A schema may be too large to check a person's edit with: then the tool checks it, as it always does.
-            return question.checked(max_fields=0)
+            return question.checked(max_fields=0, may_be_derived=True)
 
     def _taken(self, call: Call, rule: Rule, request: Request) -> Permit | ToolMessage:
         self._gate = rule

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ringi.ask import Action
 from ringi.errors import InvalidError
 from ringi.field import Field
+from ringi.json_schema import check_instance
 from ringi.request import Request
 from ringi.server.langgraph_api.interrupts import ANSWER, TASK, args_of, shown_of
 
@@ -82,8 +84,7 @@ def edited(request: Request, action: Json) -> Json:
         raise InvalidError.of(f"{RESUME}.action", "another action than the one that was served: load the thread again")
     given: Json = action["args"]
     if request.action:
-        asked = request.action.args
-        args = {name: retyped(asked.get(name), value) for name, value in given.items()}
+        args = {name: retyped(request.action, name, value) for name, value in given.items()}
         return {"decision": "edit", "args": args}
     if request.kind == "finish" and not request.form and request.data_schema is None:
         return {"decision": "edit", "data": {TASK: given.get(TASK)}}
@@ -146,13 +147,36 @@ def typed_answer(field: Field | None, value: Any) -> Any:
     return options.get(value, read(value))
 
 
-def retyped(asked: Any, value: Any) -> Any:
-    """Return an edited argument: the tools send text for whatever was no text before."""
+def retyped(action: Action, name: str, value: Any) -> Any:
+    """Return an edited argument: the tools send text for whatever was no text before.
+
+    What was null or absent has no type of its own: it is text, unless the schema takes none there.
+    """
+    asked = action.args.get(name)
     if isinstance(asked, str) or not isinstance(value, str):
         return value
-    if asked is None and not value:
+    if asked is not None:
+        return read(value)
+    if name in action.args and not value:
         return None
-    return read(value)
+    return value if takes(action.args_schema, name, value) else read(value)
+
+
+def takes(schema: Json | None, name: str, text: str) -> bool:
+    """Tell whether a schema takes a text for an argument."""
+    whole = schema or {}
+    properties = whole.get("properties")
+    part = properties.get(name) if isinstance(properties, dict) else None
+    if part is None:
+        part = whole.get("additionalProperties")
+    if not isinstance(part, dict):
+        return True
+    definitions = {each: whole[each] for each in ("$defs", "definitions") if each in whole}
+    try:
+        check_instance({**definitions, **part}, text, field=name)
+    except InvalidError:
+        return False
+    return True
 
 
 def read(value: Any) -> Any:
