@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -29,12 +28,13 @@ from ringi.erasure import Eraser
 from ringi.errors import MissingExtraError, RingiError, SettingError
 from ringi.inbox import Clock, Inbox, Limits
 from ringi.lifetime import opening
+from ringi.log_limit import limited
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT
 from ringi.store import Store
 from ringi.thread import Savers, Thread
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 RETENTION_SECONDS = 600.0
 """How often a process looks for what has become too old to be kept."""
 LONGEST_DAYS = 36_500
@@ -121,7 +121,10 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
     @asynccontextmanager
     async def another_store() -> AsyncIterator[Store]:
+        # Never a new file in the place of one that was deleted, nor a lease in another that was put there.
+        database.check_files()
         async with Database(database.path) as another:
+            database.check_files()
             yield SqliteStore(another)
 
     parts = (SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)

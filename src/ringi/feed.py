@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
 from ringi.errors import RingiError
+from ringi.log_limit import limited
 from ringi.notifier import Notifier
 from ringi.record import Event, Key, Position, topic_of
 from ringi.store import Store
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 TOPIC = "events"
 """Rung when there may be new events."""
 BATCH = 500

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
 from abc import abstractmethod
 from collections.abc import Collection
@@ -11,9 +10,10 @@ from collections.abc import Collection
 from ringi.errors import LaterError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import Handler, Job, Jobs
+from ringi.log_limit import limited
 from ringi.notifier import Notifier
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 TOPIC = "jobs"
 CLAIM_SECONDS = 6.0
 """How long a dead worker's job stays with it."""

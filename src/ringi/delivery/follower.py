@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
@@ -13,11 +12,12 @@ from ringi.failpoint import failpoint
 from ringi.feed import TOPIC
 from ringi.inbox import Clock
 from ringi.jobs import Job
+from ringi.log_limit import limited
 from ringi.record import START, Event, Key
 from ringi.request import Request
 from ringi.store import readable
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 BATCH = 200
 UNKEPT = 1_000
 """How many events that nobody is told of may be read without keeping where."""

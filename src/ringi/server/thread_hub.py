@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from ringi.errors import InvalidError, RingiError
+from ringi.log_limit import limited
 from ringi.notifier import Notifier
 from ringi.record import Key, parsed_number
 from ringi.request import Request
@@ -23,7 +23,7 @@ from ringi.store import Store
 from ringi.stream import Stream, StreamItem
 from ringi.threads.emitter import stream_topic
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 PAGE = 500
 
 

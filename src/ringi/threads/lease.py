@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -11,11 +10,12 @@ from datetime import timedelta
 
 from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 from ringi.inbox import Clock, change
+from ringi.log_limit import limited
 from ringi.record import Event, Key
 from ringi.store import Store
 from ringi.thread import Thread
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 LEASE_SECONDS = 6.0
 """How long a dead worker's thread stays with it."""
 

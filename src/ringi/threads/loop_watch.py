@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 import sysconfig
 import threading
@@ -15,12 +14,13 @@ from types import FrameType
 from typing import Any, Self
 
 from ringi.errors import FenceError, NotFoundError, RingiError
+from ringi.log_limit import limited
 from ringi.store import Store
 from ringi.threads import lease as leases
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Lease
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 TICK = 0.5
 """Seconds between two looks at the event loop."""
 MISSED = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncIterator, Sequence
 
@@ -13,13 +12,14 @@ from ringi.event_names import FINAL_EVENTS, FeedEventName
 from ringi.feed import Feed
 from ringi.inbox import Clock
 from ringi.jobs import RESUME, RUN, Job, lane_of, resume_key
+from ringi.log_limit import limited
 from ringi.notifier import Wakeup
 from ringi.record import Event, Key, Query, cursor_of
 from ringi.request import Request
 from ringi.store import R, Store, readable
 from ringi.thread import Thread
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 RUNNER = "langgraph"
 KINDS = (RUN, RESUME)
 """The jobs of those who run agents."""

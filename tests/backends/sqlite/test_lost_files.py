@@ -285,14 +285,14 @@ async def test_a_process_that_opens_a_file_in_the_moment_of_its_replacement_is_t
 ) -> None:
     async with Database(path):
         pass
-    connect = Database.connect
+    connect = Database._connect
 
     def connect_late(database: Database) -> sqlite3.Connection:
         connection = connect(database)
         replace_by_copy(path)
         return connection
 
-    monkeypatch.setattr(Database, "connect", connect_late)
+    monkeypatch.setattr(Database, "_connect", connect_late)
     with pytest.raises(UnavailableError, match="another file was put"):
         async with Database(path):
             pytest.fail("it was opened")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,8 +23,9 @@ from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
 from ringi.errors import LaterError, RingiError, UnavailableError
 from ringi.failpoint import failpoint
 from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job, Jobs
+from ringi.log_limit import limited
 
-log = logging.getLogger(__name__)
+log = limited(__name__)
 HEARTBEAT = timedelta(seconds=6)
 """How long a dead worker's job stays with it."""
 LATER = (0.1, 2.0, 5.0, 10.0, 30.0)

@@ -330,7 +330,10 @@ class Database:
             raise SettingError("url", f"sqlite:///{self.path}", f"cannot write there: {error.strerror}") from error
 
     def connect(self) -> sqlite3.Connection:
-        """Return a new connection, set up like the others."""
+        """Return a new connection to the files that were opened, or raise `UnavailableError` if others are there."""
+        return self._guard.connect()
+
+    def _connect(self) -> sqlite3.Connection:
         # Never a new file in the place of one that was deleted meanwhile.
         address = f"{self.path.as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
@@ -344,13 +347,13 @@ class Database:
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
-        self._guard = FileGuard(self.path, self.connect)
+        self._guard = FileGuard(self.path, self._connect)
         with ExitStack() as opened, self._turnstile:
             # Two processes that switch a new file to WAL at once: one fails at once, whatever its busy timeout.
-            writing = opened.enter_context(closing(self.connect()))
+            writing = opened.enter_context(closing(self._connect()))
             migrate(writing)
             self._guard.begin(writing)
-            reading, near = (opened.enter_context(closing(self.connect())) for _ in range(2))
+            reading, near = (opened.enter_context(closing(self._connect())) for _ in range(2))
             near.execute("PRAGMA busy_timeout = 0")
             self._guard.check()
             opened.pop_all()

@@ -14,8 +14,6 @@ from ringi.errors import UnavailableError
 @contextmanager
 def reading(database: Database) -> Iterator[sqlite3.Connection]:
     """Yield a connection to read with."""
-    # Before it connects: SQLite would begin a new log at the place of a deleted one, and nothing could be rescued.
-    database.check_files()
     try:
         with closing(database.connect()) as connection:
             yield connection
@@ -37,5 +35,6 @@ def writing(database: Database) -> Iterator[sqlite3.Connection]:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+            database.check_files()
     finally:
         turnstile.close()

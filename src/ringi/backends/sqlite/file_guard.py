@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from ringi.errors import UnavailableError
@@ -57,6 +57,16 @@ class FileGuard:
         self._size = found.st_size
         if identity_of(self._wal_path) != self._wal:
             self._lose(f"{self._wal_path.name} was deleted or replaced")
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a new connection to the files that were opened, or raise `UnavailableError` if others are there."""
+        # Before it connects: SQLite would begin a new log at the place of a deleted one, and nothing could be rescued.
+        self.check()
+        with ExitStack() as opened:
+            connection = opened.enter_context(closing(self._connect()))
+            self.check()
+            opened.pop_all()
+        return connection
 
     def explained(self, error: Exception) -> Exception:
         """Return what lies behind an error of SQLite if a file was lost, else the error itself."""
