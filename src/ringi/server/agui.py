@@ -85,7 +85,7 @@ class AguiRoutes:
         who = self._door.caller(http.scope)
         turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
-        if agent not in self._conversations.runner(agent).agents:
+        if not await self._conversations.runner(agent).has_offer(agent):
             raise NotFoundError("agent", agent)
         try:
             thread = await self._conversations.thread(who, turn.thread_id)

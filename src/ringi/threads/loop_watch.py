@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import sysconfig
 import threading
@@ -14,13 +15,12 @@ from types import FrameType
 from typing import Any, Self
 
 from ringi.errors import FenceError, NotFoundError, RingiError
-from ringi.log_limit import limited
 from ringi.store import Store
 from ringi.threads import lease as leases
 from ringi.threads.agent import Agent
 from ringi.threads.lease import Lease
 
-log = limited(__name__)
+log = logging.getLogger(__name__)
 TICK = 0.5
 """Seconds between two looks at the event loop."""
 MISSED = 3

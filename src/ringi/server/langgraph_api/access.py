@@ -41,7 +41,7 @@ from ringi.server.platform import Platform
 from ringi.server.run_pages import newest_runs
 from ringi.server.transcript import messages_of
 from ringi.thread import Thread, ThreadStatus
-from ringi.threads.agent import Agent
+from ringi.threads.offers import Offer
 
 PAGE = 200
 SCANNED = 1_000
@@ -82,15 +82,13 @@ class Access:
         # A session of the page and a proxied person have no token of their own that could be told apart.
         self._token = known.issued.mark if known.issued else known.principal.actor
 
-    @property
-    def agents(self) -> list[Agent]:
-        """The agents that people and programs may run."""
-        return list(self._platform.runner.offered.values()) if self._platform.runner else []
+    async def offers(self) -> dict[str, Offer]:
+        """Return the agents that people and programs may run, those of workers too, by name."""
+        return await self._platform.runner.offers() if self._platform.runner else {}
 
-    def graph(self, named: str) -> str:
+    async def graph(self, named: str) -> str:
         """Return the name of an assistant that is called by its name or its id, or raise `NotFoundError`."""
-        names = [EVERYTHING, *(agent.name for agent in self.agents)]
-        for name in names:
+        for name in (EVERYTHING, *await self.offers()):
             if named in (name, assistant_id(name)):
                 return name
         raise NotFoundError("assistant", named)
@@ -116,7 +114,7 @@ class Access:
     async def search(self, wanted: ThreadSearch) -> list[Json]:
         """Return threads, newest first; an unknown assistant has none."""
         try:
-            graph = self.graph(wanted.graph) if wanted.graph else None
+            graph = await self.graph(wanted.graph) if wanted.graph else None
         except NotFoundError:
             return []
         if wanted.ids is not None:
@@ -211,7 +209,7 @@ class Access:
     async def _threads(self, wanted: ThreadSearch, graph: str | None, end: int) -> list[Found]:
         found: list[Found] = []
         store, before = self._platform.backend.store, None
-        graphs = {graph} if graph else {agent.name for agent in self.agents}
+        graphs = {graph} if graph else set(await self.offers())
         for _ in range(SCANNED // PAGE):
             statuses = WANTED[wanted.status] if wanted.status else ()
             query = Query(tenant=self.who.tenant, limit=PAGE, before=before, statuses=statuses)

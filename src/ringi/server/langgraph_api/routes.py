@@ -42,7 +42,7 @@ from ringi.server.shapes import dumped, reply
 from ringi.server.sse import Connection, EventStream, Feeder, Streams
 from ringi.server.strict_route import StrictPlainRoute
 from ringi.thread import Thread
-from ringi.threads.agent import Agent
+from ringi.threads.offers import Offer
 
 PREFIX = "/langgraph"
 KEY = "x-api-key"
@@ -98,13 +98,13 @@ class LangGraphRoutes:
         body = body if isinstance(body, dict) else {}
         more = body.get("metadata")
         wanted = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
-        found = assistants(access.agents, self._since)
+        found = assistants(await access.offers(), self._since)
         return replied([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
         access = self._access(http)
-        name, found = access.graph(id), assistants(access.agents, self._since)
+        name, found = await access.graph(id), assistants(await access.offers(), self._since)
         return replied(next(each for each in found if each["graph_id"] == name))
 
     async def create(self, http: HttpRequest) -> HttpResponse:
@@ -161,7 +161,7 @@ class LangGraphRoutes:
     async def _begun(self, http: HttpRequest) -> Begun:
         access, id = self._access(http), str(http.path_params["id"])
         body = parsed(models.NewRun, await self._body(http), extra="allow")
-        graph, command = access.graph(body.assistant_id), body.command
+        graph, command = await access.graph(body.assistant_id), body.command
         if command and command.ends:
             thread, answered = await access.resolve(id)
         elif command and command.resume is not None and command.update is None and command.goto is None:
@@ -182,7 +182,9 @@ class LangGraphRoutes:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
         parsed(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.who, id)
-        agent = self._conversations.runner(graph).offered[graph]
+        agent = (await access.offers()).get(graph)
+        if agent is None:  # Its worker has ended since it was looked up.
+            raise NotFoundError("agent", graph)
         given = input_of(agent, body.input)
         return await self._conversations.begin(access.who, thread, id, graph, given)
 
@@ -230,7 +232,7 @@ def with_bearer(scope: Scope) -> Scope:
     return {**scope, "headers": [*scope["headers"], bearer]}
 
 
-def input_of(agent: Agent, input: Json) -> Json:
+def input_of(agent: Offer, input: Json) -> Json:
     """Return what a client sends as the input of a run: of messages only the newest counts, and it is a person's."""
     if not takes_messages(agent):
         return input

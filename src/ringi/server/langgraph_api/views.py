@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringi.canonical import jsonable
 from ringi.request import Request
 from ringi.server.langgraph_api.interrupts import human_interrupt, interrupt, review_request
 from ringi.thread import Thread, ThreadStatus
-from ringi.threads.agent import Agent
+from ringi.threads.offers import Offer
 
 Json = dict[str, Any]
 EVERYTHING = "ringi"
@@ -37,10 +37,10 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
     }
 
 
-def assistants(agents: Sequence[Agent], at: str) -> list[Json]:
+def assistants(agents: Mapping[str, Offer], at: str) -> list[Json]:
     """Return the assistants of a server: its agents, and everything."""
     told = "All requests that you may answer, each as a thread of its own"
-    mine = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents]
+    mine = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
     return [assistant_json(EVERYTHING, "Ringi", told, at), *(each for each in mine if each["graph_id"] != EVERYTHING)]
 
 
