@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.threads.world import World, at_work, checked, opened, until, working
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
 from ringi.assistant.front import DECLARE
+from ringi.server.run_pages import runs_in
+from ringi.server.transcript import messages_of
 from ringi.testing.scripted_model import ScriptedModel, calls, together
 
 URL = "memory://"
@@ -116,6 +119,60 @@ async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> 
     async with at_work(URL, counting(noted).agents()) as world:
         await Talk(world).say("count")
         assert await texts_of(world) == ["I look.", f"{ANSWER}\n\nSource: the stock list."]
+
+
+async def shown(world: World) -> list[str]:
+    """Return the texts of the conversation that a view shows."""
+    return [str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)))]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (ANSWER, f"**Stock**\n\n{ANSWER}"),
+        (ANSWER, f"I looked.  {ANSWER} That is all."),
+        (json.dumps({"text": ANSWER, "lamps": 2}), ANSWER),
+        (json.dumps({"rows": [{"text": ANSWER}]}, indent=2), f"So: {ANSWER}"),
+    ],
+)
+async def test_a_draft_that_the_answer_repeats_is_taken_back(said: str, answer: str) -> None:
+    async def reworded(job: CallJob) -> str:
+        await ScriptedModel(script=lambda messages: said).ainvoke("count")
+        return answer
+
+    async with at_work(URL, counting(reworded).agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", answer]
+        assert said in await texts_of(world)
+
+
+async def test_also_one_of_a_graph_that_the_workflow_calls() -> None:
+    async def titled(job: CallJob) -> str:
+        return f"**Stock**\n\n{await graph_of(thought)(job)}"
+
+    async with at_work(URL, counting(titled).agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", f"**Stock**\n\n{ANSWER}"]
+
+
+async def test_a_workflow_that_returns_nothing_has_said_all_by_its_model() -> None:
+    async def silent(job: CallJob) -> None:
+        await WRITER.ainvoke("count")
+
+    async with at_work(URL, counting(silent).agents()) as world:
+        await Talk(world).say("count")
+        assert await texts_of(world) == ["I look.", ANSWER]
+
+
+async def test_what_a_model_says_on_the_way_stays() -> None:
+    async def sorting(job: CallJob) -> str:
+        await ScriptedModel(script=lambda messages: '{"kind": "stock"}').ainvoke("sort")
+        await ScriptedModel(script=lambda messages: "{not JSON").ainvoke("look")
+        return ANSWER
+
+    async with at_work(URL, counting(sorting).agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", '{"kind": "stock"}', "{not JSON", ANSWER]
 
 
 async def test_two_answers_with_the_same_words_are_two() -> None:

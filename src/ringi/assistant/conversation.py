@@ -297,7 +297,7 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
 
 def is_answer(event: dict[str, Any]) -> bool:
     """Whether an event has what is told at once."""
-    return event["type"] == "called" and "value" in event
+    return event["type"] == "called" and event.get("value") is not None
 
 
 def tell_where(begin: Begin) -> None:

@@ -138,6 +138,14 @@ class Emitter:
             self._take_back(shown)
         self._end_message(shown)
 
+    def supersede(self, message_id: str) -> None:
+        """Take back a message: what is said next says it too."""
+        shown = self._shown_as.get(message_id, message_id)
+        if shown in self._told.open:
+            self._take_back(shown)
+        elif shown in self._told.ended - self._told.superseded:
+            self._supersede(shown)
+
     def whole_text(self, origin: str, text: str) -> None:
         """Add a whole message, once per place in the run."""
         id = f"msg-{hashlib.sha256(origin.encode()).hexdigest()[:24]}"

@@ -31,6 +31,7 @@ from ringi.threads.emitter import SAY, Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
 from ringi.threads.outcome import final_values, output_of
+from ringi.threads.repeats import has_all_of, said_of
 from ringi.threads.tool_arguments import misfit, schema_of, tools_of
 from ringi.threads.written import cleaned, written
 
@@ -280,13 +281,6 @@ class Message:
     whole: AIMessageChunk | None = None
     words: Words | None = None
 
-    def said_of(self, text: str) -> int:
-        """Return how many characters of a text a model has said in this message; 0 if it is another text."""
-        if not self.text.strip() or self.words is not None:
-            return 0
-        is_same = text.split() == self.text.split()
-        return len(text) if is_same else len(self.text) if text.startswith(self.text) else 0
-
 
 @dataclass
 class Translation:
@@ -367,13 +361,15 @@ class Translation:
             known.whole = chunk if known.whole is None else known.whole + chunk
 
     def _left_of(self, message: AIMessage, text: str, place: str) -> str:
-        """Return what is left to say of a step's result: what a model said of it within the step was streamed."""
-        said = [each for each in self.messages.values() if each.step == step_of(place) and each.said_of(text)]
-        if not said:
-            return text
-        known = max(said, key=lambda each: each.said_of(text))
-        left = text[known.said_of(text) :]
-        if message.id and (known.task or not left):
+        """Return what is left to say of a step's result; what a model said of it within the step was streamed."""
+        streamed = [each for each in self.messages.values() if each.step == step_of(place) and each.words is None]
+        known = max(streamed, key=lambda each: said_of(text, each.text), default=None)
+        said = said_of(text, known.text) if known else 0
+        for each in streamed if not said else ():
+            if has_all_of(text, each.text):
+                self.emitter.supersede(each.id)
+        left = text[said:]
+        if known and said and message.id and (known.task or not left):
             self.messages[message.id] = known
         return left
 

@@ -36,7 +36,7 @@ export function requestOf(part: Part): string | undefined {
   return part.type === question ? (part.id ?? part.data.id) : undefined;
 }
 
-/** Whether a text is the fragment of a worker that died: another text has taken its place. */
+/** Whether another text has taken the place of this one: it is the fragment of a worker that died, or a draft. */
 const isSuperseded = ({ providerMetadata }: TextUIPart) => providerMetadata?.ringi?.superseded === true;
 
 const written = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
