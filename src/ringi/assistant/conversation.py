@@ -148,24 +148,26 @@ class Steps:
         answer = await front.model_of(self._assistant).ainvoke(told, config)
         host = host_in(config)
         heard = front.understood(answer, host.run_id, state["messages"])
-        heard["not_offered"] = await self._not_offered(heard["ops"], scope_of(host))
+        heard |= await self._not_offered(heard["ops"], scope_of(host), state["language"])
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
         return {"messages": words, "events": [*state["events"], heard]}
 
-    async def _not_offered(self, ops: Sequence[Mapping[str, Any]], scope: Scope) -> dict[str, str]:
-        """Return the infos that the model gives a value which cannot be chosen, and why that is not known, if so."""
-        told = dict[str, str]()
+    async def _not_offered(self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str) -> dict[str, Any]:
+        """Return the infos that the model gives a value which cannot be chosen: why nobody knows, or the choices."""
+        handlers, told, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
         for op in ops:
             info = self._definitions.infos_by_key.get(op["key"])
             if info is None or info.choices is None or op["op"] not in ("set", "correct"):
                 continue
             try:
-                if not await self._assistant.handlers.offers(info.choices, op["value"], scope):
+                if not await handlers.offers(info.choices, op["value"], scope):
                     told[info.key] = ""
+                    found = await handlers.options(info.choices, scope, language)
+                    offered[info.key] = [option.label for option in found]
             except HandlerError as error:
                 told[info.key] = str(error)
-        return told
+        return {"not_offered": told, "offered": offered}
 
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""

@@ -36,6 +36,8 @@ class Refusal(NamedTuple):
     op: Op
     code: Code
     why: str
+    offered: tuple[str, ...] = ()
+    """Of a value that is none of the choices: their labels."""
 
 
 def refusal_of(op: Op, definitions: Definitions, item: Item | None) -> Refusal | None:

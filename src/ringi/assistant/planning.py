@@ -8,11 +8,12 @@ from typing import Any
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
+from ringi.assistant.availability import Fix
 from ringi.assistant.definitions import Action
 from ringi.assistant.memory import ContextMemory, Source
 from ringi.assistant.plans import Feedback, Past, Plan, PlanError
 from ringi.assistant.situation import WAITED_FOR, Begin, Outcome, Situation, dumped
-from ringi.assistant.speech import said, told
+from ringi.assistant.speech import Sentence, said, told
 from ringi.errors import InvalidError
 
 
@@ -24,7 +25,7 @@ class PlanTurn(Situation):
         """Begin the next version, which takes up all that people said of the ones before."""
         before = memory.plans.get(str(action.workflow))
         if before and before.status == "executing":
-            return Outcome(memory, (said("executing"),))
+            return Outcome(memory, (self._executing(memory, before),))
         if before and before.status == "completed":
             before = None
         thread, inputs = self.side_id(memory, "plan"), self.inputs(memory, action)
@@ -48,9 +49,9 @@ class PlanTurn(Situation):
         """Take what a person says of the newest plan: the next version takes it up."""
         plan = self._newest(memory)
         if plan is None:
-            return Outcome(memory, (said("no_plan"),))
+            return Outcome(memory, (self.no_plan(),))
         if plan.status == "executing":
-            return Outcome(memory, (said("executing"),))
+            return Outcome(memory, (self._executing(memory, plan),))
         now = plans.criticised(plan, Feedback(id=id, text=text, by=self.by, at=self.now))
         if now is plan:
             return Outcome(memory)
@@ -59,9 +60,8 @@ class PlanTurn(Situation):
             # The version that is being made does not know it: the next one follows once it is there.
             return outcome
         action = self.definitions.action(plan.action_id)
-        available = self.available(outcome.memory, action)
-        if not available.enabled:
-            return outcome.then(lambda memory: Outcome(memory, (self.why_not(action, available),)))
+        if not self.available(outcome.memory, action).enabled:
+            return outcome.then(lambda memory: Outcome(memory, (self.why_not(memory, action),)))
         return outcome.then(lambda memory: self.plan(memory, action))
 
     def unchanged(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
@@ -69,7 +69,7 @@ class PlanTurn(Situation):
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         plan = memory.plans.get(str(action.workflow)) if action else None
         if plan is None or not plan.is_applicable:
-            return Outcome(memory, (said("no_plan"),))
+            return Outcome(memory, (self.no_plan(),))
         stop = (plan.thread_id,) if plan.thread_id else ()
         if plan.status != "failed":
             plan = plans.pinned_again(plan, self.inputs_of(memory, plan), None, self.now)
@@ -113,8 +113,8 @@ class PlanTurn(Situation):
         except (PlanError, InvalidError) as error:
             return self._not_applied(memory, plan, error)
         apply = self._apply(plan)
-        if not (available := self.available(memory, apply)).enabled:
-            return Outcome(self._unasked(memory, plan), (self.why_not(apply, available),))
+        if not self.available(memory, apply).enabled:
+            return Outcome(self._unasked(memory, plan), (self.why_not(memory, apply),))
         thread = self.side_id(memory, "execute")
         now = now.model_copy(update={"thread_id": thread})
         job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
@@ -169,7 +169,8 @@ class PlanTurn(Situation):
             return Outcome(memory)
         apply, why = self._apply(plan), str(event.get("error"))
         after = memory.with_plan(plans.failed(plan, plan.version, why, self.now))
-        return Outcome(self.ran(after, apply, "failed", why), (said("failed", action=apply.label, why=why),))
+        todo = self.todo(after, Fix("reapprove", plan.action_id))
+        return Outcome(self.ran(after, apply, "failed", why), (said("failed", action=apply.label, why=why, todo=todo),))
 
     def lost(self, memory: ContextMemory, thread: str, why: str) -> Outcome:
         """Take it that a side thread has ended without a word, stopped by somebody or by an error."""
@@ -180,7 +181,10 @@ class PlanTurn(Situation):
         if plan.status == "planned":
             return self._told_unasked(memory, plan)
         after = memory.with_plan(plans.failed(plan, plan.version, why, self.now))
-        return Outcome(self.ran(after, action, "failed", why), (said("failed", action=action.label, why=why),))
+        todo = self.todo(after, Fix("reapprove" if plan.approval else "run_action", plan.action_id))
+        return Outcome(
+            self.ran(after, action, "failed", why), (said("failed", action=action.label, why=why, todo=todo),)
+        )
 
     def check(self, memory: ContextMemory, workflow: str) -> Outcome:
         """Look whether a plan still stands on what it was made from."""
@@ -196,9 +200,13 @@ class PlanTurn(Situation):
         words = (said("obsolete", what=[self.title(key) for key in plan.changed]),)
         return Outcome(after, words, stop=(plan.thread_id,) if plan.thread_id else ())
 
+    def _executing(self, memory: ContextMemory, plan: Plan) -> Sentence:
+        return said("executing", todo=self.todo(memory, Fix("wait", self._apply(plan).workflow or "")))
+
     def _told_failed(self, memory: ContextMemory, plan: Plan) -> Outcome:
         after = self.ran(memory, self.definitions.action(plan.action_id), "failed", plan.error)
-        return Outcome(after, (said("plan_failed", why=plan.error),))
+        todo = self.todo(after, Fix("run_action", plan.action_id))
+        return Outcome(after, (said("plan_failed", why=plan.error, todo=todo),))
 
     def _asking(self, memory: ContextMemory, plan: Plan) -> Outcome:
         """Make the plan known, and ask for its approval in a thread of its own."""
@@ -221,7 +229,9 @@ class PlanTurn(Situation):
         now = plans.checked(plan, self.inputs_of(memory, plan), self.now)
         if now.status == "obsolete":
             return self.told_obsolete(memory.with_plan(now), now)
-        return Outcome(self._unasked(memory, now), (said("not_applied", version=plan.version, why=str(error)),))
+        todo = self.todo(memory, Fix("reapprove", plan.action_id))
+        word = said("not_applied", version=plan.version, why=str(error), todo=todo)
+        return Outcome(self._unasked(memory, now), (word,))
 
     def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         """Say of an approval that was given, and leads nowhere, that it does; the same one again is taken already."""

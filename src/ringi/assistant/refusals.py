@@ -33,7 +33,8 @@ class NotPossibleError(RefusalError):
     @classmethod
     def of_current(cls, action_id: str) -> NotPossibleError:
         """Return the error of approving unchanged what is not out of date."""
-        return cls(f"'unchanged:{action_id}'", "there is no plan of it that nobody is asked to approve")
+        remedy = f"answer the request that asks to approve it, or make a plan with {action_id!r}"
+        return cls(f"'unchanged:{action_id}'", f"there is no plan of it that nobody is asked to approve: {remedy}")
 
 
 class UnclearedError(RefusalError):

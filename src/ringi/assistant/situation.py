@@ -10,13 +10,13 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ringi.assistant import memory as memories
-from ringi.assistant.availability import Availability, available
+from ringi.assistant.availability import Availability, Fix, available
 from ringi.assistant.definitions import Action, Definitions, Text
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Refusal, Source
 from ringi.assistant.plans import Plan
 from ringi.assistant.speech import LANGUAGES, Sentence, said
-from ringi.assistant.wording import reasons_in, refusal_in
+from ringi.assistant.wording import MOST_NAMED, next_in, next_of, reasons_in, refusal_in
 from ringi.record import THREAD, Frozen
 
 SIDE = THREAD
@@ -94,15 +94,51 @@ class Situation:
         """Return whether an action is possible now, and why not."""
         return available(self.definitions, memory, self.now, action)
 
-    def why_not(self, action: Action, available: Availability) -> Sentence:
-        """Return what is said of an action that is not possible."""
-        why = {language: reasons_in(available.reasons, self.definitions, language) for language in LANGUAGES}
-        return said("disabled", action=action.label, why=why)
+    def why_not(self, memory: ContextMemory, action: Action) -> Sentence:
+        """Return what is said of an action that is not possible: why, and what the person does next."""
+        found = self.available(memory, action).reasons
+        why = {language: reasons_in(found, self.definitions, language) for language in LANGUAGES}
+        return said("disabled", action=action.label, why=why, todo=self.todo(memory, *(each.fix for each in found)))
+
+    def todo(self, memory: ContextMemory, *fixes: Fix) -> Text:
+        """Return what a person does next, in each language."""
+        ways = list(dict.fromkeys(self._way_on(memory, fix) for fix in fixes))[:MOST_NAMED]
+        return {
+            language: " ".join(next_in(fix.kind, [fix.ref], self.definitions, language) for fix in ways)
+            for language in LANGUAGES
+        }
+
+    def _way_on(self, memory: ContextMemory, fix: Fix) -> Fix:
+        """Return what can be done now: an action that is not possible itself is reached by its own way on."""
+        seen = set[Fix]()
+        while fix.kind == "run_action" and fix not in seen:
+            seen.add(fix)
+            reasons = self.available(memory, self.definitions.action(fix.ref)).reasons
+            fix = reasons[0].fix if reasons else fix
+        return fix
 
     def refused(self, refusal: Refusal) -> Sentence:
-        """Return what is said of what somebody told that cannot be."""
+        """Return what is said of what somebody told that cannot be: why, and what the person does next."""
         why = {language: refusal_in(refusal, self.definitions, language) for language in LANGUAGES}
-        return said("refused", what=self.title(refusal.op.key), why=why)
+        todo = {language: next_of(refusal, self.definitions, language) for language in LANGUAGES}
+        return said("refused", what=self.title(refusal.op.key), why=why, todo=todo)
+
+    def unknown(self, name: Any) -> Sentence:
+        """Return what is said of a name that nothing has."""
+        return said("unknown", what=name, todo=self._doable())
+
+    def puzzled(self) -> Sentence:
+        """Return what is said to words of which a model made nothing."""
+        return said("puzzled", todo=self._doable())
+
+    def no_plan(self) -> Sentence:
+        """Return what is said to what is about a plan, where there is none."""
+        makers = [each.label for each in self.definitions.actions if each.kind == "plan"]
+        return said("no_plan", actions=makers) if makers else self.puzzled()
+
+    def _doable(self) -> Text:
+        ids = [each.id for each in self.definitions.actions]
+        return {language: next_in("do", ids, self.definitions, language) for language in LANGUAGES}
 
     def title(self, key: str) -> Text:
         """Return the name of an info."""

@@ -22,14 +22,14 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "已记录：{what}。",
     },
     "refused": {
-        "en": "I could not take over “{what}”: {why}.",
-        "ja": "「{what}」は反映できませんでした: {why}。",
-        "zh": "无法采用“{what}”：{why}。",
+        "en": "I could not take over “{what}”: {why}. {todo}",
+        "ja": "「{what}」は反映できませんでした: {why}。{todo}",
+        "zh": "无法采用“{what}”：{why}。{todo}",
     },
     "disabled": {
-        "en": "“{action}” is not possible yet. {why}",
-        "ja": "「{action}」はまだ実行できません。{why}",
-        "zh": "“{action}”目前还不能执行。{why}",
+        "en": "“{action}” is not possible yet: {why}. {todo}",
+        "ja": "「{action}」はまだ実行できません。{why}。{todo}",
+        "zh": "“{action}”目前还不能执行：{why}。{todo}",
     },
     "planning": {
         "en": "I am working on “{action}” (version {version}). You can go on talking with me.",
@@ -37,9 +37,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "正在进行“{action}”（第{version}版）。您可以继续与我交谈。",
     },
     "too_late": {
-        "en": "{by}'s approval of version {version} came too late: there is a version {now} by now. Nothing was done.",
-        "ja": "{by}さんによる第{version}版の承認は間に合いませんでした。現在は第{now}版です。何も実行していません。",
-        "zh": "{by} 对第{version}版的批准来得太晚：现在已是第{now}版。未执行任何操作。",
+        "en": "{by}'s approval of version {version} came too late: there is a version {now} by now. Nothing was done. "
+        "Look at version {now} as it is, and approve that.",
+        "ja": "{by}さんによる第{version}版の承認は間に合いませんでした。現在は第{now}版です。何も実行していません。"
+        "第{now}版の内容を確認して承認してください。",
+        "zh": "{by} 对第{version}版的批准来得太晚：现在已是第{now}版。未执行任何操作。请查看第{now}版并批准。",
     },
     "pinned": {
         "en": "**Made before this changed, and left as it was: {what}.**",
@@ -62,19 +64,19 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "我会在计划的下一版中采纳：“{text}”。",
     },
     "no_plan": {
-        "en": "There is no plan yet that this could be about.",
-        "ja": "対象となる計画がまだありません。",
-        "zh": "目前还没有可以反馈的计划。",
+        "en": "There is no plan yet that this could be about. To have one made, press “{actions}”.",
+        "ja": "対象となる計画がまだありません。計画を作成するには「{actions}」を押してください。",
+        "zh": "目前还没有可以反馈的计划。要制定计划，请按“{actions}”。",
     },
     "executing": {
-        "en": "This plan is being carried out and does not change any more.",
-        "ja": "この計画は実行中のため、変更できません。",
-        "zh": "该计划正在执行，无法再更改。",
+        "en": "This plan is being carried out and does not change any more. {todo}",
+        "ja": "この計画は実行中のため、変更できません。{todo}",
+        "zh": "该计划正在执行，无法再更改。{todo}",
     },
     "plan_failed": {
-        "en": "The plan could not be made: {why}",
-        "ja": "計画を作成できませんでした: {why}",
-        "zh": "无法制定计划：{why}",
+        "en": "The plan could not be made: {why}\n\nTo try again: {todo}",
+        "ja": "計画を作成できませんでした: {why}\n\nもう一度試すには: {todo}",
+        "zh": "无法制定计划：{why}\n\n要重试：{todo}",
     },
     "obsolete": {
         "en": "The plan is out of date, because this changed: {what}. Plan again, approve it unchanged, or edit it.",
@@ -102,9 +104,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "已记录您的批准。",
     },
     "unconfirmed": {
-        "en": "This cannot be approved now: nothing waits for it, or only a person may.",
-        "ja": "今は承認できません。承認待ちのものがないか、承認できるのは人だけです。",
-        "zh": "现在无法批准：没有等待批准的内容，或只有人可以批准。",
+        "en": "This cannot be approved now: nothing waits for it, or only a person may. "
+        "Look at the plan as it is now, and ask for its approval again.",
+        "ja": "今は承認できません。承認待ちのものがないか、承認できるのは人だけです。"
+        "計画の現在の内容を確認し、承認をもう一度依頼してください。",
+        "zh": "现在无法批准：没有等待批准的内容，或只有人可以批准。请查看计划的当前内容，并再次请求批准。",
     },
     "approved": {
         "en": "{by} approved version {version}. It is being carried out now.",
@@ -112,9 +116,9 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "{by} 批准了第{version}版，正在执行。",
     },
     "not_applied": {
-        "en": "Version {version} was not carried out: {why}",
-        "ja": "第{version}版は実行されませんでした: {why}",
-        "zh": "第{version}版没有执行：{why}",
+        "en": "Version {version} was not carried out: {why}\n\n{todo}",
+        "ja": "第{version}版は実行されませんでした: {why}\n\n{todo}",
+        "zh": "第{version}版没有执行：{why}\n\n{todo}",
     },
     "rejected": {
         "en": "{by} rejected version {version}. {text}",
@@ -132,9 +136,9 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "已完成：“{action}”，第{version}版，共{steps}步。",
     },
     "failed": {
-        "en": "“{action}” stopped: {why}",
-        "ja": "「{action}」が停止しました: {why}",
-        "zh": "“{action}”已停止：{why}",
+        "en": "“{action}” stopped: {why}\n\nTo try again: {todo}",
+        "ja": "「{action}」が停止しました: {why}\n\nもう一度試すには: {todo}",
+        "zh": "“{action}”已停止：{why}\n\n要重试：{todo}",
     },
     "asking": {
         "en": "Please answer this: {what}",
@@ -142,14 +146,14 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "请回答：{what}",
     },
     "unanswered": {
-        "en": "Nobody answered: {what}.",
-        "ja": "回答がありませんでした: {what}。",
-        "zh": "无人回答：{what}。",
+        "en": "Nobody answered: {what}. {todo}",
+        "ja": "回答がありませんでした: {what}。{todo}",
+        "zh": "无人回答：{what}。{todo}",
     },
     "fetch_failed": {
-        "en": "{what} could not be fetched: {why}",
-        "ja": "{what}を取得できませんでした: {why}",
-        "zh": "无法获取{what}：{why}",
+        "en": "{what} could not be fetched: {why}\n\n{todo}",
+        "ja": "{what}を取得できませんでした: {why}\n\n{todo}",
+        "zh": "无法获取{what}：{why}\n\n{todo}",
     },
     "cancelled": {
         "en": "I have cleared what was gathered here.",
@@ -161,10 +165,15 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "実行中のものは継続します: {what}。",
         "zh": "正在执行的内容将继续：{what}。",
     },
+    "puzzled": {
+        "en": "I could not make anything of that. Say it in other words. {todo}",
+        "ja": "内容を理解できませんでした。別の言い方でお試しください。{todo}",
+        "zh": "没有理解您的意思，请换一种说法。{todo}",
+    },
     "unknown": {
-        "en": "I do not know “{what}”.",
-        "ja": "「{what}」はわかりません。",
-        "zh": "不认识“{what}”。",
+        "en": "I do not know “{what}”. {todo}",
+        "ja": "「{what}」はわかりません。{todo}",
+        "zh": "不认识“{what}”。{todo}",
     },
 }
 

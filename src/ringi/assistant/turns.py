@@ -5,13 +5,14 @@ Nothing here waits, asks a model or reads a clock: the graph does what an outcom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from ringi.assistant import memory as memories
+from ringi.assistant.availability import Fix
 from ringi.assistant.confirming import phrases
 from ringi.assistant.definitions import Action, Info
 from ringi.assistant.memory import ContextMemory, Op, Refusal, Source
@@ -70,12 +71,12 @@ class Turn(PlanTurn):
 
     def _said(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         ops = [Op.model_validate(op) for op in event.get("ops") or ()]
-        outside: Mapping[str, str] = event.get("not_offered") or {}
+        outside, offered = event.get("not_offered") or {}, event.get("offered") or {}
         facts = [op for op in ops if op.op != "feedback"]
         chosen = [op for op in facts if op.op not in ("set", "correct") or op.key not in outside]
         source = Source(kind="model", actor=self.by, ref=event.get("message"))
         after, refused = memories.applied(memory, chosen, self.definitions, source, self.now)
-        refused += [not_offered(op, outside[op.key]) for op in facts if op not in chosen]
+        refused += [not_offered(op, outside[op.key], offered.get(op.key, ())) for op in facts if op not in chosen]
         words = [self.refused(each) for each in refused]
         if event.get("silent") and after is not memory:
             left = [each.op for each in refused]
@@ -84,6 +85,8 @@ class Turn(PlanTurn):
         for number, op in enumerate(op for op in ops if op.op == "feedback"):
             id = f"{event.get('message')}-{number}"
             outcome = outcome.then(partial(self.criticised, text=op.text, id=id))
+        if event.get("silent") and not (ops or is_declared(event)):
+            return Outcome(memory, (self.puzzled(),))
         return outcome.then(lambda memory: self._declared(memory, event))
 
     def _declared(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
@@ -99,14 +102,12 @@ class Turn(PlanTurn):
         name = str(needed.get("type"))
         action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
         if action and (action.kind in ("apply", "cancel") or action.transactional):
-            available = self.available(memory, action)
-            return Outcome(
-                memory, (self._surfaced(memory, action) if available.enabled else self.why_not(action, available),)
-            )
+            is_possible = self.available(memory, action).enabled
+            return Outcome(memory, (self._surfaced(memory, action) if is_possible else self.why_not(memory, action),))
         if action:
             return self._pressed(memory, {"action": name, "args": needed.get("parameters")})
         if info is None:
-            return Outcome(memory, (said("unknown", what=name),))
+            return Outcome(memory, (self.unknown(name),))
         return self._refresh(memory, {"info": name}) if info.how == "handler" else self._ask(memory, {"info": name})
 
     def _routed(self, memory: ContextMemory, agent: str | None) -> Outcome:
@@ -121,10 +122,9 @@ class Turn(PlanTurn):
     def _pressed(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         if action is None:
-            return Outcome(memory, (said("unknown", what=event.get("action")),))
-        available = self.available(memory, action)
-        if not available.enabled:
-            return Outcome(memory, (self.why_not(action, available),))
+            return Outcome(memory, (self.unknown(event.get("action")),))
+        if not self.available(memory, action).enabled:
+            return Outcome(memory, (self.why_not(memory, action),))
         if action.kind == "plan":
             return self.plan(memory, action)
         if action.kind == "selector":
@@ -147,8 +147,10 @@ class Turn(PlanTurn):
 
     def _ask(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
-        if info is None or info.how != "ask" or info.key in self.definitions.makers:
-            return Outcome(memory, (said("unknown", what=event.get("info")),))
+        if info is None:
+            return Outcome(memory, (self.unknown(event.get("info")),))
+        if info.how != "ask" or info.key in self.definitions.makers:
+            return Outcome(memory, (self.refused(Refusal(Op(op="set", key=info.key), "NOT_ASKED", "")),))
         words = (said("asking", what=self.title(info.key)),)
         if info.key in memory.asks:
             return Outcome(memory, words)
@@ -159,7 +161,7 @@ class Turn(PlanTurn):
     def _refresh(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
         if info is None or info.how != "handler":
-            return Outcome(memory, (said("unknown", what=event.get("info")),))
+            return Outcome(memory, (self.unknown(event.get("info")),))
         return Outcome(memory, fetch=(info.key,))
 
     def _cancel(self, memory: ContextMemory, event: Mapping[str, Any]) -> Outcome:
@@ -178,7 +180,8 @@ class Turn(PlanTurn):
         inputs, source = self.hashes(memory, info.sources), Source(kind="handler", actor=info.handler)
         if (error := event.get("error")) is not None:
             after = memories.failed(memory, info.key, str(error), source, self.now)
-            word = said("fetch_failed", what=self.title(info.key), why=error)
+            todo = self.todo(after, Fix("run_handler", info.key))
+            word = said("fetch_failed", what=self.title(info.key), why=error, todo=todo)
             return Outcome(after, (word,) if event.get("is_asked_for") else ())
         # What was kept a while is as old as it is: seen now, it would count as fresh for longer.
         at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
@@ -189,7 +192,8 @@ class Turn(PlanTurn):
         action, error = self.definitions.action(str(event["action"])), event.get("error")
         after = self.ran(memory, action, "failed" if error else "completed", error)
         if error:
-            return Outcome(after, (said("failed", action=action.label, why=error),))
+            todo = self.todo(after, Fix("run_action", action.id))
+            return Outcome(after, (said("failed", action=action.label, why=error, todo=todo),))
         for key in action.produces:
             source = Source(kind="handler", actor=action.workflow or action.handler)
             after = self._observed(after, key, event.get("value"), source, {})
@@ -201,11 +205,7 @@ class Turn(PlanTurn):
             return Outcome(memory)
         after = memory.asked(key)
         if event.get("status") != "answered":
-            why = event.get("why")
-            word = (
-                said("fetch_failed", what=self.title(key), why=why) if why else said("unanswered", what=self.title(key))
-            )
-            return Outcome(after, (word,))
+            return Outcome(after, (self._unanswered(after, key, event.get("why")),))
         source = Source(kind="user", actor=event.get("by"), ref=event.get("request"))
         op = Op(op="correct", key=key, value=event.get("value"))
         after, refused = memories.applied(after, [op], self.definitions, source, self.now)
@@ -217,8 +217,12 @@ class Turn(PlanTurn):
         thread = str(event["thread"])
         key = next((key for key, asking in memory.asks.items() if asking == thread), None)
         if key:
-            return Outcome(memory.asked(key), (said("unanswered", what=self.title(key)),))
+            return Outcome(memory.asked(key), (self._unanswered(memory, key),))
         return self.lost(memory, thread, str(event["why"]))
+
+    def _unanswered(self, memory: ContextMemory, key: str, why: str | None = None) -> Sentence:
+        about = {"what": self.title(key), "todo": self.todo(memory, Fix("ask", key))}
+        return said("fetch_failed", why=why, **about) if why else said("unanswered", **about)
 
     # What follows by itself
 
@@ -258,9 +262,14 @@ class Turn(PlanTurn):
         return item.status == "collected" and is_old
 
 
-def not_offered(op: Op, why: str) -> Refusal:
+def is_declared(event: Mapping[str, Any]) -> bool:
+    """Whether a model declares that anything is to be done."""
+    return bool(event.get("required") or event.get("choices")) or event.get("agent") not in (None, "none")
+
+
+def not_offered(op: Op, why: str, offered: Iterable[str] = ()) -> Refusal:
     """Return the refusal of a value that is none of what can be chosen, or of which nobody knows."""
-    return Refusal(op, "INVALID" if why else "NOT_OFFERED", why)
+    return Refusal(op, "INVALID" if why else "NOT_OFFERED", why, tuple(offered))
 
 
 def orphans(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ringi.assistant.availability import Fix, Reason
-from ringi.assistant.definitions import Definitions, in_language
+from ringi.assistant.definitions import Definitions, Info, in_language
 from ringi.assistant.ops import Refusal
 
 REASONS: dict[str, Mapping[str, str]] = {
@@ -96,6 +96,74 @@ REFUSALS: dict[str, Mapping[str, str]] = {
         "zh": "{name} 必须从选项中选择",
     },
 }
+NEXT: dict[str, Mapping[str, str]] = {
+    "ask": {
+        "en": "Tell me {name}, or ask me for a form.",
+        "ja": "「{name}」を教えてください。フォームでの入力も依頼できます。",
+        "zh": "请告诉我{name}，也可以让我提供表单。",
+    },
+    "run_handler": {
+        "en": "Ask me to fetch {name} again.",
+        "ja": "「{name}」の再取得を依頼してください。",
+        "zh": "请让我重新获取{name}。",
+    },
+    "run_action": {"en": "Press “{name}”.", "ja": "「{name}」を押してください。", "zh": "请按“{name}”。"},
+    "wait": {
+        "en": "Wait until “{name}” has ended.",
+        "ja": "「{name}」の完了をお待ちください。",
+        "zh": "请等待“{name}”结束。",
+    },
+    "reapprove": {
+        "en": "At the plan of “{name}”, ask for its approval again.",
+        "ja": "「{name}」の計画で、承認をもう一度依頼してください。",
+        "zh": "请在“{name}”的计划中再次请求批准。",
+    },
+    "approve": {
+        "en": "Approve “{name}” by pressing it.",
+        "ja": "「{name}」を押して承認してください。",
+        "zh": "请按“{name}”以批准。",
+    },
+    "choose": {
+        "en": "Choose one of these: {name}.",
+        "ja": "次の中から選んでください: {name}。",
+        "zh": "请从以下选项中选择：{name}。",
+    },
+    "tell": {
+        "en": "This is what you can tell me: {name}.",
+        "ja": "お聞きできるのは次の情報です: {name}。",
+        "zh": "您可以告诉我：{name}。",
+    },
+    "do": {
+        "en": "This is what I can do here: {name}.",
+        "ja": "ここでできることは次のとおりです: {name}。",
+        "zh": "我在这里可以做的是：{name}。",
+    },
+    "criticise": {
+        "en": "Tell me what should be different in the plan.",
+        "ja": "計画のどこを変えるか教えてください。",
+        "zh": "请告诉我计划中需要更改的内容。",
+    },
+    "correct": {
+        "en": "Correct what it is made from: {name}.",
+        "ja": "元になっている情報を訂正してください: {name}。",
+        "zh": "请更正其来源信息：{name}。",
+    },
+    "operator": {
+        "en": "Only the operator of this assistant can change it.",
+        "ja": "変更できるのは、このアシスタントの管理者だけです。",
+        "zh": "只有此助手的管理员可以更改。",
+    },
+    "again": {
+        "en": "Look at {name} as it is now, and say it again if it should change.",
+        "ja": "「{name}」の現在の内容を確認し、変更が必要であればもう一度お伝えください。",
+        "zh": "请查看{name}的当前内容，如需更改请再说一次。",
+    },
+}
+"""What a person does next, by what helps."""
+OF_ACTIONS = ("run_action", "approve", "reapprove", "do")
+"""What names actions: an info may have the same name."""
+MOST_NAMED = 5
+"""How many names a sentence has at most."""
 BETWEEN = {"ja": "。", "zh": "；"}
 
 
@@ -119,6 +187,50 @@ def refusal_in(refusal: Refusal, definitions: Definitions, language: str) -> str
     """Return why an operation changed nothing, in a language."""
     name = name_of(refusal.op.key, definitions, language)
     return in_language(REFUSALS[refusal.code], language).format(name=name, why=refusal.why)
+
+
+def next_in(kind: str, names: Sequence[str], definitions: Definitions, language: str) -> str:
+    """Return what a person does next, in a language."""
+    between = "、" if language.partition("-")[0] in ("ja", "zh") else ", "
+    actions = definitions.actions_by_id if kind in OF_ACTIONS else {}
+    shown = [
+        actions[name].name_in(language) if name in actions else name_of(name, definitions, language)
+        for name in names[:MOST_NAMED]
+    ]
+    shown += ["…"] if len(names) > MOST_NAMED else []
+    return in_language(NEXT[kind], language).format(name=between.join(shown))
+
+
+def next_of(refusal: Refusal, definitions: Definitions, language: str) -> str:
+    """Return what a person does next whose words were refused, in a language."""
+    return next_in(*_next_of(refusal, definitions), definitions, language)
+
+
+def _next_of(refusal: Refusal, definitions: Definitions) -> tuple[str, Sequence[str]]:
+    key = refusal.op.key
+    info = definitions.infos_by_key.get(key)
+    if info is None:
+        told = [each.key for each in definitions.infos if each.how == "ask" and each.key not in definitions.makers]
+        return ("tell", told) if told else ("do", [each.id for each in definitions.actions])
+    if refusal.code == "NOT_OFFERED" and refusal.offered:
+        return "choose", refusal.offered
+    if refusal.code == "NEWER":
+        return "again", [key]
+    if refusal.code == "NOT_ASKED":
+        return _obtained(info, definitions)
+    return "ask", [key]
+
+
+def _obtained(info: Info, definitions: Definitions) -> tuple[str, Sequence[str]]:
+    if info.key in definitions.planned:
+        return "criticise", []
+    if maker := definitions.makers.get(info.key):
+        return "run_action", [maker.id]
+    ways: dict[str, tuple[str, Sequence[str]]] = {
+        "handler": ("run_handler", [info.key]),
+        "derived": ("correct", info.inputs),
+    }
+    return ways.get(info.how, ("operator", []))
 
 
 def name_of(key: str, definitions: Definitions, language: str) -> str:
