@@ -41,7 +41,9 @@ from ringi.errors import (
     UnsupportedError,
     WaitTimeoutError,
 )
+from ringi.field_parts import AttachedFile
 from ringi.form import (
+    Attachment,
     Boolean,
     Checkbox,
     Date,
@@ -65,6 +67,8 @@ __all__ = [
     "Answer",
     "Ask",
     "AskedAgainError",
+    "AttachedFile",
+    "Attachment",
     "Boolean",
     "Button",
     "Checkbox",

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ringi.attachments import Attachments
 from ringi.canonical import digest
 from ringi.errors import NotFoundError, UnavailableError, UnreadableError
 from ringi.journal import Journal
@@ -14,6 +15,7 @@ from ringi.record import START, Event, Key, Position, Query, Record, cursor_of
 from ringi.request import Request
 from ringi.store import Finding as Finding
 from ringi.store import Store
+from ringi.stream import Stream
 from ringi.thread import Thread
 
 KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal": Journal}
@@ -97,8 +99,9 @@ class Page(NamedTuple):
 class Audit:
     """One look at a store, in memory that does not grow with it."""
 
-    def __init__(self, store: Store, progress: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, progress: Callable[[str], None], stream: Stream | None) -> None:
         self._store, self._progress = store, progress
+        self._attachments = Attachments(stream) if stream else None
         self._room = asyncio.Semaphore(AT_ONCE)
         self._known: OrderedDict[Name, bool] = OrderedDict()
         self._after = START
@@ -183,9 +186,9 @@ class Audit:
     async def _examine(self, name: Name) -> list[Finding]:
         self._remember(name)
         async with self._room:
-            findings = await examined(self._store, name)
+            findings = await examined(self._store, name, self._attachments)
             # Others may write meanwhile: what they did in between is seen as a whole the second time.
-            return findings and await examined(self._store, name)
+            return findings and await examined(self._store, name, self._attachments)
 
 
 def name_of(event: Event) -> Name:
@@ -220,8 +223,8 @@ async def pages(
             return
 
 
-async def examined(store: Store, name: Name) -> list[Finding]:
-    """Check one record against all its events, and return what is wrong."""
+async def examined(store: Store, name: Name, attachments: Attachments | None = None) -> list[Finding]:
+    """Check one record against all its events, and the files that its answer names; return what is wrong."""
     trail = Trail(name)
     try:
         record = await _record(store, name)
@@ -233,6 +236,8 @@ async def examined(store: Store, name: Name) -> list[Finding]:
             after = await _follow(store, trail, record, after)
             if record and record.head == trail.head:
                 trail.compare(record)
+        if attachments and isinstance(record, Request):
+            trail.findings += [Finding(*name, "", what) async for what in attachments.misfits(record)]
     except UnavailableError as error:
         return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
     return trail.findings + trail.emptied() + _missing(trail, record)
@@ -272,15 +277,18 @@ def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
     return trail.findings + trail.emptied() + ([] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)])
 
 
-async def verify(store: Store, progress: Callable[[str], None] = lambda text: None) -> tuple[int, list[Finding]]:
+async def verify(
+    store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
+) -> tuple[int, list[Finding]]:
     """Check every event and every record; return how many events there were, and what is wrong.
 
     Finds an event that was edited, deleted, reordered or inserted, or emptied with no erasure that tells of it,
     and a record that is not the sum of its events. Events cut off the end of a record are found by the record itself.
     What cannot be read is named, and the rest is checked. The store checks itself, its index columns and its lists.
+    With the `stream`, it also finds an attached file that was changed or is missing.
     Others may write meanwhile: what they add last is left to the next time. `progress` is told how far it is.
     """
-    audit = Audit(store, progress)
+    audit = Audit(store, progress, stream)
     await audit.read_events()
     for kind in KINDS.values():
         await audit.read_records(kind)

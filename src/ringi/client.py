@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 import uuid
@@ -24,6 +25,7 @@ from ringi.errors import (
     UnavailableError,
     WaitTimeoutError,
 )
+from ringi.field_parts import MAX_FILE, AttachedFile
 from ringi.memory import Memory
 from ringi.record import AGENT, START, Event, Position, Query
 from ringi.request import Request
@@ -138,6 +140,25 @@ class Client(Verbs):
         """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self._change(id, "respond", responder, given(Answer.parse(body)))
+
+    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
+        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+
+        Only an answer of the token's owner can name it. Raises `InvalidError` for a file that the field does not
+        take, `FinalError`, `ClaimedError`.
+        """
+        await self._refuse_other(by)
+        if len(content) > MAX_FILE:
+            raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
+        body = {"field": field, "name": name, "data": base64.b64encode(content).decode()}
+        file: AttachedFile = await self._wire.call(Call("POST", f"{path_of(id)}/attachments", id, body))
+        return file
+
+    async def attachment(self, id: str, number: int) -> bytes:
+        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
+        call = Call("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
+        content: bytes = await self._wire.call(call)
+        return content
 
     async def claim(self, id: str, by: str | None = None) -> Request:
         """Keep others from answering for a while; claiming again renews."""

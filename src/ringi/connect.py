@@ -32,6 +32,7 @@ from ringi.log_limit import limited
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT
 from ringi.store import Store
+from ringi.stream import Stream
 from ringi.thread import Savers, Thread
 
 log = limited(__name__)
@@ -77,8 +78,8 @@ async def open_backend(
 
 
 @asynccontextmanager
-async def open_to_verify(url: str | None = None) -> AsyncIterator[Store]:
-    """Open a store that is only read: nothing is created, migrated or written.
+async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, Stream]]:
+    """Open a store and its streams to be read only: nothing is created, migrated or written.
 
     Raises `SettingError` where there is none.
     """
@@ -88,17 +89,18 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[Store]:
         from ringi.backends.sqlite.inspection import InspectedStore, ReadOnlyDatabase
 
         async with ReadOnlyDatabase(_sqlite_path(url)) as database:
-            yield InspectedStore(database)
+            yield InspectedStore(database), SqliteStream(database)
     elif scheme in ("postgresql", "postgres"):
         try:
             from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres
+            from ringi.backends.postgres.stream import PostgresStream
         except ImportError as error:
             raise MissingExtraError("PostgreSQL", "postgres") from error
         async with ReadOnlyPostgres(url) as postgres:
-            yield InspectedPostgresStore(postgres)
+            yield InspectedPostgresStore(postgres), PostgresStream(postgres)
     else:
         async with open_backend(url, notify="polling") as backend:
-            yield backend.store
+            yield backend.store, backend.stream
 
 
 async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:

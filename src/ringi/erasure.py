@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, StrictBool
 
 from ringi.ask import Time
+from ringi.attachments import Attachments, fields_of, numbers_in
 from ringi.audit import misfits
 from ringi.due import Due, is_of, key_of, keys_of, old, theirs, thread_key, unique
 from ringi.errors import (
@@ -131,6 +132,7 @@ class Eraser:
 
     def __init__(self, store: Store, stream: Stream | None = None, savers: Savers | None = None) -> None:
         self._store, self._stream, self._savers = store, stream, savers
+        self.attachments = Attachments(stream)
 
     async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
         """Erase an ended request and the content of its thread, or what is one person's in it; twice is once.
@@ -147,16 +149,17 @@ class Eraser:
             history = await self._history(request)
             changes = changes_of(request, person, history)
             emptied = [event for event in history if person is None or names(event, person)]
-            has_redelivered = person is not None and await self._has_redelivered(key, person)
+            is_beside = person is not None and await self._is_beside(key, person)
             if is_bare(request, person):
                 # Whoever erased it may have been killed before they came to this.
                 await self._forget_tries(key)
                 return request
-            if not (changes or emptied or has_redelivered):
+            if not (changes or emptied or is_beside):
                 return request
             if person is None or has_spoken(request, person, history):
                 await self._thread_of(request, erased)
             await self._forget_tries(key)
+            await self._forget_files(request, changes)
             failpoint("erase.before_commit")
             if after := await self._saved(request, erased, changes, emptied, history, person):
                 # Again: a call that was under way has ended meanwhile, and told how.
@@ -229,7 +232,7 @@ class Eraser:
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
         threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
-        asked = await self._redelivered(events, sweep.person) if sweep.person else []
+        asked = await self._found_beside(events, sweep.person) if sweep.person else []
         keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked])
         requests = await readable(self._store, Request, list(keys))
         if sweep.before:
@@ -258,16 +261,19 @@ class Eraser:
         of_person = {parent.key for parent in parents}
         return [thread for thread in threads if thread.parent in of_person]
 
-    async def _redelivered(self, events: Sequence[Event], person: str) -> list[Key]:
-        """Return which of the requests that begin here a person had delivered again: no event tells of it."""
+    async def _found_beside(self, events: Sequence[Event], person: str) -> list[Key]:
+        """Return beside which of the requests that begin here a person is named: no event tells of it."""
         keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
         for n in range(0, len(keys), AT_ONCE):
             some = keys[n : n + AT_ONCE]
-            is_theirs = await asyncio.gather(*(self._has_redelivered(key, person) for key in some))
+            is_theirs = await asyncio.gather(*(self._is_beside(key, person) for key in some))
             found += [key for key, it_is in zip(some, is_theirs, strict=True) if it_is]
         return found
 
-    async def _has_redelivered(self, key: Key, person: str) -> bool:
+    async def _is_beside(self, key: Key, person: str) -> bool:
+        """Whether a person had a request delivered again, or attached a file to it."""
+        if await self.attachments.is_from(key, person):
+            return True
         after = 0
         while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
             if any(item.event.get("by") == person for item in items):
@@ -298,6 +304,11 @@ class Eraser:
     async def _forget_tries(self, key: Key) -> None:
         if self._stream:
             await self._stream.delete(deliveries_of(*key), fence=0)
+
+    async def _forget_files(self, request: Request, changes: dict[str, Any]) -> None:
+        if self._stream and fields_of(request):
+            left = request.model_copy(update={"response": changes.get("response", request.response)})
+            await self.attachments.erase(request.key, numbers_in(left))
 
     async def _forget_run(self, thread: Thread) -> bool:
         """Delete output and checkpoints, and return whether no new run of the thread came in between."""

@@ -1,76 +1,39 @@
-"""The eleven fields of a form: each knows what a sound definition is, and which answers it accepts."""
+"""The twelve fields of a form: each knows what a sound definition is, and which answers it accepts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, Unpack
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, StringConstraints, model_validator
+from pydantic import TypeAdapter, ValidationError, model_validator
 
-from ringi.field_parts import BooleanParts, DateParts, NumericParts, Parts, WritingParts
-from ringi.kept import Kept
-from ringi.misfit import (
-    MisfitError,
-    check_day,
-    check_moment,
-    check_number,
-    check_text,
-    check_whole,
-    is_on_step,
-    path_of,
-    shown,
+from ringi.field_parts import (
+    LEFT_OUT,
+    MAX_TEXT,
+    AttachedFile,
+    AttachmentParts,
+    BooleanParts,
+    DateParts,
+    FileSize,
+    Flag,
+    Label,
+    Length,
+    MediaType,
+    Name,
+    Num,
+    NumericParts,
+    Parts,
+    PlainText,
+    Value,
+    Words,
+    WritingParts,
 )
+from ringi.kept import Kept
+from ringi.misfit import MisfitError, check_day, check_moment, check_number, check_text, is_on_step, path_of, shown
 
 MAX_OPTIONS = 1_000
-MAX_LABEL = 500
-MAX_HELP = 2_000
-MAX_TEXT = 20_000
-MAX_VALUE = 500
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-
-
-def _name(value: object) -> object:
-    if isinstance(value, str) and not NAME.fullmatch(value):
-        raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
-    return value
-
-
-def _option_value(value: object) -> object:
-    if isinstance(value, str):
-        return _short(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise MisfitError("", f"must be text or a whole number, not {shown(value)}: change it")
-    check_whole(value)
-    return value
-
-
-def _kept(value: str) -> str:
-    check_text(value)
-    return value
-
-
-def _short(value: str) -> str:
-    if not value or check_text(value) > MAX_VALUE:
-        raise MisfitError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
-    return value
-
-
-def _absent(value: object) -> bool:
-    return value is None
-
-
-_Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
-_Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_kept)]
-_Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_kept)]
-_Value = Annotated[str | int, BeforeValidator(_option_value)]
-_Num = Annotated[int | float, BeforeValidator(check_number)]
-_Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
-_Flag = Annotated[bool, pydantic.Field(strict=True)]
-_Text = Annotated[str, StringConstraints(strict=True)]
-_LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
+_ATTACHED = TypeAdapter(AttachedFile)
 
 
 class _OptionParts(Parts, total=False):
@@ -81,8 +44,8 @@ class _OptionParts(Parts, total=False):
 class Option(Kept):
     """One choice: the value that is stored, and the label that a person sees (by default the value)."""
 
-    value: _Value
-    label: _Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
+    value: Value
+    label: Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
 
     @model_validator(mode="before")
     @classmethod
@@ -91,11 +54,11 @@ class Option(Kept):
 
 
 class _Field(Kept):
-    name: _Name
-    label: _Label = pydantic.Field(default_factory=lambda given: given["name"])
-    required: _Flag = False
-    placeholder: _Words | None = _LEFT_OUT
-    help: _Words | None = _LEFT_OUT
+    name: Name
+    label: Label = pydantic.Field(default_factory=lambda given: given["name"])
+    required: Flag = False
+    placeholder: Words | None = LEFT_OUT
+    help: Words | None = LEFT_OUT
 
     def __init__(self, name: str | None = None, /, **given: Any) -> None:
         super().__init__(**(given if name is None else {**given, "name": name}))
@@ -130,9 +93,9 @@ class _Field(Kept):
 
 
 class _Writing(_Field):
-    min_length: _Length | None = _LEFT_OUT
-    max_length: _Length | None = _LEFT_OUT
-    default: _Text | None = _LEFT_OUT
+    min_length: Length | None = LEFT_OUT
+    max_length: Length | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
 
     def accept(self, value: object) -> str:
         if not isinstance(value, str):
@@ -193,7 +156,7 @@ class _Options(_Field):
 
 
 class _One(_Options):
-    default: _Value | None = _LEFT_OUT
+    default: Value | None = LEFT_OUT
 
     def accept(self, value: object) -> str | int:
         return self.member(value)
@@ -220,7 +183,7 @@ class Radio(_One):
 
 
 class _Many(_Options):
-    default: tuple[_Value, ...] | None = _LEFT_OUT
+    default: tuple[Value, ...] | None = LEFT_OUT
 
     def accept(self, value: object) -> list[str | int]:
         if not isinstance(value, list):
@@ -254,10 +217,10 @@ class Checkbox(_Many):
 
 
 class _Numeric(_Field):
-    min: _Num | None = _LEFT_OUT
-    max: _Num | None = _LEFT_OUT
-    step: _Num | None = _LEFT_OUT
-    default: _Num | None = _LEFT_OUT
+    min: Num | None = LEFT_OUT
+    max: Num | None = LEFT_OUT
+    step: Num | None = LEFT_OUT
+    default: Num | None = LEFT_OUT
 
     def accept(self, value: object) -> int | float:
         number = check_number(value)
@@ -312,9 +275,9 @@ class Date(_Field):
     """A day, as YYYY-MM-DD."""
 
     type: Literal["date"] = "date"
-    min: _Text | None = _LEFT_OUT
-    max: _Text | None = _LEFT_OUT
-    default: _Text | None = _LEFT_OUT
+    min: PlainText | None = LEFT_OUT
+    max: PlainText | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
 
     if TYPE_CHECKING:
 
@@ -343,9 +306,9 @@ class DateTime(_Field):
     """A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets."""
 
     type: Literal["datetime"] = "datetime"
-    min: _Text | None = _LEFT_OUT
-    max: _Text | None = _LEFT_OUT
-    default: _Text | None = _LEFT_OUT
+    min: PlainText | None = LEFT_OUT
+    max: PlainText | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
 
     if TYPE_CHECKING:
 
@@ -376,7 +339,7 @@ class Boolean(_Field):
     """Yes or no; where it is required, no is an answer too."""
 
     type: Literal["boolean"] = "boolean"
-    default: _Flag | None = _LEFT_OUT
+    default: Flag | None = LEFT_OUT
 
     if TYPE_CHECKING:
 
@@ -389,8 +352,39 @@ class Boolean(_Field):
         return value
 
 
+class Attachment(_Field):
+    """A file that the person attaches; the answer names it, and `Inbox.attachment` returns its bytes."""
+
+    type: Literal["attachment"] = "attachment"
+    media_types: tuple[MediaType, ...] = ()
+    """Which are taken, as the bytes say; none means any."""
+    max_size: FileSize = 5 * 1024 * 1024
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[AttachmentParts]) -> None: ...
+
+    def accept(self, value: object) -> AttachedFile:
+        """Return what names the file; raise MisfitError unless it fits. Whether it is there, the inbox checks."""
+        try:
+            file = _ATTACHED.validate_python(value, strict=True)
+        except ValidationError:
+            raise MisfitError("", "is no attached file: attach it to this request, send what that returned") from None
+        self.check_file(file["size"], file["media_type"])
+        return file
+
+    def check_file(self, size: int, media_type: str) -> None:
+        """Raise MisfitError for a file that is empty or too large, or of a type that is not taken."""
+        if not 0 < size <= self.max_size:
+            raise MisfitError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
+        taken = (media_type, f"{media_type.partition('/')[0]}/*")
+        if self.media_types and not any(each in self.media_types for each in taken):
+            raise MisfitError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
+
+
 Field: TypeAlias = Annotated[
-    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean,
+    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean
+    | Attachment,
     pydantic.Field(discriminator="type"),
 ]
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, model_validator
 from ringi import form_schema
 from ringi.errors import FieldError, InvalidError
 from ringi.field import (
+    Attachment,
     Boolean,
     Checkbox,
     Date,
@@ -31,6 +32,7 @@ from ringi.kept import Kept, without_nulls
 from ringi.misfit import MisfitError, invalid, path_of, shown
 
 __all__ = [
+    "Attachment",
     "Boolean",
     "Checkbox",
     "Date",

@@ -36,6 +36,7 @@ _SHAPES: dict[str, Json] = {
     "date": {"type": "string", "format": "date"},
     "datetime": {"type": "string", "format": "date-time"},
     "boolean": {"type": "boolean"},
+    "attachment": {"type": "object", "format": "attachment"},
 }
 _WIDGETS = {
     "text": ("text", "textarea"),
@@ -45,6 +46,7 @@ _WIDGETS = {
     "date": ("date",),
     "datetime": ("datetime",),
     "boolean": ("boolean",),
+    "attachment": ("attachment",),
 }
 _WORDS = {"label": "title", "help": "description", "default": "default", "placeholder": "x-placeholder"}
 _LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
@@ -56,6 +58,7 @@ _DAY_BOUNDS = (
     ("le", "formatMaximum", 0),
     ("lt", "formatMaximum", -1),
 )
+_FILES = {"media_types": "x-media-types", "max_size": "x-max-size"}
 _FORMATS = {"date": "date", "date-time": "datetime"}
 """What text is in a JSON Schema by its format, and in a form by its type."""
 _ROOT = {
@@ -75,6 +78,8 @@ _REMEDIES = {
     "format": "use plain text, 'date' or 'date-time'",
     "pattern": "check it after the answer",
 }
+_OF_FILE = {"format", "properties", "required", "additionalProperties"}
+"""What a schema says of a file beside its type; it is always the same."""
 _NOT_BLANK = r"\S"
 _REMARKS = {"$comment", "deprecated", "readOnly", "writeOnly", "examples"}
 
@@ -167,7 +172,7 @@ def _property(field: Mapping[str, Any]) -> Json:
             found["x-widget"] = "text"
     if kind in _WIDGETS["number"]:
         found |= _step(field)
-    names = _WORDS | _LENGTHS | (_DAYS if kind in _FORMATS.values() else _BOUNDS)
+    names = _WORDS | _LENGTHS | _FILES | (_DAYS if kind in _FORMATS.values() else _BOUNDS)
     return found | {names[key]: value for key, value in field.items() if key in names}
 
 
@@ -214,6 +219,8 @@ class _Reader:
             self._number(found)
         elif shape in _FORMATS.values():
             found |= self._take(_DAYS)
+        elif shape == "attachment":
+            found |= self._take(_FILES)
         found["type"] = self._widget(shape, widget, found)
         if errors := _misfits(self.path, self.rest, _REMARKS):
             raise InvalidError(errors)
@@ -256,6 +263,9 @@ class _Reader:
             return "number"
         if kind == "string" and self.rest.get("format") in _FORMATS:
             return _FORMATS[self.rest.pop("format")]
+        if kind == "object" and self.rest.get("format") == "attachment":
+            self.rest = {key: value for key, value in self.rest.items() if key not in _OF_FILE}
+            return "attachment"
         shape = {"string": "text", "number": "number", "boolean": "boolean"}.get(str(kind))
         if shape is None:
             self._refuse(

@@ -15,25 +15,26 @@ from typing import Any
 
 from ringi import memory, tracing
 from ringi.ask import Answer, Ask, Continuation, Decision
+from ringi.attachments import names_files, numbers_in
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
 from ringi.erasure import Eraser, Erasure, Sweep
 from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError, WaitTimeoutError
 from ringi.failpoint import failpoint
 from ringi.feed import TOPIC, Feed
+from ringi.field_parts import AttachedFile
 from ringi.lifetime import Closable
 from ringi.measures import Measures, seconds
 from ringi.memory import Memory
 from ringi.notifier import Notifier
 from ringi.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, topic_of
 from ringi.request import Request
-from ringi.store import R, Store
+from ringi.store import Store
+from ringi.store import change as change
 from ringi.verbs import Verbs, id_of
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
-TRIES = 20
-"""How often a change is computed again because somebody else was faster."""
 SWEEP = 200
 """How many overdue requests are read in one go."""
 SWEEPERS = 8
@@ -187,10 +188,31 @@ class Inbox(Closable, Verbs):
                 return request.expired(self.clock())
             return request.completed(answer, by=by, channel=channel, now=self.clock())
 
+        if names_files(answer.data) and not (asked := await self.get(id)).is_final:
+            await self._eraser.attachments.check(asked, answer.data, by)
         request = await self._change(id, decide)
         if request.status == "expired":
             raise FinalError(id, request.status)
         return request
+
+    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
+        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+
+        Only an answer of the same person can name it. Raises `InvalidError` for a file that the field does not take,
+        `FinalError`, `ClaimedError`.
+        """
+        request, now = await self.get(id), self.clock()
+        request.refuse_closed(by, now)
+        stored = await self._eraser.attachments.add(request, field, name, content, by=by, at=now)
+        request = await self.get(id)
+        if request.is_final and stored.file["number"] not in numbers_in(request):
+            await self._eraser.attachments.delete(request.key, stored.file["number"])
+            raise FinalError(id, request.status, request.winner)
+        return stored.file
+
+    async def attachment(self, id: str, number: int) -> bytes:
+        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
+        return await self._eraser.attachments.content(await self.get(id), number)
 
     async def claim(self, id: str, by: str) -> Request:
         """Keep others from answering for a while; claiming again renews."""
@@ -376,25 +398,3 @@ class Inbox(Closable, Verbs):
         except Exception:
             self.notifier.lost += 1
             log.exception("nobody was told of %s: who waits will wake by polling", topics[0])
-
-
-async def change(
-    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
-) -> tuple[R, R]:
-    """Save the next version that `step` computes and return (before, after).
-
-    When somebody else was faster, `step` is computed again on what they left. Returning the
-    record itself changes nothing. `read` is the record as it was read a moment ago, by who did.
-    """
-    for _ in range(TRIES):
-        before, read = read or await store.get(kind, *key), None
-        after, event = step(before)
-        if after is before:
-            return before, after
-        failpoint("change.before_commit")
-        try:
-            await store.put(after, event)
-        except ConflictError:
-            continue
-        return before, after
-    raise ConflictError.too_often(kind.record, key.id)

@@ -31,6 +31,7 @@ _TYPES = (
     "date",
     "datetime",
     "boolean",
+    "attachment",
 )
 _USE = f"use one of {', '.join(_TYPES)}"
 _NOUNS = {

@@ -239,8 +239,7 @@ class Request(Record):
         self._refuse_final()
         if answer.digest != self.digest:
             raise DigestMismatchError(self.id, answer.digest)
-        if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
+        self.refuse_closed(by, now)
         data = self._checked(answer)
         response = Response(
             decision=answer.decision,
@@ -266,25 +265,19 @@ class Request(Record):
 
     def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one person until the lease ends; claiming again renews."""
-        self._refuse_final()
-        if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
+        self.refuse_closed(by, now)
         return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
 
     def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return it free again; only the holder may, and releasing a free one changes nothing."""
-        self._refuse_final()
-        if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
+        self.refuse_closed(by, now)
         if not self.claimed_by:
             return self, None
         return self.changed("released", by, now, claimed_by=None, claimed_until=None)
 
     def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
         """Return it given to another person or to groups; a claim ends with it."""
-        self._refuse_final()
-        if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
+        self.refuse_closed(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
 
@@ -340,6 +333,12 @@ class Request(Record):
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
             raise NotAuthorisedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+
+    def refuse_closed(self, by: str, now: datetime) -> None:
+        """Raise `FinalError` when it has ended, `ClaimedError` while somebody else holds it."""
+        self._refuse_final()
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
 
     def _refuse_final(self) -> None:
         if self.is_final:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
-from ringi.errors import UnreadableError
+from ringi.errors import ConflictError, UnreadableError
+from ringi.failpoint import failpoint
 from ringi.record import START, Event, Key, Position, Query, Record
 
 R = TypeVar("R", bound=Record)
+TRIES = 20
+"""How often a change is computed again because somebody else was faster."""
 
 
 class Finding(NamedTuple):
@@ -102,3 +105,25 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if len(keys) == 1:
             return []
     return [record for key in keys for record in await readable(store, kind, [key])]
+
+
+async def change(
+    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
+) -> tuple[R, R]:
+    """Save the next version that `step` computes and return (before, after).
+
+    When somebody else was faster, `step` is computed again on what they left. Returning the
+    record itself changes nothing. `read` is the record as it was read a moment ago, by who did.
+    """
+    for _ in range(TRIES):
+        before, read = read or await store.get(kind, *key), None
+        after, event = step(before)
+        if after is before:
+            return before, after
+        failpoint("change.before_commit")
+        try:
+            await store.put(after, event)
+        except ConflictError:
+            continue
+        return before, after
+    raise ConflictError.too_often(kind.record, key.id)

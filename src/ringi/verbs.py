@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
 from ringi.domain.display import Block
 from ringi.erasure import Erasure, Sweep
+from ringi.field_parts import AttachedFile
 from ringi.form import Form
 from ringi.memory import Memory
 from ringi.record import START, Event, Position, Query
@@ -107,6 +108,18 @@ class Verbs(ABC):
         (with the winner) when it has ended, `DigestMismatchError` when `digest` is not what is
         stored, `ClaimedError`, or `InvalidError` with an error per field: then it stays pending.
         """
+
+    @abstractmethod
+    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
+        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+
+        Only an answer of the same person can name it. Raises `InvalidError` for a file that the field does not take,
+        `FinalError`, `ClaimedError`.
+        """
+
+    @abstractmethod
+    async def attachment(self, id: str, number: int) -> bytes:
+        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
 
     @abstractmethod
     async def claim(self, id: str, by: str) -> Request:

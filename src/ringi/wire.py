@@ -52,6 +52,8 @@ class Call:
     """Whether sending it twice does the same as sending it once."""
     kind: str = "request"
     """What the id is of."""
+    is_raw: bool = False
+    """Whether the reply is no JSON."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -125,6 +127,8 @@ class Wire:
         reply = await self._sent(call)
         if reply.status_code == 204:
             return None
+        if call.is_raw and reply.is_success:
+            return reply.content
         body = read_json(reply.content)
         if reply.is_success and isinstance(body, dict):
             return body

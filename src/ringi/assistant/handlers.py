@@ -14,7 +14,8 @@ from ringi.assistant.definitions import Choices, Definitions, InfoHandler, in_la
 from ringi.canonical import canonical, digest, jsonable
 from ringi.clock import Clock
 from ringi.errors import InvalidError, RingiError, without_password
-from ringi.field import MAX_LABEL, MAX_OPTIONS, Option
+from ringi.field import MAX_OPTIONS, Option
+from ringi.field_parts import MAX_LABEL
 
 log = logging.getLogger(__name__)
 

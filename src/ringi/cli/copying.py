@@ -85,8 +85,8 @@ def checked(file: Path, draft: Path, tell: Tell) -> int:
     """Return how many events a copy has, or raise `ConflictError` with what is wrong in it."""
 
     async def work() -> tuple[int, list[audit.Finding]]:
-        async with open_to_verify(f"sqlite:///{draft}") as store:
-            return await audit.verify(store, tell)
+        async with open_to_verify(f"sqlite:///{draft}") as (store, stream):
+            return await audit.verify(store, tell, stream)
 
     count, findings = run(work())
     wrong = "; ".join(map(shown, findings[:MOST])) or ("" if count else "it has no events")

@@ -187,8 +187,8 @@ async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list
     seals = [each for path in expect or () for each in seal.read_seals(path)]
     key = seal_key(home()) if expect else ""
     with progress("reading the audit trail") as tell:
-        async with open_to_verify(url) as store:
-            count, findings = await audit.verify(store, progress=tell)
+        async with open_to_verify(url) as (store, stream):
+            count, findings = await audit.verify(store, tell, stream)
             try:
                 verdict = await seal.compare(store, seals, key)
             except UnavailableError as error:  # What the audit has named; the seals say nothing of what follows.

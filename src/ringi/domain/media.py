@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
+from pathlib import PurePosixPath
 from typing import NamedTuple
+
+from ringi.field_parts import MEDIA_TYPES
 
 MAX_SIDE = 10_000
 MAX_PIXELS = 25_000_000
@@ -13,6 +16,9 @@ MAX_GIF_PARTS = 100_000
 """Blocks of a GIF, and parts of their data: usual ones have 255 bytes."""
 
 PNG, GIFS, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
+OFFICE = dict(zip((".docx", ".xlsx", ".pptx"), MEDIA_TYPES[-3:], strict=True))
+TEXTS = {".csv": "text/csv", ".json": "application/json"}
+UNKNOWN = "application/octet-stream"
 NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 
 
@@ -94,3 +100,19 @@ def _webp(content: bytes) -> Picture | None:
         width, height = struct.unpack("<HH", content[26:30])
         return Picture("image/webp", width & 0x3FFF, height & 0x3FFF)
     return None
+
+
+def media_type_of(content: bytes, name: str) -> str:
+    """Return one of `MEDIA_TYPES` as the bytes say; the name only tells kinds of text and of archives apart."""
+    suffix = PurePosixPath(name.lower()).suffix
+    if picture := picture_of(content):
+        return picture.media_type
+    if content.startswith(b"%PDF-"):
+        return "application/pdf"
+    if content.startswith(b"PK\x03\x04"):
+        return OFFICE.get(suffix, "application/zip")
+    try:
+        is_text = b"\0" not in content and bool(content.decode())
+    except UnicodeDecodeError:
+        is_text = False
+    return TEXTS.get(suffix, "text/plain") if is_text else UNKNOWN

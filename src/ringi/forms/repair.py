@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ringi.field import MAX_LABEL, NAME, Option
+from ringi.field import Option
+from ringi.field_parts import MAX_LABEL, NAME
 from ringi.form import FIELDS, MAX_FIELDS
 from ringi.misfit import path_of, shown
 

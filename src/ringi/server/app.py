@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.agui import AguiRoutes
+from ringi.server.attachments import AttachmentRoutes
 from ringi.server.auth import Door
 from ringi.server.bearers import BearerTokens
 from ringi.server.chat import ChatRoutes
@@ -73,7 +74,7 @@ class App:
         hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
         more = [extension.routes(platform, door, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
+            requests, AttachmentRoutes(platform, door), events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
             sign_in, health, *more,
         )  # fmt: skip
         for group in groups:

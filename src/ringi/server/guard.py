@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
@@ -14,6 +15,7 @@ from ringi.server.auth import NEW_COOKIES, base_of
 from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
 from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
+from ringi.server.uploads import MAX_BODY
 
 log = logging.getLogger(__name__)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -21,6 +23,7 @@ HEAD = "ringi.head"
 """In the scope of a GET whose body nobody wants."""
 SEND = "ringi.send"
 """In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
+UPLOAD = re.compile(r"/v1/requests/[^/]+/attachments")
 CHATS = ("/v1/chat", "/agui/")
 SET_COOKIE = b"set-cookie"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -73,14 +76,15 @@ class Guard:
             return receive
         check_media_type(headers)
         length = headers.get("content-length", "0")
-        limit = (
-            self._settings.max_history
-            if scope["path"].removeprefix(base_of(scope)).startswith(CHATS)
-            else self._settings.max_body
-        )
+        limit = self._limit(scope["path"].removeprefix(base_of(scope)))
         if not length.isdigit() or int(length[:20]) > limit:
             raise TooLargeError(limit)
         return Metered(receive, limit)
+
+    def _limit(self, path: str) -> int:
+        if UPLOAD.fullmatch(path):
+            return max(MAX_BODY, self._settings.max_body)
+        return self._settings.max_history if path.startswith(CHATS) else self._settings.max_body
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.getlist("host")

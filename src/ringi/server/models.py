@@ -15,6 +15,7 @@ from ringi.form import Form
 from ringi.record import Erased, Frozen
 from ringi.request import PRIVATE
 from ringi.server.identity import Role
+from ringi.server.uploads import AttachedFile, Upload
 from ringi.thread import ThreadStatus
 from ringi.threads.operations import Trouble
 
@@ -391,10 +392,9 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit, SignIn,
-    Sweep,
-)  # fmt: skip
+    Sweep, Upload)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,
     TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, MemoryPage, Session, Ways,
-    Info, Health,
+    Info, Health, AttachedFile,
 )  # fmt: skip

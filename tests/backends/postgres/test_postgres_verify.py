@@ -33,7 +33,7 @@ async def execute(url: str, sql: str) -> None:
 
 
 async def found(url: str) -> list[str]:
-    async with open_to_verify(url) as store:
+    async with open_to_verify(url) as (store, _):
         count, findings = await verify(store)
     assert count == 6
     return [f"{finding.key.id or finding.record}: {finding.what}" for finding in findings]
@@ -77,6 +77,6 @@ async def test_what_does_not_fit_is_named(url: str, sql: str) -> None:
 
 
 async def found_any(url: str) -> list[str]:
-    async with open_to_verify(url) as store:
+    async with open_to_verify(url) as (store, _):
         _, findings = await verify(store)
     return [f"{finding.key.id or finding.record}: {finding.what}" for finding in findings]
