@@ -69,5 +69,5 @@ def most_resident() -> float:
 
 
 async def findings_of(path: Path) -> list[object]:
-    async with open_to_verify(f"sqlite:///{path}") as store:
-        return list((await verify(store))[1])
+    async with open_to_verify(f"sqlite:///{path}") as (store, stream):
+        return list((await verify(store, stream=stream))[1])

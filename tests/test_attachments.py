@@ -92,7 +92,9 @@ async def test_a_model_asks_for_files_and_gets_them_back() -> None:
 
 
 def test_a_field_is_the_same_after_its_json_schema() -> None:
-    form = Form([Attachment("a", label="A", help="h", required=True, media_types=["image/*"], max_size=9), Attachment("b")])
+    form = Form(
+        [Attachment("a", label="A", help="h", required=True, media_types=["image/*"], max_size=9), Attachment("b")]
+    )
     assert Form.from_json_schema(form.json_schema()) == form
     assert Form.parse(form.model_dump(mode="json")) == form
 
@@ -114,7 +116,7 @@ def test_an_unsound_field_names_its_part(says: str) -> None:
 
 
 def test_file_stays_an_unknown_type() -> None:
-    with pytest.raises(InvalidError, match="'file' is no field type: use one of text,.* attachment"):
+    with pytest.raises(InvalidError, match=r"'file' is no field type: use one of text,.* attachment"):
         Form.parse({"fields": [{"name": "a", "type": "file"}]})
 
 
@@ -155,7 +157,7 @@ async def test_an_erasure_leaves_no_byte_of_a_file(url: str, tmp_path: Path) -> 
         with pytest.raises(ringi.NotFoundError):
             await inbox.attachment("r1", 1)
     assert await bytes_left(url) == []
-    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
     assert b"dGhlIHNlY3JldCBvZiBhbm4g" not in left
     assert "a.bin" not in left.decode(errors="replace")
     assert await findings(url) == []
@@ -276,7 +278,8 @@ asyncio.run(main())
 
 
 async def test_a_file_outlives_a_process_that_is_killed_before_the_answer(url: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, url], capture_output=True, text=True, timeout=50, check=False)
+    command = [sys.executable, "-c", KILLED, url]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     file = json.loads(done.stdout)
     async with ringi.open(url) as inbox:

@@ -35,6 +35,7 @@ CHUNK = 192 * 1024
 PAGE = 8
 ERASED = 1
 """The fence of what is erased; files are written with fence 0."""
+NO_STREAM = "this inbox has no stream to keep files in: open it with ringi.open"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Controls, marks that change the direction of text, and what is no character."""
 
@@ -58,7 +59,7 @@ class Attachments:
     def _stream(self) -> Stream:
         if self._opened:
             return self._opened
-        raise UnsupportedError("this inbox has no stream to keep files in: open it with ringi.open")
+        raise UnsupportedError(NO_STREAM)
 
     async def add(self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime) -> Stored:
         """Store a file durably and return what is known of it.

@@ -359,6 +359,7 @@ class Attachment(_Field):
     media_types: tuple[MediaType, ...] = ()
     """Which are taken, as the bytes say; none means any."""
     max_size: FileSize = 5 * 1024 * 1024
+    default: None = LEFT_OUT
 
     if TYPE_CHECKING:
 
@@ -383,7 +384,17 @@ class Attachment(_Field):
 
 
 Field: TypeAlias = Annotated[
-    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean
+    Text
+    | TextArea
+    | Select
+    | MultiSelect
+    | Radio
+    | Checkbox
+    | Number
+    | Slider
+    | Date
+    | DateTime
+    | Boolean
     | Attachment,
     pydantic.Field(discriminator="type"),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, StringConstraints, with_config
 from typing_extensions import TypedDict
 
 from ringi.misfit import MisfitError, check_number, check_text, check_whole, shown
@@ -128,10 +128,9 @@ class AttachmentParts(Parts, total=False):
     max_size: int
 
 
+@with_config(ConfigDict(extra="forbid", json_schema_extra={"format": "attachment"}))
 class AttachedFile(TypedDict):
     """A file that a person attached to a request: what an answer says of it, and a pydantic model's type for it."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", json_schema_extra={"format": "attachment"})  # type: ignore[misc]
 
     number: int
     """Which of the request's files it is."""

@@ -43,6 +43,7 @@ def never(status: int) -> dict[str, Any]:
 
 ANSWER = {"decision": "respond", "message": "yes", "digest": "?"}
 HITL = {"request_id": "{id}", "session_id": "{id}", "action": "reject", "data": {}}
+FILE = {"field": "file", "name": "a.txt", "data": "YQ=="}
 NEW_RUN = {"agent": "two_questions", "input": {}}
 SAID = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
 AGUI_TURN = {"threadId": "{id}", "runId": "r1", "messages": [{"id": "m1", "role": "user", "content": "Hello"}]}
@@ -58,6 +59,9 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
     ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
+    # None of these has a form, so that none takes a file.
+    ("POST", "/v1/requests/{id}/attachments"): Row(never(403), owned(422, HIDDEN), owned(422, 422), FILE),
+    ("GET", "/v1/requests/{id}/attachments/{number}"): Row(owned(404, HIDDEN), owned(404, HIDDEN), owned(404, 404)),
     # They are pending: only what has ended is erased.
     ("POST", "/v1/requests/{id}/erase"): Row(never(403), never(403), owned(409, 409), {}),
     ("GET", "/v1/requests/{id}/events"): READ,
@@ -216,7 +220,7 @@ async def call(
         body["digest"] = known.json().get("digest", "?")
     body = {name: id if value == "{id}" else value for name, value in body.items()} if body is not None else None
     # A stream would not end here; HEAD asks the same and ends.
-    place = path.format(id=id, agent="chat", action_id="refresh:projects", bullet="b-00009")
+    place = path.format(id=id, agent="chat", action_id="refresh:projects", bullet="b-00009", number=1)
     is_stream = path.endswith(("/events", "/stream"))
     if is_stream:
         reply = await client.head(place)
@@ -362,7 +366,7 @@ async def test_nothing_is_answered_without_a_token(world: World) -> None:
     for method, path in sorted(set(ROWS) - NEEDS_NO_TOKEN):
         reply = await world.stranger().request(
             method,
-            path.format(id="some", agent="chat", action_id="count-1", bullet="b-00009"),
+            path.format(id="some", agent="chat", action_id="count-1", bullet="b-00009", number=1),
             json=ROWS[method, path].body,
         )
         assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), (method, path)
@@ -395,7 +399,9 @@ async def test_reading_everything_changes_nothing(peopled: World, method: str) -
     admin = peopled.client("admin", "admin")
     for _, path in sorted(routes_of(peopled) | set(ROWS)):
         is_stream = path.endswith(("/events", "/stream"))
-        place = path.format(id="default-admin", name="stamp", agent="chat", action_id="count-1", bullet="b-00009")
+        place = path.format(
+            id="default-admin", name="stamp", agent="chat", action_id="count-1", bullet="b-00009", number=1
+        )
         reply = await admin.request("HEAD" if is_stream else method, place)
         assert reply.status_code < 500 or reply.status_code == 503
         if method == "HEAD":

@@ -163,7 +163,7 @@ async def test_a_snapshot_shows_a_request_to_its_readers_alone(world: World) -> 
         shown = set[Reader]()
         for reader, client in clients.items():
             for id in (THREAD, requests[0].id) if "{id}" in path else ("",):
-                place = path.format(id=id, agent="payroll", action_id="count-1", bullet="b-00009")
+                place = path.format(id=id, agent="payroll", action_id="count-1", bullet="b-00009", number=1)
                 leaks = leaked((await client.get(place)).text, requests)
                 assert reader.may or not leaks, (reader, place, leaks)
                 shown |= {reader} if leaks else set()
@@ -250,7 +250,9 @@ async def assert_for_fay_alone(world: World, id: str, requests: list[Request]) -
     shown = set[Reader]()
     for reader in READERS:
         client = client_of(world, reader)
-        replies = [await client.get(path.format(id=id, agent="", action_id="", bullet="")) for path in SNAPSHOTS]
+        replies = [
+            await client.get(path.format(id=id, agent="", action_id="", bullet="", number=1)) for path in SNAPSHOTS
+        ]
         replies.append(await client.post("/getEngrammerState", json={"threadId": id}))
         digests = [request.digest for request in requests]
         shown |= {reader for reply in replies if any(digest in reply.text for digest in digests)}

@@ -70,12 +70,12 @@ class App:
         health = HealthRoutes(platform, self._streams)
         self.api = bare_api(extensions)
         operations = OperationRoutes(platform, door)
-        deliveries = DeliveryRoutes(platform, door)
+        deliveries, attachments = DeliveryRoutes(platform, door), AttachmentRoutes(platform, door)
         hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
         more = [extension.routes(platform, door, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, AttachmentRoutes(platform, door), events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl, session,
-            sign_in, health, *more,
+            requests, attachments, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl,
+            session, sign_in, health, *more,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

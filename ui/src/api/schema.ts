@@ -133,7 +133,9 @@ export interface Form {
    * @minItems 1
    * @maxItems 100
    */
-  fields: (Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean)[];
+  fields: (
+    Text | TextArea | Select | MultiSelect | Radio | Checkbox | Number | Slider | Date | DateTime | Boolean | Attachment
+  )[];
 }
 /**
  * One line of text.
@@ -307,6 +309,20 @@ export interface Boolean {
   help?: string | null;
   type: "boolean";
   default?: boolean | null;
+}
+/**
+ * A file that the person attaches; the answer names it, and `Inbox.attachment` returns its bytes.
+ */
+export interface Attachment {
+  name: string;
+  label?: string;
+  required?: boolean;
+  placeholder?: string | null;
+  help?: string | null;
+  type: "attachment";
+  media_types?: string[];
+  max_size?: number;
+  default?: null;
 }
 /**
  * A receiver that an ask names, for the events of this one request.
@@ -584,6 +600,16 @@ export interface PlanDiff {
 export interface PlanApproval {
   by: string;
   at: string;
+}
+/**
+ * A file that was attached: what the answer's data says of it.
+ */
+export interface AttachedFile {
+  number: number;
+  name: string;
+  size: number;
+  media_type: string;
+  sha256: string;
 }
 /**
  * One change of one record, chained to the one before.
@@ -1567,6 +1593,14 @@ export interface TurnFeedback {
   verdict: "right" | "wrong";
   text?: string;
   turn?: string | null;
+}
+/**
+ * A file for a field of a request.
+ */
+export interface Upload {
+  field: string;
+  name: string;
+  data: string;
 }
 /**
  * How people can sign in besides by a token.

@@ -4,6 +4,7 @@ import type { Request } from "../api/types";
 import { visible } from "../widgets/visible";
 import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
 import { FieldError } from "./field-error";
+import { OfRequest } from "./files";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
 import { isFree } from "./plain";
@@ -50,17 +51,19 @@ export function AnswerArea({ desk }: { desk: Desk }) {
   if (!hasAnswer(request)) return null;
   return (
     <Card size="small" className="answer">
-      <FormFields
-        fields={drawnFields(request)}
-        values={draft.values}
-        problems={decision.problems}
-        disabled={frozen}
-        diff
-        onChange={(values, changed) => {
-          change({ values });
-          decision.mended(changed);
-        }}
-      />
+      <OfRequest value={request.id}>
+        <FormFields
+          fields={drawnFields(request)}
+          values={draft.values}
+          problems={decision.problems}
+          disabled={frozen}
+          diff
+          onChange={(values, changed) => {
+            change({ values });
+            decision.mended(changed);
+          }}
+        />
+      </OfRequest>
       {answersJson(request) && <JsonAnswer desk={desk} />}
       {isFree(request) ? <PlainAnswer desk={desk} />
         : wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}

@@ -8,6 +8,7 @@ import { ofGroup, type ControlProps } from "./control-props";
 import { useWords } from "./words";
 
 const DateControl = later(() => import("./date-control"));
+const AttachmentControl = later(() => import("./attachment-control"));
 
 const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
@@ -97,5 +98,7 @@ export function Control(props: ControlProps) {
     case "date":
     case "datetime":
       return <Suspense fallback={<Skeleton.Input active />}><DateControl {...props} /></Suspense>;
+    case "attachment":
+      return <Suspense fallback={<Skeleton.Button active />}><AttachmentControl {...props} /></Suspense>;
   }
 }

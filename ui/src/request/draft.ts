@@ -1,5 +1,6 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
+import { isOnItsWay } from "./files";
 import { isFree, isPlain, isYesNo, offered } from "./plain";
 import { drawnFields } from "./schema-field";
 import { answerOf, editableOf, initialValues, missing, same, type Values } from "./values";
@@ -97,6 +98,9 @@ export function localProblems(request: Request, draft: Draft, decision: Decision
   if (decision === "respond" && asksBack(request)) return words;
   const empty = missing(drawnFields(request), draft.values);
   const fields = empty.map((field) => ({ field, message: strings.requiredField }));
+  for (const { name, type } of drawnFields(request)) {
+    if (type === "attachment" && isOnItsWay(draft.values[name])) fields.push({ field: name, message: strings.notSendable });
+  }
   const sendsJson = !isFree(request) || (decision === "respond" && draft.asJson);
   const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];

@@ -5,10 +5,17 @@ import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
 import { fieldWords } from "./field-words";
 
-const server = ["field", "form", "misfit"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
+const server = ["field", "form", "misfit", "attachments"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
 /** What the server says, and the words of it that stand in its own code. */
 const said: [message: string, inCode: string][] = [
   ["is required: answer it", "is required: answer it"],
+  ["has 0 bytes: send a file of 1 to 10 bytes", "bytes: send a file of 1 to {self.max_size} bytes"],
+  ["is text/plain by its bytes: send image/*", "by its bytes: send {"],
+  ["is 40000 × 40000 pixels: send a smaller image", "pixels: send a smaller image"],
+  ["is no attached file: attach it to this request, send what that returned", "is no attached file: attach it to this request, send what that returned"],
+  ["names no file that you attached here: attach it again", "names no file that you attached here: attach it again"],
+  ["20 files were attached to this request: it takes no more", "files were attached to this request: it takes no more"],
+  ["the files of this request would be over 9 bytes: send a smaller one", "would be over {MAX_TOTAL} bytes: send a smaller one"],
   ["has 2 characters, at least 5 are needed: write more", "characters, at least {least} are needed: write more"],
   ["has 9 characters, at most 5 are allowed: shorten it", "characters, at most {most} are allowed: shorten it"],
   ["2 is below 3: send at least 3", "is below {self.min}: send at least {self.min}"],
@@ -28,7 +35,7 @@ test.each(said)("%s: said in the language of the page, as the server says it", (
   expect(server).toContain(inCode);
   for (const { detail } of [ja, zh]) {
     const told = fieldWords(message, detail as Words);
-    expect(told.replaceAll("NUL", "")).not.toMatch(/[a-z]/i);
+    expect(told.replaceAll(/NUL|byte|kB|MB/g, "")).not.toMatch(/[a-z]/i);
   }
 });
 

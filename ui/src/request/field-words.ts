@@ -1,3 +1,4 @@
+import { bytesIn } from "./files";
 import type { Words } from "./words";
 
 type Field = Words["fieldSays"];
@@ -17,14 +18,20 @@ const sentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
   [/^.* is not an option: choose from .*$/s, (words) => words.noOption],
   [/^.* is there twice: send each option once$/s, (words) => words.twice],
   [/^.* is beyond ±\d+, where JSON loses digits: send it as text$/s, (words) => words.tooLarge],
+  [/^has \d+ bytes: send a file of 1 to (\d+) bytes$/, (words, most = "", language = "") => words.fileSize(bytesIn(Number(most), language))],
+  [/^is .* by its bytes: send .*$/s, (words) => words.fileType],
+  [/^is \d+ × \d+ pixels: send a smaller image$/, (words) => words.imageTooLarge],
+  [/^(is no attached file: attach it to this request|names no file that you attached here).*$/s, (words) => words.fileAgain],
+  [/^\d+ files were attached to this request: it takes no more$/, (words) => words.tooManyFiles],
+  [/^the files of this request would be over \d+ bytes: .*$/, (words) => words.tooManyFiles],
   [/^holds a NUL character: remove it$/, (words) => words.noNul],
 ];
 
 /** What the server says of a field in this person's language; what the page does not know, as it is. */
-export function fieldWords(message: string, { fieldSays }: Words): string {
+export function fieldWords(message: string, { fieldSays, language }: Words): string {
   for (const [sentence, words] of sentences) {
     const found = sentence.exec(message);
-    if (found) return words(fieldSays, ...found.slice(1));
+    if (found) return words(fieldSays, ...found.slice(1), language);
   }
   return message;
 }

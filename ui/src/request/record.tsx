@@ -1,12 +1,17 @@
 import { Descriptions, Tag } from "antd";
+import { Suspense } from "react";
 import type { Request, Response } from "../api/types";
 import { AgentText, JsonValue } from "../widgets/agent-text";
+import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
 import { Change } from "./change";
 import { EndingLines, useEnding } from "./ending";
+import { isFile } from "./files";
 import { drawnFields, isObject } from "./schema-field";
 import { same } from "./values";
 import { useWords, type Words } from "./words";
+
+const AttachedFile = later(() => import("./attached-file"));
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 
@@ -15,9 +20,13 @@ function answers(request: Request, response: Response, strings: Words) {
   if (!isObject(response.data)) {
     return [{ key: "data", label: strings.answer, children: <JsonValue value={response.data} /> }];
   }
+  const isOfFile = new Set(drawnFields(request).filter(({ type }) => type === "attachment").map(({ name }) => name));
   const labels = new Map(drawnFields(request).map((field) => [field.name, field.label || field.name]));
   return Object.entries(response.data).map(([name, value]) => ({
-    key: `data-${name}`, label: visible(labels.get(name) ?? name), children: <JsonValue value={value} />,
+    key: `data-${name}`, label: visible(labels.get(name) ?? name),
+    children: isOfFile.has(name) && isFile(value)
+      ? <Suspense fallback={visible(value.name)}><AttachedFile id={request.id} file={value} /></Suspense>
+      : <JsonValue value={value} />,
   }));
 }
 

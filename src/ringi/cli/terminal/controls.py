@@ -17,7 +17,7 @@ from ringi.cli.terminal.slider import Slider
 from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.cli.visible import visible
 from ringi.errors import RingiError
-from ringi.field import Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
+from ringi.field import Attachment, Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
 from ringi.field import Select as SelectField
 from ringi.field import Slider as SliderField
 from ringi.field import TextArea as TextAreaField
@@ -186,6 +186,9 @@ class SliderControl(Slider):
 Control = LineControl | LinesControl | SelectControl | ChoiceControl | SliderControl
 
 
+HINTS = {"date": WORDS.date, "datetime": WORDS.moment, "attachment": WORDS.attachment}
+
+
 def initial(field: Field) -> Any:
     """Return what a field holds before anybody touched it."""
     default = field.default
@@ -206,10 +209,8 @@ def control(field: Field, typed: Any) -> Control:
             return LinesControl(typed, hint)
         case Number():
             return NumberControl(typed, hint)
-        case Date():
-            return LineControl(typed, hint or WORDS.date)
-        case DateTime():
-            return LineControl(typed, hint or WORDS.moment)
+        case Date() | DateTime() | Attachment():
+            return LineControl(typed, hint or HINTS[field.type])
         case SliderField():
             return SliderControl(field, typed)
         case Boolean():

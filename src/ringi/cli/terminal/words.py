@@ -77,6 +77,7 @@ class Words:
     no: str = "No"
     date: str = "YYYY-MM-DD"
     moment: str = "YYYY-MM-DDThh:mm:ss+00:00"
+    attachment: str = "attach it on the page, or with `ringi respond --file`"
 
     button: Mapping[str, str] = _table(approve="Approve", edit="Edit", reject="Reject", respond="Answer")
     called_by_agent: str = "{own} “{given}”"

@@ -26,6 +26,8 @@ from ringi.threads.langgraph import MAX_FIELDS
 log = logging.getLogger(__name__)
 AS_WRITTEN = Repaired(None)
 TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
+# An answer only names a file: a model cannot read one, an agent's code can.
+TYPES.remove("attachment")
 NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
 OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
 FIELD = {

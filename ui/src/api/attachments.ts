@@ -1,0 +1,48 @@
+import { base } from "../widgets/base";
+import { ProblemError } from "./call";
+import type { AttachedFile } from "./schema";
+
+const path = (id: string) => `${base}/v1/requests/${encodeURIComponent(id)}/attachments`;
+
+/** Where a file can be had: as a download, whatever it holds. */
+export const fileAddress = (id: string, number: number) => `${path(id)}/${number}`;
+
+function encoded(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(String(reader.result).replace(/^[^,]*,?/, "")));
+    reader.addEventListener("error", () => reject(new ProblemError(0, { detail: String(reader.error?.message) })));
+    reader.readAsDataURL(file);
+  });
+}
+
+function problemIn(status: number, text: string): ProblemError {
+  try {
+    return new ProblemError(status, JSON.parse(text) as ConstructorParameters<typeof ProblemError>[1]);
+  } catch {
+    return new ProblemError(status, {});
+  }
+}
+
+/** Send a file for a field of a request, telling how much of it has left; fetch could not tell. */
+export async function attach(
+  id: string, field: string, file: File, onProgress: (percent: number) => void, signal: AbortSignal,
+): Promise<AttachedFile> {
+  const body = JSON.stringify({ field, name: file.name, data: await encoded(file) });
+  return new Promise((resolve, reject) => {
+    const call = new XMLHttpRequest();
+    call.open("POST", path(id));
+    call.setRequestHeader("content-type", "application/json");
+    call.setRequestHeader("accept-language", document.documentElement.lang || "en");
+    call.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total ? Math.floor((loaded / total) * 100) : 0));
+    call.addEventListener("load", () => {
+      if (call.status === 201) resolve(JSON.parse(call.responseText) as AttachedFile);
+      else reject(problemIn(call.status, call.responseText));
+    });
+    call.addEventListener("error", () => reject(new ProblemError(0, {})));
+    call.addEventListener("abort", () => reject(new ProblemError(0, {})));
+    signal.addEventListener("abort", () => call.abort());
+    if (signal.aborted) reject(new ProblemError(0, {}));
+    else call.send(body);
+  });
+}

@@ -1,0 +1,120 @@
+import { Button, Progress } from "antd";
+import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
+import { attach } from "../api/attachments";
+import { ProblemError } from "../api/call";
+import { visible } from "../widgets/visible";
+import AttachedFile from "./attached-file";
+import type { ControlProps } from "./control-props";
+import { fieldWords } from "./field-words";
+import { isFile, isOnItsWay, OfRequest, onItsWay, sizeOf } from "./files";
+import { useWords, type Words } from "./words";
+
+function why(error: unknown, strings: Words): string {
+  if (!(error instanceof ProblemError)) return strings.refused.failed;
+  const [first] = error.errors;
+  if (first) return fieldWords(first.message, strings);
+  if (error.status === 413) return strings.fileTooLarge;
+  if (error.code === "final") return strings.refused.final;
+  if (error.status === 403 || error.status === 404) return strings.refused.notYours;
+  return error.status === 0 ? strings.fileLost : strings.refused.failed;
+}
+
+/** Sends a file and puts what the server says of it into the form; until then the form cannot be sent. */
+function useUpload({ field, value, onChange }: ControlProps) {
+  const strings = useWords();
+  const id = useContext(OfRequest);
+  const [percent, setPercent] = useState<number | null>(null);
+  // What a reload has cut off is not on its way any more.
+  const [problem, setProblem] = useState(isOnItsWay(value) ? strings.fileLost : "");
+  const latest = useRef(onChange);
+  const underway = useRef<AbortController>(null);
+  useEffect(() => {
+    latest.current = onChange;
+  });
+  useEffect(() => {
+    if (isOnItsWay(value)) latest.current(undefined);
+    return () => underway.current?.abort();
+    // oxlint-disable-next-line react/exhaustive-deps -- once: what was cut off before
+  }, []);
+  const send = async (file: File) => {
+    if (id === null) return;
+    const own = new AbortController();
+    underway.current?.abort();
+    underway.current = own;
+    setProblem("");
+    setPercent(0);
+    latest.current(onItsWay(file.name));
+    try {
+      const attached = await attach(id, field.name, file, (now) => underway.current === own && setPercent(now), own.signal);
+      if (underway.current === own) latest.current({ ...attached });
+    } catch (error) {
+      if (underway.current !== own) return;
+      latest.current(undefined);
+      if (!own.signal.aborted) setProblem(why(error, strings));
+    }
+    setPercent(null);
+  };
+  const choose = (file: File | undefined) => {
+    if (!file) return;
+    const most = field.max_size ?? Infinity;
+    if (file.size > 0 && file.size <= most) void send(file);
+    else setProblem(strings.fieldSays.fileSize(sizeOf(most, strings)));
+  };
+  return { id, percent, problem, choose, stop: () => underway.current?.abort() };
+}
+
+/** A file: chosen, taken by the camera of a phone, or dropped here; sent at once, and named by the answer. */
+export default function AttachmentControl(props: ControlProps) {
+  const { field, id, value, onChange, disabled, aria } = props;
+  const strings = useWords();
+  const input = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const { id: request, percent, problem, choose, stop } = useUpload(props);
+  const types = field.media_types ?? [];
+  const isOpen = !disabled && request !== null;
+  const over = (event: DragEvent, now: boolean) => {
+    if (!isOpen || !event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(now);
+  };
+  const drop = (event: DragEvent) => {
+    over(event, false);
+    if (isOpen) choose(event.dataTransfer.files[0]);
+  };
+  const labels = `${aria["aria-labelledby"] ?? ""} ${id}`.trim();
+  const described = [aria["aria-describedby"], problem && `${id}-problem`].filter(Boolean).join(" ");
+  return (
+    <div
+      className="attachment" data-over={isOver} onDragOver={(event) => over(event, true)} onDragLeave={(event) => over(event, false)} onDrop={drop}
+    >
+      {isFile(value) && (request === null ? <span>{visible(value.name)}</span> : <AttachedFile id={request} file={value} />)}
+      {isOpen && percent === null && (
+        <div className="attach-line">
+          <Button
+            id={id} aria-labelledby={labels} aria-describedby={described || undefined} data-testid="choose-file"
+            onClick={() => input.current?.click()}
+          >
+            {isFile(value) ? strings.chooseOtherFile : strings.chooseFile}
+          </Button>
+          {isFile(value)
+            ? <Button data-testid="remove-file" onClick={() => onChange(undefined)}>{strings.removeFile(visible(value.name))}</Button>
+            : <span className="quiet">{strings.orDrop}</span>}
+        </div>
+      )}
+      {percent !== null && (
+        <div className="attach-line">
+          <Progress percent={percent} size="small" aria-label={strings.sendingFile} className="wide" />
+          <Button data-testid="stop-file" onClick={stop}>{strings.stopFile}</Button>
+        </div>
+      )}
+      <input
+        ref={input} type="file" hidden accept={types.join(",")} data-testid="file-input"
+        onChange={({ target }) => {
+          choose(target.files?.[0]);
+          target.value = "";
+        }}
+      />
+      {problem && <div id={`${id}-problem`} role="alert" className="file-problem">{problem}</div>}
+    </div>
+  );
+}
