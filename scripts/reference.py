@@ -42,7 +42,7 @@ GROUPS = {
 }
 FIELDS: tuple[type[BaseModel], ...] = (
     *(ringi.Text, ringi.TextArea, ringi.Select, ringi.MultiSelect, ringi.Radio),
-    *(ringi.Checkbox, ringi.Number, ringi.Slider, ringi.Date, ringi.DateTime, ringi.Boolean),
+    *(ringi.Checkbox, ringi.Number, ringi.Slider, ringi.Date, ringi.DateTime, ringi.Boolean, ringi.Attachment),
 )
 LIMITS = {
     "minLength": "at least {} long",

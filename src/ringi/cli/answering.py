@@ -8,7 +8,7 @@ import typer
 
 from ringi.ask import Answer
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.reading import parsed_json
+from ringi.cli.reading import parsed_json, read_file
 from ringi.cli.running import change, person_name
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox import Inbox
@@ -31,6 +31,7 @@ def respond(
     data: Annotated[str | None, typer.Option(help="The form's answers, as JSON.")] = None,
     args: Annotated[str | None, typer.Option(help="The whole edited arguments, as JSON.")] = None,
     message: Annotated[str | None, typer.Option(help="A reason or an answer in words.")] = None,
+    file: Annotated[list[str] | None, typer.Option(help="FIELD=PATH: attach a file for a field of the form.")] = None,
     digest: Annotated[str | None, typer.Option(help="Answer only what has this digest, from `ringi show`.")] = None,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
@@ -40,13 +41,14 @@ def respond(
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
-    given = Answer.parse(body)
+    given, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
 
     async def answer(inbox: Inbox) -> Request:
         seen = digest or (await inbox.get(id)).digest
         try:
-            told = given.model_copy(update={"digest": seen})
-            return await inbox.answer(id, told, by=name or person_name(), channel="cli")
+            told = {field: await inbox.attach(id, field, path.name, content, by=by) for field, path, content in files}
+            data = {**(given.data or {}), **told} if told else given.data
+            return await inbox.answer(id, given.model_copy(update={"digest": seen, "data": data}), by=by, channel="cli")
         except InvalidError as error:
             raise UnfitAnswerError(error) from error
 

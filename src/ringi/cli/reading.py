@@ -25,3 +25,14 @@ def read_json(name: str, path: Path) -> Any:
         raise InvalidError.of(name, f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8") from error
+
+
+def read_file(given: str) -> tuple[str, Path, bytes]:
+    """Return the field, the path and the content of FIELD=PATH, or raise `InvalidError`."""
+    field, equals, name = given.partition("=")
+    if not field or not equals or not name:
+        raise InvalidError.of("file", f"{given!r}: say FIELD=PATH")
+    try:
+        return field, Path(name), Path(name).read_bytes()
+    except OSError as error:
+        raise InvalidError.of("file", f"cannot read {name}: {error.strerror}") from error
