@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, Unpack
 
 import pydantic
-from pydantic import TypeAdapter, ValidationError, model_validator
+from pydantic import model_validator
 
 from ringi.field_parts import (
     LEFT_OUT,
@@ -28,12 +28,12 @@ from ringi.field_parts import (
     Value,
     Words,
     WritingParts,
+    attached_file,
 )
 from ringi.kept import Kept
 from ringi.misfit import MisfitError, check_day, check_moment, check_number, check_text, is_on_step, path_of, shown
 
 MAX_OPTIONS = 1_000
-_ATTACHED = TypeAdapter(AttachedFile)
 
 
 class _OptionParts(Parts, total=False):
@@ -353,11 +353,10 @@ class Boolean(_Field):
 
 
 class Attachment(_Field):
-    """A file that the person attaches; the answer names it, and `Inbox.attachment` returns its bytes."""
+    """A file of one of the media types, or of any if there are none; `Inbox.attachment` returns its bytes."""
 
     type: Literal["attachment"] = "attachment"
     media_types: tuple[MediaType, ...] = ()
-    """Which are taken, as the bytes say; none means any."""
     max_size: FileSize = 5 * 1024 * 1024
     default: None = LEFT_OUT
 
@@ -367,10 +366,7 @@ class Attachment(_Field):
 
     def accept(self, value: object) -> AttachedFile:
         """Return what names the file; raise MisfitError unless it fits. Whether it is there, the inbox checks."""
-        try:
-            file = _ATTACHED.validate_python(value, strict=True)
-        except ValidationError:
-            raise MisfitError("", "is no attached file: attach it to this request, send what that returned") from None
+        file = attached_file(value)
         self.check_file(file["size"], file["media_type"])
         return file
 
@@ -378,8 +374,7 @@ class Attachment(_Field):
         """Raise MisfitError for a file that is empty or too large, or of a type that is not taken."""
         if not 0 < size <= self.max_size:
             raise MisfitError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
-        taken = (media_type, f"{media_type.partition('/')[0]}/*")
-        if self.media_types and not any(each in self.media_types for each in taken):
+        if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):
             raise MisfitError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
 
 

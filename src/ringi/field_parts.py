@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, StringConstraints, with_config
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 from typing_extensions import TypedDict
 
 from ringi.misfit import MisfitError, check_number, check_text, check_whole, shown
@@ -139,3 +147,14 @@ class AttachedFile(TypedDict):
     media_type: str
     """As its bytes say; `application/octet-stream` where they say nothing."""
     sha256: str
+
+
+_ATTACHED = TypeAdapter(AttachedFile)
+
+
+def attached_file(value: object) -> AttachedFile:
+    """Return what names a file; raise MisfitError for anything else."""
+    try:
+        return _ATTACHED.validate_python(value, strict=True)
+    except ValidationError:
+        raise MisfitError("", "is no attached file: attach it to this request, send what that returned") from None

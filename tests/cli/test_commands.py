@@ -20,7 +20,7 @@ from tests.cli.desk import Desk
 from tests.cli.terminal import ENTRY, terminal
 from typer.testing import CliRunner
 
-from ringi import Action
+from ringi import Action, Attachment, Form, Text
 from ringi.cli import app, main
 from ringi.connect import open_backend
 from ringi.inbox import change, utc_now
@@ -110,6 +110,17 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
     ended = desk.get(asked)
     assert (ended.status, ended.reason, desk.events(asked)[-1].actor) == ("cancelled", "no need", "ann")
     assert "already cancelled" in refused(desk, 1, "cancel", asked.id)
+
+
+def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
+    asked = desk.ask("Receipt?", form=Form([Attachment("receipt", required=True), Text("note")]))
+    (tmp_path / "taxi.csv").write_text("a,b\n")
+    answer = ("respond", asked.id, "approve", "--name", "ann", "--data", '{"note": "n"}', "--file")
+    assert "say FIELD=PATH" in refused(desk, 2, *answer, "receipt")
+    assert "cannot read" in refused(desk, 2, *answer, f"receipt={tmp_path}/none.csv")
+    assert "'bill' is no field for a file" in refused(desk, 1, *answer, f"bill={tmp_path}/taxi.csv")
+    data = printed(desk, *answer, f"receipt={tmp_path}/taxi.csv")["response"]["data"]
+    assert (data["note"], data["receipt"]["name"], data["receipt"]["media_type"]) == ("n", "taxi.csv", "text/csv")
 
 
 def test_an_answer_to_something_else_than_was_seen_is_refused(desk: Desk) -> None:
