@@ -200,7 +200,10 @@ async def test_a_run_whose_workers_died_too_often_may_be_tried_as_often_again(ur
             assert await listed(world) == []
 
 
-async def test_a_run_whose_agent_was_gone_goes_on_with_the_answer_once_it_is_back(url: str) -> None:
+async def test_a_run_whose_agent_was_gone_goes_on_with_the_answer_once_it_is_back(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringi.threads.runner.MISSING_SECONDS", 0)
     async with opened(url, [chain(a=gate("A"))]) as world:
         async with working(world):
             await world.run("agent", {})
