@@ -111,6 +111,7 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     assert dying.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.timeout(180)
 async def test_what_a_person_approves_in_many_conversations_at_once_two_workers_learn_once_each(
     school: School,
 ) -> None:

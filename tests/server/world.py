@@ -32,7 +32,7 @@ from ringi.threads.runner import Runner
 
 SAMPLES = functools.cache(examples.agents)
 SECRET = "a secret of these tests, long enough"
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 @dataclass

@@ -45,6 +45,7 @@ async def test_a_run_that_fails_withdraws_its_other_questions(url: str) -> None:
         await world.run("agent", {})
         a, b = await world.pending()
         assert (await world.answer(a, "approve")).status == "error"
+        await until(lambda: is_over(world, b), "the other question is withdrawn")
         assert await ended_as(world, b) == ("cancelled", "the run failed", True)
         assert await world.pending() == []
         checked(await world.items())

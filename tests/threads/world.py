@@ -28,7 +28,7 @@ from ringi.threads.agent import Agent, by_name
 from ringi.threads.runner import Runner
 
 T = TypeVar("T")
-LIMIT = 15.0
+LIMIT = 30.0
 AGUI: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 
 
