@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from ag_ui.core import Interrupt
 from tests.threads.test_emitter import KEY, NOON, emitter, speak
-from tests.threads.test_stream import LONG, faltering, says
-from tests.threads.world import checked, opened, until, working
+from tests.threads.test_stream import LONG, Log, faltering, graph_of, says
+from tests.threads.world import World, checked, model, opened, until, working
 
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.stream import MemoryStream
@@ -182,12 +184,44 @@ async def test_a_run_that_its_worker_gave_back_half_way_shows_each_message_once(
     agent, silence = faltering(LONG, second, 3)
     async with opened("memory://", [agent]) as world:
         await world.start("falters", {})
-        stopping = asyncio.create_task(world.runner.work(asyncio.Event()))
-        await until(lambda: says(world, "three"), "three words are stored")
-        stopping.cancel()
-        await asyncio.gather(stopping, return_exceptions=True)
+        await stopped_once(world, "three")
         silence.is_over = True
         async with working(world):
             assert (await world.rest()).status == "done"
         told = await world.items()
         assert (shown(told), superseded(told)) == ([second], [] if second == LONG else ["One two three "])
+
+
+async def stopped_once(world: World, word: str) -> None:
+    """Have a worker stop once it has said a word."""
+    stopping = asyncio.create_task(world.runner.work(asyncio.Event()))
+    await until(lambda: says(world, word), "the worker has said it")
+    stopping.cancel()
+    await asyncio.gather(stopping, return_exceptions=True)
+
+
+async def spoken(text: str) -> str:
+    return str((await model(lambda _: text).ainvoke("?")).text)
+
+
+@pytest.mark.parametrize("subgraphs", [False, True])
+async def test_all_that_was_said_in_a_step_that_did_not_end_is_superseded(subgraphs: bool) -> None:
+    tries: list[str] = []
+
+    async def speak(state: Log) -> Log:
+        tries.append("again" if tries else "first")
+        texts = [await spoken(f"{tries[-1]} {n}") for n in ("one", "two")]
+        if len(tries) == 1:
+            await asyncio.Event().wait()
+        return {"log": texts}
+
+    inner: Any = graph_of("inner", speak=speak).graph
+    outer = graph_of("speaks", speak=inner if subgraphs else speak)
+    async with opened("memory://", [replace(outer, subgraphs=subgraphs)]) as world:
+        await world.start("speaks", {})
+        await stopped_once(world, "two")
+        assert shown(await world.items()) == ["first one", "first two"]
+        async with working(world):
+            assert (await world.rest()).status == "done"
+        assert shown(await world.items()) == ["again one", "again two"]
+        assert superseded(await world.items()) == ["first one", "first two"]
