@@ -50,10 +50,11 @@ class Stage:
             {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": HALF},
         )
 
-    async def take_over(self) -> None:
+    async def take_over(self, *, ends_first: bool = False) -> None:
+        taken_back: Said = {"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": "m"}}
+        end: Said = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
         await self.say(
-            {"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": "m"}},
-            {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+            *([end, taken_back] if ends_first else [taken_back, end]),
             {"type": "TEXT_MESSAGE_START", "messageId": "m~1", "role": "assistant"},
             {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m~1", "delta": WHOLE},
             {"type": "TEXT_MESSAGE_END", "messageId": "m~1"},
@@ -108,16 +109,23 @@ def has(text: str) -> Callable[[Any], bool]:
     return lambda event: bool(event.get("delta") == text)
 
 
-async def test_the_ai_sdk_is_told_in_the_part_that_ends_the_fragment(stage: Stage) -> None:
+ORDERS = pytest.mark.parametrize("ends_first", [False, True], ids=["half", "whole"])
+
+
+@ORDERS
+async def test_the_ai_sdk_is_told_which_text_to_leave_out(stage: Stage, ends_first: bool) -> None:
     async with aclosing(stream(stage.client, ui("hello", "m1"))) as parts:
         await passed(parts, lambda part: part["type"] == "start")
         await stage.say_half()
-        await passed(parts, has(HALF))
-        await stage.take_over()
-        ended = await anext(parts)
-        assert ended == {"type": "text-end", "id": "m", "providerMetadata": {"ringi": {"superseded": True}}}
-        rest = await passed(parts, has(WHOLE))
-        assert [part["type"] for part in rest] == ["text-start", "text-delta"]
+        begun, said = await passed(parts, has(HALF))
+        assert begun["providerMetadata"] == {"ringi": {"messageId": "m"}}
+        assert said == {"type": "text-delta", "id": "m", "delta": HALF}
+        await stage.take_over(ends_first=ends_first)
+        told = await passed(parts, has(WHOLE))
+        taken_back = {"type": "data-ringi-superseded", "id": "m", "data": {"messageId": "m"}}
+        ended = {"type": "text-end", "id": "m"}
+        assert told[:2] == ([ended, taken_back] if ends_first else [taken_back, ended])
+        assert [part["type"] for part in told[2:]] == ["text-start", "text-delta"]
         stage.end()
         assert (await passed(parts, lambda part: False))[-1]["type"] == "finish"
 
@@ -158,21 +166,24 @@ async def is_done(stage: Stage) -> bool:
     return (await stage.world.runner.get(*KEY)).status == "done"
 
 
-async def test_ag_ui_is_sent_the_messages_without_the_fragment(stage: Stage) -> None:
+@ORDERS
+async def test_ag_ui_is_sent_the_messages_without_the_fragment(stage: Stage, ends_first: bool) -> None:
     async with aclosing(stream(stage.client, ag_ui("hello", "m1"))) as events:
         await passed(events, lambda event: event["type"] == "RUN_STARTED")
         await stage.say_half()
         await passed(events, has(HALF))
-        await stage.take_over()
+        await stage.take_over(ends_first=ends_first)
         told = await passed(events, has(WHOLE))
-        types = ["CUSTOM", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
+        types = ["TEXT_MESSAGE_END", "CUSTOM"] if ends_first else ["CUSTOM", "TEXT_MESSAGE_END"]
+        types += ["MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
         assert [event["type"] for event in told] == types
         assert told[2]["messages"] == [{"id": "m1", "role": "user", "content": "hello"}]
         stage.end()
         assert (await passed(events, lambda event: False))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_langgraphs_values_lose_the_fragment(stage: Stage) -> None:
+@ORDERS
+async def test_langgraphs_values_lose_the_fragment(stage: Stage, ends_first: bool) -> None:
     path, body = LANGGRAPH_RUN
     await stage.client.post("/langgraph/threads", json={"thread_id": "t1"})
     said = {"messages": [{"type": "human", "id": "m1", "content": "hello"}]}
@@ -182,8 +193,9 @@ async def test_langgraphs_values_lose_the_fragment(stage: Stage) -> None:
         await stage.say({"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look"})
         await stage.say({"type": "TOOL_CALL_END", "toolCallId": "c1"})
         assert HALF in str((await anext(values))["messages"])
-        await stage.take_over()
-        assert HALF not in str((await anext(values))["messages"])
+        await stage.take_over(ends_first=ends_first)
+        told = await passed(values, lambda value: HALF not in str(value["messages"]))
+        assert WHOLE not in str(told)
         stage.end()
         last = (await passed(values, lambda value: False))[-1]
         assert [message["content"] for message in last["messages"] if message["content"]] == ["hello", WHOLE]

@@ -40,6 +40,7 @@ from ringi.server.words import words_for
 from ringi.stream import StreamItem
 from ringi.thread import Thread
 from ringi.threads.hold import said_in
+from ringi.threads.ledger import superseded_by
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
@@ -228,8 +229,10 @@ class AguiRoutes:
         return end
 
     async def _correct(self, connection: Connection, thread: Thread, message: Message, item: StreamItem) -> None:
-        """After a fragment that the client was shown and that is superseded, send the messages without it."""
-        if item.event["type"] == "TEXT_MESSAGE_END" and item.event["messageId"] in message.superseded:
+        """Once a text that the client was shown is superseded and has ended, send the messages without it."""
+        is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
+        about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
+        if about in message.superseded - message.speaking:
             size = self._settings.max_list
             runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
             await connection.write(written(snapshot_of(runs), 0))

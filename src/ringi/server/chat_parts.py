@@ -60,8 +60,10 @@ class Message:
     """The requests that were shown, and in which version."""
     waiting: dict[str, Way] = field(default_factory=dict)
     """The requests that are open, and by which way the reader can answer them."""
+    speaking: set[str] = field(default_factory=set)
+    """The texts that have begun and not ended."""
     superseded: set[str] = field(default_factory=set)
-    """The texts that were taken back before their end."""
+    """The texts that were taken back."""
     last: Event | None = None
 
     def start(self) -> Part:
@@ -165,8 +167,12 @@ class Message:
     def _text(self, event: Event) -> list[Part]:
         kind = event["type"].rpartition("_")[2].lower()
         part = {"type": TEXT[kind], "id": event["messageId"]}
-        if kind == "end" and event["messageId"] in self.superseded:
-            return [{**part, "providerMetadata": TAKEN_BACK}]
+        if kind == "start":
+            self.speaking.add(event["messageId"])
+            # The AI SDK does not keep the id of a text, by which it may be taken back.
+            part["providerMetadata"] = {"ringi": {"messageId": event["messageId"]}}
+        elif kind == "end":
+            self.speaking.discard(event["messageId"])
         return [{**part, "delta": event["delta"]} if kind == "content" else part]
 
     def _call(self, event: Event) -> list[Part]:
@@ -202,13 +208,11 @@ class Message:
         message_id = superseded_by(event)
         if message_id is not None:
             self.superseded.add(message_id)
-            return []
+            return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
         return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
 
 
 TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
-TAKEN_BACK = {"ringi": {"superseded": True}}
-"""The AI SDK cannot remove a text that streams: the reader's front end leaves out what is marked so."""
 DYNAMIC = {"dynamic": True}
 """AI SDK 5 looks for the call of a result among the tools that it knows, unless this says otherwise."""
 OURS = {**DYNAMIC, "providerExecuted": True}

@@ -17,24 +17,24 @@ async function shownAfter(parts: UIMessageChunk[]): Promise<string[][]> {
   return shown;
 }
 
+const begun = (id: string): UIMessageChunk => ({ type: "text-start", id, providerMetadata: { ringi: { messageId: id } } });
 const half: UIMessageChunk[] = [
-  { type: "start", messageId: "r1" }, { type: "text-start", id: "m" }, { type: "text-delta", id: "m", delta: "I think that we sh" },
+  { type: "start", messageId: "r1" }, begun("m"), { type: "text-delta", id: "m", delta: "I think that we sh" },
 ];
+const end: UIMessageChunk = { type: "text-end", id: "m" };
+const takenBack = (messageId: string): UIMessageChunk => ({ type: "data-ringi-superseded", id: messageId, data: { messageId } });
 const whole: UIMessageChunk[] = [
-  { type: "text-start", id: "m~1" }, { type: "text-delta", id: "m~1", delta: "We should pay." }, { type: "text-end", id: "m~1" },
+  begun("m~1"), { type: "text-delta", id: "m~1", delta: "We should pay." }, { type: "text-end", id: "m~1" },
 ];
 
-test("the fragment of a worker that died goes as soon as it is superseded", async () => {
-  const shown = await shownAfter([...half, { type: "text-end", id: "m", providerMetadata: { ringi: { superseded: true } } }, ...whole]);
+test.each([[[takenBack("m"), end]], [[end, takenBack("m")]]])("a text goes as soon as it is superseded, before its end or after it", async (parts) => {
+  const shown = await shownAfter([...half, ...parts, ...whole]);
   expect(shown).toContainEqual(["I think that we sh"]);
   expect(shown).toContainEqual([]);
   expect(shown.at(-1)).toEqual(["We should pay."]);
 });
 
-type Metadata = Extract<UIMessageChunk, { type: "text-end" }>["providerMetadata"];
-const others: Metadata[] = [undefined, { ringi: {} }, { ringi: { superseded: "true" } }, { openai: { superseded: true } }];
-
-test.each(others)("a text with other metadata stays: %j", async (providerMetadata) => {
-  const shown = await shownAfter([...half, { type: "text-end", id: "m", providerMetadata }, ...whole]);
-  expect(shown.at(-1)).toEqual(["I think that we sh", "We should pay."]);
+test("a text that is not named stays", async () => {
+  const shown = await shownAfter([...half, end, takenBack("other"), ...whole, { type: "text-start", id: "x" }, { type: "text-delta", id: "x", delta: "Bye." }]);
+  expect(shown.at(-1)).toEqual(["I think that we sh", "We should pay.", "Bye."]);
 });

@@ -8,7 +8,11 @@ const question = "data-ringi-request";
 const custom = "data-ringi-custom";
 const workflow = "assistant.workflow";
 
-export type ChatMessage = UIMessage<unknown, { "ringi-request": { id?: string }; "ringi-custom": { name: string; value: unknown } }>;
+export type ChatMessage = UIMessage<unknown, {
+  "ringi-request": { id?: string };
+  "ringi-custom": { name: string; value: unknown };
+  "ringi-superseded": { messageId: string };
+}>;
 type Part = ChatMessage["parts"][number];
 
 /** What a message is made of, in its order; `key` is its place. */
@@ -36,8 +40,13 @@ export function requestOf(part: Part): string | undefined {
   return part.type === question ? (part.id ?? part.data.id) : undefined;
 }
 
-/** Whether another text has taken the place of this one: it is the fragment of a worker that died, or a draft. */
-const isSuperseded = ({ providerMetadata }: TextUIPart) => providerMetadata?.ringi?.superseded === true;
+/** Names a text whose place another has taken: the fragment of a worker that died, or a draft. */
+const superseded = "data-ringi-superseded";
+
+function isSuperseded({ providerMetadata }: TextUIPart, parts: readonly Part[]): boolean {
+  const id = providerMetadata?.ringi?.messageId;
+  return id !== undefined && parts.some((part) => part.type === superseded && part.data.messageId === id);
+}
 
 const written = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
 
@@ -55,20 +64,20 @@ function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"to
   };
 }
 
-function itemOf(part: Part, key: number, role: string): ChatItem | undefined {
+function itemOf(part: Part, key: number, { parts, role }: ChatMessage): ChatItem | undefined {
   const asked = requestOf(part);
   if (asked !== undefined) return { key, at: null, kind: "pause", requests: [asked] };
   const run = workflowOf(part);
   if (run) return { key, kind: "workflow", run };
   if (isTool(part)) return toolItem(part, key);
   if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
-  if (part.type !== "text" || part.text === "" || isSuperseded(part)) return undefined;
+  if (part.type !== "text" || part.text === "" || isSuperseded(part, parts)) return undefined;
   return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };
 }
 
 /** Return what there is to show of a message; of a kind that this page does not know nothing is shown. */
-export function itemsOf({ parts, role }: ChatMessage): ChatItem[] {
-  return parts.map((part, key) => itemOf(part, key, role)).filter((item) => item !== undefined);
+export function itemsOf(message: ChatMessage): ChatItem[] {
+  return message.parts.map((part, key) => itemOf(part, key, message)).filter((item) => item !== undefined);
 }
 
 export const textOf = ({ parts }: ChatMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");

@@ -17,6 +17,7 @@ from ringi.server.shapes import dumped
 from ringi.server.sse import Connection
 from ringi.server.transcript import Transcript, messages_of
 from ringi.thread import Thread
+from ringi.threads.ledger import superseded_by
 
 Event = dict[str, Any]
 TELLING = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"})
@@ -116,7 +117,8 @@ class Telling:
         if event["type"] == "TEXT_MESSAGE_CONTENT" and modes & {"messages", "messages-tuple"}:
             chunk = {"type": "AIMessageChunk", "id": event["messageId"], "content": event["delta"]}
             return [sent("messages", [chunk, {"langgraph_node": self._thread.agent}])]
-        if event["type"] in TELLING or (event["type"] == "RUN_STARTED" and event.get("input")):
+        is_told = event["type"] in TELLING or superseded_by(event) is not None
+        if is_told or (event["type"] == "RUN_STARTED" and event.get("input")):
             return [self._values()]
         return []
 
