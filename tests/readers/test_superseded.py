@@ -22,10 +22,8 @@ async def stage() -> AsyncIterator[Stage]:
 
 def shown(state: State) -> list[str]:
     """Return the texts of the newest message that a front end of the AI SDK shows, as the documentation says."""
-    newest = state["messages"][-1] if state.get("messages") else {"role": "user"}
-    if newest["role"] == "user":
-        return []
-    parts = newest["parts"]
+    newest: State = state["messages"][-1] if state.get("messages") else {"role": "user"}
+    parts: list[State] = newest["parts"] if newest["role"] == "assistant" else []
     gone = [part["data"]["messageId"] for part in parts if part["type"] == "data-ringi-superseded"]
     texts = [part for part in parts if part["type"] == "text"]
     return [part["text"] for part in texts if part["providerMetadata"]["ringi"]["messageId"] not in gone]
