@@ -139,9 +139,13 @@ def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     return CORSMiddleware(
         app,
         allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+        # Clients send keys and marks of their own, such as `x-api-key`.
         allow_headers=["*"],
-        expose_headers=["retry-after", "x-vercel-ai-ui-message-stream"],
+        # A page on the internet may be the front end of a server in the office: who runs that one named its origin.
+        allow_private_network=True,
+        # LangGraph's clients read the id of a run from the last two.
+        expose_headers=["retry-after", "x-vercel-ai-ui-message-stream", "content-location", "location"],
     )
 
 
