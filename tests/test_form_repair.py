@@ -60,6 +60,15 @@ def test_unknown_keys_of_options_are_left_out() -> None:
     assert found.changes == ("fields[0].options[0].id: is unknown and was left out",)
 
 
+def test_options_that_a_model_repeats_are_asked_once() -> None:
+    ski, board = {"value": "滑雪", "label": "滑雪"}, {"value": "滑板", "label": "滑板"}
+    found = repair(
+        [{"name": "a", "type": "select", "options": [board, ski, *5 * [{**board, "help": None}], 1, "1", 1]}]
+    )
+    assert found.fields[0]["options"] == [board, ski, 1, "1"]
+    assert found.changes == ("fields[0].options: 6 repeated ones were left out",)
+
+
 def test_options_of_a_field_without_options_are_not_dropped_unless_empty() -> None:
     assert repaired({"name": "a", "type": "text", "options": []})[0]["type"] == "text"
     with pytest.raises(InvalidError, match=re.escape("fields[0].options: is unknown here")):
@@ -147,7 +156,7 @@ def test_a_sound_field_stays_as_it_is(field: dict[str, Any]) -> None:
         {"name": "a", "type": "dropdown", "options": ["x"]},
         {"name": "a", "options": ["x"]},
         {"name": "a", "type": "select", "options": []},
-        {"name": "a", "type": "select", "options": ["x", "x"]},
+        {"name": "a", "type": "select", "options": ["x", {"value": "x", "label": "X"}]},
         {"name": "a", "type": "number", "min": "1"},
         {"name": "a", "type": "slider", "min": 5, "max": 1},
         {"name": 5, "type": "text"},

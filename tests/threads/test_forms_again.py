@@ -54,10 +54,9 @@ def agent(way: str, talk: Talk, said: str = "hi", *, is_streamed: bool = True) -
 
 def results(talk: Talk) -> list[str]:
     """Return what the model was told of its forms."""
-    told = [
-        m for m in talk.heard[-1] if isinstance(m, ToolMessage) or (isinstance(m, HumanMessage) and m.text[0] == "{")
-    ]
-    return [message.text for message in told]
+    starts = ("{", "The form is not valid")
+    told = (m for m in talk.heard[-1] if isinstance(m, ToolMessage | HumanMessage))
+    return [message.text for message in told if isinstance(message, ToolMessage) or message.text.startswith(starts)]
 
 
 async def notices(world: World) -> list[str]:
@@ -209,6 +208,54 @@ async def test_an_invalid_form_in_blocks_of_content_is_told_too(file: str) -> No
     async with at_work(file, [agent("words", Talk(blocks, blocks))]) as world:
         assert (await world.run("chat", {})).status == "done"
         assert len(await notices(world)) == 1
+
+
+UNCLOSED = (
+    """{"response": "Sure, I can help with that.", "hitl_request": {"type": "form", "title": "Details", "fields": [
+{"name": "satisfaction", "type": "slider", "label": "Satisfaction", "required": true, "min": 1, "max": 10},
+{"name": "free_date", "type": "date", "label": "Free Date", "required": true}
+]}""",
+    'Well. {"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a", "type": "text"}]',
+    '```json\n{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a", "type": "text"}]}\n```\n',
+)
+
+
+@pytest.mark.parametrize("text", UNCLOSED)
+async def test_an_answer_in_which_only_the_last_braces_are_missing_is_asked(file: str, text: str) -> None:
+    async with at_work(file, [chat(Talk(text))]) as world:
+        await world.run("chat", {})
+        assert (await world.one()).form
+        (said,) = await world.texts()
+        assert said.endswith(("Sure.", "Sure, I can help with that."))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            '{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a", "type": "text"}',
+            "it is no JSON",
+        ),
+        ('{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a"', "it is no JSON"),
+        ('{"response": "Sure.", "hitl_request": {"title": "T"', "form.fields"),
+        (UNCLOSED[1] + " Bye.", "it is no JSON"),
+        ('"hitl_request": {"title": "T", "fields": []}', "it is in no object"),
+    ],
+)
+async def test_what_else_is_missing_is_told_to_the_model_by_its_first_fault(file: str, text: str, why: str) -> None:
+    async with at_work(file, [chat(talk := Talk(text, "Never mind."))]) as world:
+        await world.run("chat", {})
+        assert await world.asked() == []
+    assert why in talk.heard[-1][-1].text
+
+
+def test_a_called_form_may_not_be_deep() -> None:
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    wanted = {"title": "T", "fields": [{"name": "a", "type": "select", "options": [{"value": deep}]}]}
+    told = ask_human.invoke({"name": "ask_human", "args": wanted, "id": "c1", "type": "tool_call"})
+    assert "fields: is nested deeper than 16 levels" in told.text
 
 
 async def test_the_name_of_a_form_in_prose_is_no_form(file: str) -> None:

@@ -37,9 +37,9 @@ class Repaired(NamedTuple):
 def repair(fields: object) -> Repaired:
     """Return the fields that a model wrote, repaired; a sound field is returned as it is.
 
-    Nulls and unknown keys are dropped, a slider without both bounds becomes a number, and a name that is none gets one
-    that is derived from its text alone, which becomes the label. Options of a field that takes none are left: without
-    them another question would be asked.
+    Nulls, unknown keys and equal options are dropped, a slider without both bounds becomes a number, and a name that is
+    none gets one that is derived from its text alone, which becomes the label. Options of a field that takes none are
+    left: without them another question would be asked.
     """
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
         return Repaired(fields)
@@ -73,7 +73,11 @@ def _field(field: object, path: str, changes: list[str]) -> Any:
         return found
     found = known(found, parts | {"options"} if found.get("options") else parts, path, changes)
     if "options" in parts and isinstance(options := found.get("options"), list):
-        found["options"] = [known(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
+        read = [known(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
+        # A model that lists options may begin to repeat itself.
+        found["options"] = list({repr(each): each for each in read}.values())
+        if len(found["options"]) < len(read):
+            changes.append(f"{path}.options: {len(read) - len(found['options'])} repeated ones were left out")
     return found
 
 

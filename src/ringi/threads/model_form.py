@@ -26,6 +26,7 @@ MAX_STARTS = 20
 """How many places of one answer are read as an object: each may be as long as the rest."""
 NO_OBJECT = "no object begins before it"
 """Why the name of a form in prose is none."""
+IN_NO_OBJECT = 'it is in no object: send {"response": …, "hitl_request": {…}}'
 MAX_BLANKS = 200
 """Blanks in a row with which an object may begin: a model that writes nothing else is held back no longer than that."""
 
@@ -78,15 +79,28 @@ def found_in(text: str) -> Found | None:
         start = START.search(text, at)
         if start is None:
             break
-        why = "it is in no object"
         try:
             answer, at = DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError) as error:
-            why, at = f"it is no JSON ({error})", start.end()
+            if why in (NO_OBJECT, IN_NO_OBJECT) and (whole := _closed(text[start.start() :])):
+                return _read(whole, text[: start.start()], "")
+            why, at = f"it is no JSON ({error}): send one whole object", start.end()
             continue
         if KEY in answer and NAMED.search(text, start.start(), at):
             return _read(answer, text[: start.start()], text[at:])
+        why = IN_NO_OBJECT if why == NO_OBJECT else why
     return _unread(text, why)
+
+
+def _closed(text: str) -> dict[str, Any] | None:
+    """Return an answer at whose end nothing is missing but braces: models forget the last ones."""
+    body = FENCE_END.sub("", text).rstrip()
+    for braces in ("}", "}}"):
+        with suppress(ValueError, RecursionError):
+            answer, end = DECODER.raw_decode(body + braces)
+            if end == len(body + braces) and isinstance(answer.get(KEY), dict):
+                return dict(answer)
+    return None
 
 
 def _read(answer: dict[str, Any], before: str, after: str) -> Found:

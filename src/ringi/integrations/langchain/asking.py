@@ -19,9 +19,11 @@ from ringi.forms.repair import Repaired, repair
 from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
 from ringi.integrations.langchain.switch import asks
 from ringi.integrations.langgraph import put
+from ringi.json_schema import check_json
 from ringi.request import Request
 from ringi.threads.host import CALL
 from ringi.threads.langgraph import MAX_FIELDS
+from ringi.threads.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 
 log = logging.getLogger(__name__)
 AS_WRITTEN = Repaired(None)
@@ -136,6 +138,7 @@ class AskHuman(BaseTool):
         unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
         if unknown:
             raise InvalidError(unknown)
+        check_json(said.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
         repaired = repair(said.pop("fields", None) or None)
         form = form_of(repaired.fields) if repaired.fields else None
         own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}

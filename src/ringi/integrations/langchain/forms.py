@@ -221,8 +221,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def _refusal(self, error: InvalidError, found: Found, answer: AIMessage, talk: Talk) -> dict[str, Any]:
         """Let the model correct its form once; then tell the person."""
         if not talk.refused:
-            told = invalid(error, talk)
-            return {"messages": [told], "ringi_answers": {told.id: told.text}, "jump_to": "model"}
+            why = HumanMessage(told(error, talk), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
+            return {"messages": [why], "jump_to": "model"}
         title = found.request.get("title") if isinstance(found.request, dict) else None
         words = in_words(answer, found, sentence(talk, title))
         if not any(isinstance(message, RemoveMessage) for message in words):
@@ -303,12 +303,6 @@ def answered(question: ModelAsk) -> HumanMessage:
     request = asked(question)
     marks = {} if request.response else {UNANSWERED: True}
     return HumanMessage(outcome(request, question.form), id=str(uuid.uuid4()), additional_kwargs=marks)
-
-
-def invalid(error: InvalidError, talk: Talk) -> HumanMessage:
-    """Return the message that tells a model what is wrong with its form."""
-    text = written({"status": "invalid", "message": told(error, talk)})
-    return HumanMessage(text, id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
 
 
 def as_words(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:

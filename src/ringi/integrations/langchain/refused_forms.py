@@ -41,7 +41,8 @@ class Talk(NamedTuple):
 
 def talk_of(messages: Sequence[AnyMessage], tool: str) -> Talk:
     """Return what came before a form; `tool` is the name under which the model calls for one."""
-    heard = [m.text[:READ] for m in messages if isinstance(m, HumanMessage) and not m.text.startswith("{")]
+    people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
+    heard = [message.text[:READ] for message in people if not message.text.startswith("{")]
     return Talk(_refused(messages, tool), language_of(reversed(heard)))
 
 
