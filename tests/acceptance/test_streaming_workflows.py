@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Locator, Page, expect
@@ -145,3 +146,22 @@ async def test_what_a_planning_asks_is_asked_in_the_talk(page: Page, server: Dem
     await expect(question).to_contain_text("How many lamps?", timeout=WAIT)
     await page.reload()
     await expect(question).to_contain_text("How many lamps?", timeout=WAIT)
+
+
+async def test_steps_go_on_in_their_place_when_the_server_was_killed(page: Page, tmp_path: Path) -> None:
+    shutil.copy(stocktaker.__file__, tmp_path / "stocktaker.py")
+    with DemoServer(tmp_path, "serve", "--agents", "stocktaker") as server:
+        await begin(page, server)
+        go_on(server, "plan")
+        await press(page, "plan")
+        await page.get_by_test_id("plan-card").get_by_test_id("decide-approve").click(timeout=WAIT)
+        await is_half_said(page, "apply", "order")
+        server.kill()
+        server.start()
+        await is_half_said(page, "apply", "order")
+        go_on(server, "order")
+        said = workflow(page, "apply").get_by_test_id("message")
+        await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=60_000)
+        await expect(page.get_by_test_id("plan-card")).to_have_attribute("data-status", "completed", timeout=60_000)
+        await page.reload()
+        await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=WAIT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langchain_core.language_models import BaseChatModel
@@ -77,7 +77,19 @@ def graph_of(node: Callable[..., Any]) -> Callable[..., Any]:
     return workflow
 
 
+class Counting(TypedDict, total=False):
+    """The state of a graph that is a workflow."""
+
+    args: dict[str, Any]
+    text: str
+
+
+async def worded(state: Counting) -> Counting:
+    return {"text": (await WRITER.ainvoke("count")).text}
+
+
 WORKFLOWS = {
+    "compiled-graph": StateGraph(Counting).add_node("say", worded).add_edge(START, "say").compile(),
     "words": words,
     "message": message,
     "streamed": streamed,
@@ -101,6 +113,19 @@ async def test_an_immediate_workflow_that_uses_a_model_says_its_answer_once(work
         assert texts == ["I look.", ANSWER]
         await talk.send("action", action="count")
         assert (await talk.words()).count(ANSWER) == 2
+
+
+async def test_an_answer_that_the_front_model_has_told_in_its_words_is_not_repeated() -> None:
+    async def known(job: CallJob) -> str:
+        return "I look."
+
+    async with at_work(URL, counting(known).agents()) as world:
+        talk = Talk(world)
+        await talk.say("count")
+        assert await texts_of(world) == ["I look."]
+        await talk.send("action", action="count")
+        await talk.send("action", action="count")
+        assert await texts_of(world) == ["I look."] * 3
 
 
 async def test_the_front_model_is_told_the_answer_once_too() -> None:
@@ -307,3 +332,32 @@ async def test_a_planning_that_another_worker_takes_over_says_nothing_twice() ->
             await Talk(world).request()
             assert await said_in(world, thread) == ["first the lamps"]
             assert len([each for each in await world.runner.find(TENANT, 20) if each.id == thread]) == 1
+
+
+class Draft(TypedDict, total=False):
+    """What a graph that plans returns."""
+
+    plan: Any
+    steps: list[dict[str, Any]]
+
+
+class Drafting(Draft, total=False):
+    """The state of a graph that plans."""
+
+    feedback: Any
+
+
+async def test_a_compiled_graph_plans_and_is_streamed_too() -> None:
+    async def draft(state: Drafting) -> Drafting:
+        return {"plan": (await WRITER.ainvoke("plan")).text, "steps": [{"id": "a", "title": "A"}]}
+
+    graph = StateGraph(Drafting, output_schema=Draft).add_node("draft", draft).add_edge(START, "draft").compile()
+    definitions = Definitions((), (Action("plan", "plan", "Plan", workflow="plan"),))
+    assistant = Assistant("assistant", definitions, ScriptedModel(script=front), {"plan": graph})
+    async with at_work(URL, assistant.agents()) as world:
+        talk = Talk(world)
+        await talk.send("action", action="plan")
+        thread = (await begun(world, "plan"))["thread_id"]
+        await talk.thread(thread, "done")
+        assert (await talk.memory()).plans["plan"].plan == ANSWER
+        assert await said_in(world, thread) == [ANSWER]

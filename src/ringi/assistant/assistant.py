@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
 
 from ringi.assistant.conversation import conversation
 from ringi.assistant.definitions import Action, Definitions, Text, in_language
@@ -17,7 +18,7 @@ from ringi.clock import utc_now
 from ringi.errors import DefinitionError, FieldError
 from ringi.threads.agent import Agent, State, nothing
 
-Workflow: TypeAlias = Callable[..., Any]
+Workflow: TypeAlias = Callable[..., Any] | Runnable[Any, Any]
 """An async function of one argument, or a runnable such as a compiled graph.
 
 Of a plan it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; of an `apply` it takes one `StepJob` after

@@ -205,13 +205,15 @@ class Steps:
         calls = [Call.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]]
         calling = [self._call(memory, call, host, state["language"]) for call in calls[:MOST_CALLS]]
         events = await asyncio.gather(*fetching, *calling)
-        answers: list[Any] = [AIMessage(front.rendered(event["value"])) for event in events if is_answer(event)]
+        answers = [front.rendered(event["value"]) for event in events if is_answer(event)]
+        # The front model may have told already what it sees in the memory.
+        answers = [answer for answer in answers if answer.split() != words_before(state).split()]
         left = {**todo, "fetch": [], "calls": []}
         return {
             "events": [*events, *state["events"]],
             "tried": [*state["tried"], *todo["fetch"]],
             "todo": left,
-            "messages": answers,
+            "messages": [AIMessage(answer) for answer in answers],
         }
 
     async def set_going(self, state: Talk, config: RunnableConfig) -> Talk:
@@ -295,6 +297,12 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
         # Its age: the conversation goes by the time of the store, of which this machine's may differ.
         return {**told, "value": value, "age": (utc_now() - found.observed_at).total_seconds()}
     return {**told, "value": value}
+
+
+def words_before(state: Talk) -> str:
+    """Return what was said last in answer to a person's words; nothing where they pressed an action."""
+    newest = state["messages"][-1] if state["messages"] and state["words"] is not None else None
+    return newest.text if isinstance(newest, AIMessage) else ""
 
 
 def is_answer(event: dict[str, Any]) -> bool:

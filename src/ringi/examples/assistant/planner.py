@@ -16,6 +16,7 @@ from ringi.assistant.definitions import Text, in_language
 from ringi.assistant.jobs import PlanJob
 from ringi.canonical import jsonable
 from ringi.errors import RingiError
+from ringi.threads.langgraph import QUIET_CALLS
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.
@@ -89,7 +90,9 @@ class Planner:
 
     async def plan(self, job: PlanJob) -> dict[str, Any]:
         """Return a draft that takes up all feedback; what the model thinks is streamed."""
-        answer = await self.model.bind_tools([Proposal]).ainvoke(self._told(job))
+        # The plan shows what is proposed: the call itself is nobody's to read.
+        model = self.model.bind_tools([Proposal]).with_config(tags=[QUIET_CALLS])
+        answer = await model.ainvoke(self._told(job))
         proposals = proposed(answer).steps
         # Who approves such a step would only see it fail.
         if unknown := {id for each in proposals for id in (each.about, each.owner)} - set(ids_in(job.inputs)):
