@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.server.world import LIMIT, World, listening, open_world
+from tests.server.world import LIMIT, World, listening, open_world, served, until
+
+from ringi.server.connections import PROGRESS, BoundedProtocol
 
 HALVES = {
     "nothing": b"",
@@ -60,6 +62,30 @@ async def test_half_a_call_is_closed(short: World, half: bytes) -> None:
         told = await rest_of(reader)
     refused = b"content-length: 9" in half and b"text/plain" in half
     assert (b" 415 " if refused else b" 408 ") in told
+
+
+async def test_a_large_body_has_time_as_long_as_it_comes() -> None:
+    async with open_world("memory://") as world, served(world) as server, connected(world) as (reader, writer):
+        lines = (
+            "POST /v1/chat HTTP/1.1", "host: localhost", f"authorization: Bearer {world.token('person', 'ann')}",
+            "content-type: application/json", "content-length: 999999", "\r\n",
+        )  # fmt: skip
+        writer.write("\r\n".join(lines).encode())
+
+        def expecting() -> list[BoundedProtocol]:
+            found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
+            return [each for each in found if each._missing == "body"]
+
+        await until(lambda: len(expecting()) == 1)
+        (protocol,) = expecting()
+        writer.write(b"x" * PROGRESS)
+        await until(lambda: protocol._received == PROGRESS)
+        protocol._expire()
+        assert not protocol.transport.is_closing()
+        writer.write(b"x" * (PROGRESS - 1))
+        await until(lambda: protocol._received == PROGRESS - 1)
+        protocol._expire()
+        assert b" 408 " in await rest_of(reader)
 
 
 async def test_a_drop_at_a_time_does_not_win_time(short: World) -> None:

@@ -14,6 +14,8 @@ from ringi.server.refusals import ConnectionsError, TooSlowError
 
 RESERVED_FILES = 256
 """Of the files that a process may open, those that are not connections of callers: the store, workers, webhooks."""
+PROGRESS = 256 * 1024
+"""Bytes of a body that win it as much time again: a photo from a phone may take minutes."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -26,6 +28,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _missing: str | None = None
     _timed: str | None = None
     """What the timer is for."""
+    _received = 0
+    """Bytes since the timer began."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect headers, and make room."""
@@ -43,6 +47,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came, and expect the rest."""
+        self._received += len(data)
         super().data_received(data)
         if self._missing is None and self.cycle.response_complete:
             self._missing = "headers"  # Line breaks between two calls begin none, but end the wait for the next.
@@ -78,7 +83,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self._timer:
             self._timer.cancel()
-        self._timer, self._timed = None, self._missing
+        self._timer, self._timed, self._received = None, self._missing, 0
         self.waiting.pop(self, None)
         if self._missing and not self.transport.is_closing():
             self.waiting[self] = None
@@ -89,7 +94,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.settings.header_seconds if self._missing == "headers" else self.settings.body_seconds
 
     def _expire(self) -> None:
-        if self.flow.read_paused:  # The server itself does not read on.
+        is_coming = self._missing == "body" and self._received >= PROGRESS
+        if is_coming or self.flow.read_paused:  # Paused: the server itself does not read on.
+            self._received = 0
             self._timer = self.loop.call_later(self._patience, self._expire)
         elif not self.transport.is_closing():
             self.refuse(TooSlowError(str(self._missing), self._patience))

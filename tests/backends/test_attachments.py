@@ -1,0 +1,63 @@
+"""Attached files on the stores for many machines: limits and erasures hold between processes."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+import pytest
+
+import ringi
+from ringi import Attachment, Form
+from ringi.attachments import MAX_FILES, MAX_TOTAL, file_key, index_key
+from ringi.audit import verify
+from ringi.connect import open_backend, open_to_verify
+from ringi.errors import FenceError
+from ringi.field_parts import MAX_FILE
+from ringi.stream import StreamItem
+
+FORM = Form([Attachment("file", max_size=MAX_FILE)])
+
+
+@pytest.fixture(params=["postgres", "redis"])
+def url(request: pytest.FixtureRequest) -> str:
+    own = f"t{uuid.uuid4().hex}"
+    if request.param == "postgres":
+        return f"{request.getfixturevalue('postgres_url')}?schema={own}"
+    return f"{request.getfixturevalue('durable_redis_url')}?prefix={own}"
+
+
+async def findings(url: str) -> list[str]:
+    async with open_to_verify(url) as (store, stream):
+        return [found.what for found in (await verify(store, stream=stream))[1]]
+
+
+async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
+    content = bytes(range(256)) * 9_000
+    async with ringi.open(url) as here, ringi.open(url) as there:
+        request = await here.ask("File?", id="r1", form=FORM)
+        file = await there.attach("r1", "file", "a.bin", content, by="ann")
+        await here.respond("r1", "approve", {"file": file}, digest=request.digest, responder="ann")
+        assert await there.attachment("r1", 1) == content
+        assert await findings(url) == []
+        async with open_backend(url) as backend:
+            await backend.stream.delete(file_key(request.key, 1), fence=0)
+        assert await findings(url) == ["the file attached as file is missing"]
+        await here.erase("r1", "root")
+        assert await findings(url) == []
+    async with open_backend(url) as backend:
+        for key in (index_key(request.key), file_key(request.key, 1)):
+            with pytest.raises(FenceError):
+                await backend.stream.append(key, [StreamItem({"size": 1})], fence=0)
+
+
+async def test_two_processes_keep_no_more_than_the_limits_together(url: str) -> None:
+    async with ringi.open(url) as here, ringi.open(url) as there:
+        many, large = await here.ask("Many?", form=FORM), await here.ask("Large?", form=FORM)
+        small = [each.attach(many.id, "file", "a", b"x", by="ann") for each in (here, there) for _ in range(30)]
+        kept = [file for file in await asyncio.gather(*small, return_exceptions=True) if isinstance(file, dict)]
+        assert 0 < len(kept) <= MAX_FILES
+        full = [each.attach(large.id, "file", "a", b"x" * MAX_FILE, by="ann") for each in (here, there, here, there)]
+        assert sorted(file["number"] for file in await asyncio.gather(*full)) == [1, 2, 3, 4]
+        with pytest.raises(ringi.InvalidError, match=f"over {MAX_TOTAL} bytes"):
+            await here.attach(large.id, "file", "a", b"x", by="ann")
