@@ -102,6 +102,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "'https://a.example\\n.evil' is no link": {"type": "link", "url": "https://a.example\n.evil"},
     "'//evil.example' is no link": {"type": "link", "url": "//evil.example"},
     "'https://bаnk.example' is no link": {"type": "link", "url": "https://bаnk.example"},
+    r".bank.example/' is no link": {"type": "link", "url": "https://evil.example\\.bank.example/"},
     "looks like another address": {"type": "link", "url": "https://bank.example@evil.example/"},
     "is no base64": {"type": "image", "data": "https://example.com/x.png", "alt": "x"},
     "is no PNG, JPEG, GIF or WebP": {"type": "image", "data": text(b"<svg onload='x()'/>"), "alt": "x"},

@@ -1,0 +1,30 @@
+"""The groups claim of a provider gives the groups that it lists, and none where it is of another shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringi.server.identity import Oidc, Roster
+from ringi.server.sign_in import person_of
+
+CLAIMS = {"email": "ann@example.com", "email_verified": True}
+
+
+@pytest.mark.parametrize(
+    ("groups", "understood"),
+    [
+        (["ops", "sales"], ("ops", "sales")),
+        ("ops", ("ops",)),
+        (["ops", 7, None, ["admins"]], ("ops",)),
+        ({"ops": True}, ()),
+        (7, ()),
+        (True, ()),
+        (1.5, ()),
+    ],
+)
+def test_only_what_is_a_list_of_names_gives_groups(groups: Any, understood: tuple[str, ...]) -> None:
+    oidc = Oidc("https://id.example", "ringi", roster=Roster(admins=frozenset({"root"})))
+    person = person_of(oidc, {**CLAIMS, "groups": groups})
+    assert (person.role, person.groups) == ("person", understood)
