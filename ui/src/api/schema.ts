@@ -311,7 +311,7 @@ export interface Boolean {
   default?: boolean | null;
 }
 /**
- * A file that the person attaches; the answer names it, and `Inbox.attachment` returns its bytes.
+ * A file of one of the media types, or of any if there are none; `Inbox.attachment` returns its bytes.
  */
 export interface Attachment {
   name: string;

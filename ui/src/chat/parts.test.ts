@@ -38,3 +38,15 @@ test("a text that is not named stays", async () => {
   const shown = await shownAfter([...half, end, takenBack("other"), ...whole, { type: "text-start", id: "x" }, { type: "text-delta", id: "x", delta: "Bye." }]);
   expect(shown.at(-1)).toEqual(["I think that we sh", "We should pay.", "Bye."]);
 });
+
+const begunAt = (value: unknown): UIMessageChunk => ({ type: "data-ringi-custom", data: { name: "assistant.workflow", value } });
+
+test("a workflow stands where it began, and what only looks like one is not shown", async () => {
+  const run = { thread_id: "t~plan-1", action_id: "plan", kind: "plan", version: 1 };
+  const others = [null, "plan", [], 7, {}, { ...run, thread_id: 1 }, { ...run, version: "1" }].map(begunAt);
+  const shown = await shownAfter([
+    { type: "start", messageId: "r1" }, { type: "text-start", id: "a" }, { type: "text-delta", id: "a", delta: "I plan." },
+    { type: "text-end", id: "a" }, begunAt(run), ...others, { type: "data-ringi-custom", data: { name: "progress", value: run } },
+  ]);
+  expect(shown.at(-1)).toEqual(["I plan.", "workflow"]);
+});

@@ -28,7 +28,8 @@ export interface WorkflowRun {
 
 function workflowOf(part: Part): WorkflowRun | undefined {
   if (part.type !== custom || part.data.name !== workflow) return undefined;
-  const { thread_id, action_id, kind, version } = part.data.value as { [key: string]: unknown };
+  // Any agent can write an event of this name, with whatever it likes.
+  const { thread_id, action_id, kind, version } = Object(part.data.value) as { [key: string]: unknown };
   if (typeof thread_id !== "string" || typeof action_id !== "string" || typeof kind !== "string" || typeof version !== "number") return undefined;
   return { thread: thread_id, action: action_id, kind, version };
 }
