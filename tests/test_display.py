@@ -16,8 +16,6 @@ import ringi
 from ringi import Code, Diff, Image, Link, Table
 from ringi.ask import Ask, digest_of
 from ringi.cli.picture import picture
-from ringi.delivery.email import letter
-from ringi.delivery.mailing import Mailbox, MailSettings
 from ringi.domain.display import MAX_IMAGE, MAX_ROWS, Block, summary_of
 from ringi.domain.media import picture_of
 
@@ -214,21 +212,6 @@ async def test_a_terminal_shows_it_in_lines() -> None:
     assert [line for line in wanted if line not in lines] == []
     assert "\u202e" not in "".join(lines)
     assert lines.count("  -a") == lines.count("  +b") == 9_000
-
-
-@pytest.mark.parametrize(("language", "word"), [("en", "Table"), ("ja", "表"), ("zh", "表格")])
-async def test_a_mail_names_what_is_shown_and_holds_none_of_it(language: Any, word: str) -> None:
-    async with ringi.open("memory://") as inbox:
-        asked = await inbox.ask("Pay?", display=[*BLOCKS, Code(title="a\r\nBcc: eve@example.com", text="x")])
-    box = Mailbox(address="ann@example.com", name="ann", language=language)
-    settings = MailSettings(server="smtp://localhost", sender="ringi@example.com", page="https://inbox", boxes=(box,))
-    mail = letter(settings, box, "m1", "request.created", asked)
-    (body, html) = mail.iter_parts()
-    for said in (body.get_content(), html.get_content()):
-        assert f"{word} 2 × 2: Overdue" in said
-        assert "c-77" not in said
-        assert "https://example.com/t/1" not in said
-        assert "\nBcc" not in said
 
 
 def test_a_summary_is_one_line_for_each_kind() -> None:

@@ -18,7 +18,8 @@ from tests.server.world import until
 from tests.servers import free_port
 
 from ringi.ask import Ask
-from ringi.delivery.email import letter, one_line
+from ringi.delivery.display_text import one_line
+from ringi.delivery.email import letter
 from ringi.delivery.mailing import Mailbox, MailSettings
 from ringi.errors import SettingError
 from ringi.request import Request

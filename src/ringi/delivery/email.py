@@ -13,10 +13,10 @@ from email.policy import Policy
 from email.utils import formatdate
 from urllib.parse import quote
 
+from ringi.delivery.display_text import lines_of, one_line
 from ringi.delivery.mailing import STARTTLS, Language, Mailbox, MailSettings
 from ringi.delivery.tls import tls_fault, trusting
 from ringi.delivery.webhooks import Outcome
-from ringi.domain.display import summary_of
 from ringi.request import Request
 
 WORDS: dict[Language, dict[str, str]] = {
@@ -35,6 +35,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "code": "Code",
         "diff": "Change",
         "link": "Link",
+        "more": "{n} more on the page",
         "open": "See the question",
         "safe": "Opening the link decides nothing. You decide on the page, signed in.",
     },
@@ -53,6 +54,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "code": "コード",
         "diff": "変更点",
         "link": "リンク",
+        "more": "ほか {n} 行は画面に表示",
         "open": "依頼を見る",
         "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
     },
@@ -71,6 +73,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "code": "代码",
         "diff": "改动",
         "link": "链接",
+        "more": "另有 {n} 行见页面",
         "open": "查看请求",
         "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
     },
@@ -142,25 +145,27 @@ def type_of(error: Exception) -> str:
 
 
 def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
-    """Return the mail. It holds no arguments: a mailbox is no place for them, and they may change until it is read."""
+    """Return the mail. It holds no arguments: a mailbox is no place for them. What is displayed it shows in part."""
     words, link = WORDS[box.language], f"{settings.page}/r/{quote(request.id, safe='')}"
     title = one_line(request.title)
     facts = [(words["asked"], one_line(request.asked_by or ""))]
     facts.append((words["action"], one_line(request.action.name) if request.action else ""))
     facts.append((words["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
     facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
-    blocks = [one_line(summary_of(block, words)) for block in request.display or ()]
-    facts.append((words["shown"], "; ".join(blocks)))
     lines = [f"{name}: {value}" for name, value in facts if value]
+    shown = ["\n".join(lines_of(block, words)) for block in request.display or ()]
+    blocks = "\n\n".join([f"{words['shown']}:", *shown]) if shown else ""
     message = EmailMessage()
     message["Subject"] = EncodedSubject(f"{words[type]}: {title}"[:200])
     message["From"], message["To"], message["Date"] = settings.sender, box.address, formatdate()
     message["Message-ID"] = f"<{id}.{box.id}@ringi>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(
-        "\n".join([words[type], "", title, *lines, "", f"{words['open']}: {link}", "", words["safe"], ""])
+        "\n".join([words[type], "", title, *lines, "", *([blocks, ""] if blocks else []), f"{words['open']}: {link}"])
+        + f"\n\n{words['safe']}\n"
     )
     rows = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    rows += f"<pre>{html.escape(blocks)}</pre>" if blocks else ""
     message.add_alternative(
         f'<!doctype html><html lang="{box.language}"><body><p>{words[type]}</p><h1>{html.escape(title)}</h1>{rows}'
         f'<p><a href="{html.escape(link)}">{words["open"]}</a></p><p>{words["safe"]}</p></body></html>',
@@ -182,9 +187,3 @@ class EncodedSubject(str):
         """Return the header's lines."""
         value = Header(self, "utf-8", header_name=self.name).encode(linesep=policy.linesep)
         return f"{self.name}: {value}{policy.linesep}"
-
-
-def one_line(text: str) -> str:
-    """Return a text that an agent wrote as one line, without what would hide it, turn it around, or make it a link."""
-    plain = "".join(each if each.isprintable() else " " for each in text).replace("://", ": //")
-    return " ".join(plain.split())

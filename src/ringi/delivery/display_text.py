@@ -1,0 +1,61 @@
+"""Display blocks as plain lines of a mail: bounded, and nothing in them is a link or hides what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
+
+MOST_LINES = 20
+"""Rows of a table, or lines of code or of a difference, that a mail shows; the page shows all."""
+MOST_CHARACTERS = 200
+"""Of one line."""
+MOST_CELL = 60
+
+
+def one_line(text: str) -> str:
+    """Return a text that an agent wrote as one line, without what would hide it, turn it around, or make it a link."""
+    return " ".join(_plain(text).split())
+
+
+def lines_of(block: Block, words: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a block is, and then what it holds, of images nothing."""
+    yield one_line(summary_of(block, words))
+    lines = _lines(block)
+    for line in islice(lines, MOST_LINES):
+        yield f"  {cut(line, MOST_CHARACTERS)}".rstrip()
+    left = sum(1 for _ in lines)
+    if left:
+        yield f"  … {words['more'].format(n=left)}"
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Table(columns=columns, rows=rows):
+            for row in (columns, *rows):
+                yield " | ".join(cut(one_line("" if cell is None else str(cell)), MOST_CELL) for cell in row)
+        case Code(text=text):
+            yield from map(_plain, text.splitlines())
+        case Diff(before=before, after=after):
+            yield from changed(before.splitlines(), after.splitlines())
+        case Link(url=url):
+            yield one_line(url)
+
+
+def changed(before: list[str], after: list[str]) -> Iterator[str]:
+    """Yield the lines that go and those that come, without those that both texts begin or end with."""
+    least = min(len(before), len(after))
+    start = next((n for n in range(least) if before[n] != after[n]), least)
+    end = next((n for n in range(least - start) if before[-1 - n] != after[-1 - n]), least - start)
+    yield from (f"- {_plain(line)}" for line in before[start : len(before) - end])
+    yield from (f"+ {_plain(line)}" for line in after[start : len(after) - end])
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, with a mark where it was cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text).replace("://", ": //")
