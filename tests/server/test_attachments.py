@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 import pytest
-from tests.server.world import World
+from langgraph.graph import START, StateGraph
+from tests.server.world import World, open_world, until
 from tests.test_display import png
 
+from ringi import Attachment, Form
 from ringi.ask import Ask
 from ringi.attachments import MAX_FILES, file_key, index_key
 from ringi.field_parts import MAX_FILE
+from ringi.integrations.langgraph import ask, attachment
 from ringi.request import Request
+from ringi.threads.agent import Agent
 
 TEXT = b"name,amount\nc-77,4000\n"
 
@@ -202,3 +206,34 @@ async def test_a_call_that_is_no_upload_says_what_is_wrong(world: World, body: d
     reply = await world.client().post(f"/v1/requests/{request.id}/attachments", json=body)
     assert reply.status_code == 422
     assert reply.json()["errors"][0]["field"] in ("field", "name", "data", "x")
+
+
+class Received(TypedDict, total=False):
+    content: str
+
+
+async def receive(state: Received) -> Received:
+    request = ask("Receipt?", form=Form([Attachment("file", required=True)]))
+    return {"content": (await attachment(request, "file")).decode()}
+
+
+async def test_a_node_reads_what_was_attached(store_url: str) -> None:
+    graph = StateGraph(Received).add_node(receive).add_edge(START, "receive").compile()
+    async with open_world(store_url, more_agents=[Agent("receiver", graph, values=dict)]) as world:
+        ann = world.client()
+        started = await ann.post("/v1/threads/t1/runs", json={"agent": "receiver", "input": {}})
+        assert started.status_code == 202
+
+        async def thread() -> dict[str, Any]:
+            found: dict[str, Any] = (await ann.get("/v1/threads/t1")).json()
+            return found
+
+        async def is_now(status: str) -> bool:
+            return bool((await thread())["status"] == status)
+
+        await until(lambda: is_now("interrupted"))
+        (pending,) = (await thread())["pending"]
+        request = await world.inbox.get(pending["id"])
+        await send(ann, request, (await attach(ann, request)).json())
+        await until(lambda: is_now("done"))
+        assert (await thread())["values"] == {"content": TEXT.decode()}

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
 from ringi.canonical import jsonable
 from ringi.domain.display import Block
+from ringi.errors import NotFoundError
 from ringi.form import Form
 from ringi.request import Request
 from ringi.threads.dialects import ENVELOPE
@@ -49,6 +50,18 @@ def ask(
     """
     given = {name: value for name, value in locals().items() if value is not None}
     return put(parsed(Ask, given))
+
+
+async def attachment(request: Request, field: str) -> bytes:
+    """Return the bytes of the file that a person attached for a field; to be awaited in a node that Ringi runs.
+
+    Raises `NotFoundError` where the answer names none, and after an erasure.
+    """
+    host, data = host_of(get_config()), request.response.data if request.response else None
+    file = (data or {}).get(field)
+    if not host or not isinstance(file, dict):
+        raise NotFoundError("attachment", f"{request.id}/{field}")
+    return await host.inbox.attachment(request.id, int(file["number"]))
 
 
 def put(question: Ask) -> Request:
