@@ -8,7 +8,6 @@ import signal
 from collections.abc import AsyncIterator, Sequence
 from multiprocessing.context import ForkServerProcess as Process
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -223,20 +222,21 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
     await until(lambda: has_said(shop, "parcel's"), "some words are stored")
     first.kill()
     await killed(first)
-    half = [message["content"] for message in shown(await shop.world.items())]
+    (half,) = shown(await shop.world.items())
     shop.worker()
     thread = await shop.world.rest(limit=30)
     items = await shop.world.items()
     texts = checked(items)
-    assert list(texts.values()) == [*half, thread.values["explanation"]]
-    assert thread.values["explanation"].startswith("In try 2 ")
-    assert [texts[event["value"]["messageId"]] for event in of_type(items, "CUSTOM")] == half
-    assert [message["content"] for message in shown(items)] == [thread.values["explanation"]]
+    # On a slow machine the second worker may lose its lease on the way, and say less than the whole as well.
+    *fragments, whole = texts.values()
+    assert (fragments[0], whole) == (half, thread.values["explanation"])
+    assert [texts[event["value"]["messageId"]] for event in of_type(items, "CUSTOM")] == fragments
+    assert shown(items) == [whole]
 
 
-def shown(items: Sequence[StreamItem]) -> list[dict[str, Any]]:
-    """Return the messages that readers see."""
-    return messages_of(runs_in(items))
+def shown(items: Sequence[StreamItem]) -> list[str]:
+    """Return the words that readers see."""
+    return [message["content"] for message in messages_of(runs_in(items))]
 
 
 async def has_said(shop: Shop, word: str) -> bool:

@@ -108,7 +108,10 @@ def wavering(effects: Path) -> Agent:
 
     async def explain(state: State) -> State:
         note(effects, "explains")
-        text = f"In try {len(lines_of(effects))} I looked at the parcel's history, and it came nine days late."
+        tries = len(lines_of(effects))
+        text = f"In try {tries} I looked at the parcel's history, and it came nine days late."
+        # The first goes on for minutes: its worker is killed before its end, however slow the machine is.
+        text += " And so on." * (10_000 if tries == 1 else 0)
         return {"explanation": (await speaker(text).ainvoke("explain")).text}
 
     graph = StateGraph(State)
