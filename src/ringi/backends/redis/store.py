@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
 
 from ringi.backends import stored
+from ringi.backends.redis.inspection import inspected
 from ringi.backends.redis.lists import (
     DIGITS,
     EXPIRING,
@@ -24,7 +25,7 @@ from ringi.backends.redis.server import Server, named, new_token
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 from ringi.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.request import Request
-from ringi.store import R, Store
+from ringi.store import Finding, R, Store
 
 LITTLE = 1_000
 """As many places are read from a list by time; when it has more, those that match lie close in the other lists."""
@@ -97,7 +98,8 @@ class RedisStore(Store):
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys(kind.record)[3:], [EXPIRING, digits(query.expired_at), query.limit])
             found = await self._pick(*self._choice(kind, way, query.limit, turns)) or found
-        return [body_of(row) for row in found]
+        # A record that a list has and that is not there is damaged like one that cannot be read: the list goes on.
+        return [body_of(row) if row else b"" for row in found]
 
     async def count(self, kind: type[R], query: Query) -> int:
         way, number = way_of(kind, query), 0
@@ -130,6 +132,12 @@ class RedisStore(Store):
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         if not await self._move([self._cursors], [name, new_token(), old, new]):
             raise ConflictError.moved(name, old)
+
+    uninspected = "the lists of events and Redis' own files are not checked here: run redis-check-aof"
+
+    async def inspect(self) -> AsyncGenerator[Finding, None]:
+        async for finding in inspected(self._server):
+            yield finding
 
     def _keys(self, kind: str) -> list[str]:
         return [self._server.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]

@@ -1,0 +1,159 @@
+"""What `ringi verify` compares in Redis: the lists, marks and texts of records with the records themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any
+
+from ringi.backends import stored
+from ringi.backends.redis.lists import DIGITS, field_of, on_lists, place_of
+from ringi.backends.redis.server import Server
+from ringi.errors import UnreadableError
+from ringi.journal import Journal
+from ringi.record import Key, Record
+from ringi.request import Request
+from ringi.store import Finding
+from ringi.thread import Thread
+
+CHUNK = 500
+TRIES = 5
+"""How often records are read again that changed while they were compared."""
+TIMED = ("ended", "expires")
+"""The lists in which a time stands before the place."""
+
+
+class Inspection:
+    """Compares one kind of records."""
+
+    def __init__(self, server: Server, kind: type[Record]) -> None:
+        self._server, self._kind = server, kind
+        self._bodies, self._filed, self._texts, self._lists = (
+            server.key(kind.record, what) for what in ("bodies", "filed", "texts", "lists")
+        )
+
+    async def findings(self) -> AsyncGenerator[Finding, None]:
+        """Yield what differs, some records at a time; records that are being written are read again."""
+        async for fields in self._scanned("hscan", self._filed, self._bodies):
+            left: Sequence[bytes] = fields
+            for _ in range(TRIES):
+                found, left = await self._compared(left) if left else ([], [])
+                for finding in found:
+                    yield finding
+        async for members in self._scanned("zscan", self._lists):
+            for finding in await self._misplaced(members):
+                yield finding
+
+    async def _scanned(self, command: str, *keys: str) -> AsyncIterator[list[bytes]]:
+        for key in keys:
+            cursor = 0
+            while True:
+                async with self._server.answering():
+                    cursor, page = await getattr(self._server.redis, command)(key, cursor, count=CHUNK)
+                # A hash as small as it was made comes whole, whatever the count.
+                names = list(page) if isinstance(page, dict) else [name for name, _ in page]
+                for start in range(0, len(names), CHUNK):
+                    yield names[start : start + CHUNK]
+                if not cursor:
+                    break
+
+    async def _together(self, *calls: tuple[Any, ...]) -> list[Any]:
+        """Return the results of some reads, as of one moment."""
+        async with self._server.answering():
+            pipeline = self._server.redis.pipeline(transaction=True)
+            for command, *values in calls:
+                getattr(pipeline, command)(*values)
+            return list(await pipeline.execute())
+
+    async def _compared(self, fields: Sequence[bytes]) -> tuple[list[Finding], list[bytes]]:
+        """Return what differs, and the records that changed meanwhile."""
+        (before,) = await self._together(("hmget", self._bodies, fields))
+        expected = [members_of(record) if (record := self._record(body)) else [] for body in before]
+        wanted = [member for members in expected for member in members] or [b""]
+        names = (self._bodies, self._filed, self._texts)
+        *now, scores = await self._together(
+            *(("hmget", name, fields) for name in names), ("zmscore", self._lists, wanted)
+        )
+        listed = {member for member, score in zip(wanted, scores, strict=True) if score is not None}
+        findings, changed = list[Finding](), list[bytes]()
+        for field, old, members, body, filed, text in zip(fields, before, expected, *now, strict=True):
+            if old != body:
+                changed.append(field)
+            else:
+                what = [*self._differences(field, body, filed, text)]
+                what += ["it is missing in a list"] if not listed.issuperset(members) else []
+                findings += [Finding(self._kind.record, key_of(field), "", each) for each in what]
+        return findings, changed
+
+    def _differences(self, field: bytes, body: bytes | None, filed: bytes | None, text: bytes | None) -> list[str]:
+        record = self._record(body)
+        if body is None:
+            return ["it is filed, and is not there"]
+        if record is None:
+            return ["it cannot be read"]
+        wrong = []
+        if field_of(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
+            wrong.append("it stands under another key or version")
+        lists, marks = on_lists(record)
+        if not is_filed(filed, lists, marks):
+            wrong.append("its marks are not what it says")
+        if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:
+            wrong.append("the text it is searched by is not what it says")
+        return wrong
+
+    async def _misplaced(self, members: Sequence[bytes]) -> list[Finding]:
+        """Return the records that stand in a list that is not theirs."""
+        fields = [field_in(member) for member in members]
+        bodies, scores = await self._together(("hmget", self._bodies, fields), ("zmscore", self._lists, members))
+        found = []
+        for member, field, body, score in zip(members, fields, bodies, scores, strict=True):
+            record = self._record(body)
+            if score is not None and (body is None or (record and member not in members_of(record))):
+                name = member.split(b"\0", 1)[0].decode("utf-8", "replace")
+                what = f"it stands in a list that is not its own ({name})"
+                found.append(Finding(self._kind.record, key_of(field), "", what))
+        return found
+
+    def _record(self, body: bytes | None) -> Record | None:
+        try:
+            return stored.record_of(self._kind, body.split(b" ", 2)[2]) if body else None
+        except (UnreadableError, IndexError):
+            return None
+
+
+async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
+    """Yield what differs from the records."""
+    for kind in (Request, Thread, Journal):
+        async for finding in Inspection(server, kind).findings():
+            yield finding
+
+
+def members_of(record: Record) -> list[bytes]:
+    """Return all members of the lists that stand for a record."""
+    return [head.encode() + place_of(record) for head in on_lists(record)[0]]
+
+
+def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
+    """Whether a record is filed as it should be."""
+    try:
+        found = json.loads(filed or b"{}")
+    except ValueError:
+        return False
+    # The scripts write an empty object like an empty list.
+    return set(found.get("lists") or ()) == set(lists) and (found.get("marks") or {}) == marks
+
+
+def field_in(member: bytes) -> bytes:
+    """Return under what the record is stored that a member of a list stands for."""
+    name, _, rest = member.partition(b"\0")
+    try:
+        is_timed = json.loads(name)[0] in TIMED
+    except (ValueError, IndexError, TypeError, KeyError):
+        is_timed = False
+    return rest[2 * DIGITS :] if is_timed else rest[DIGITS:]
+
+
+def key_of(field: bytes) -> Key:
+    """Return the key of a record from what it is stored under."""
+    id, _, tenant = field.rpartition(b"\0")
+    return Key(tenant.decode("utf-8", "replace"), id.replace(b"\0\xff", b"\0").decode("utf-8", "replace"))

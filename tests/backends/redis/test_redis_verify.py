@@ -1,0 +1,127 @@
+"""`ringi verify` compares the lists, marks and texts in Redis with the records, also beside writers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from ringi.audit import verify
+from ringi.backends.redis.lists import field_of
+from ringi.backends.redis.server import Server
+from ringi.backends.redis.store import RedisStore
+from ringi.inbox import change
+from ringi.record import Key
+from ringi.request import Request
+from ringi.testing import stored
+from ringi.testing.clock import NOON
+from ringi.testing.conformance.erasures import bare, ended
+from ringi.testing.makers import a_journal, a_thread
+
+FIELD = field_of("tenant-1", "request-1")
+
+
+@pytest.fixture
+async def store(server: Server) -> RedisStore:
+    """Requests in each state and on each sort of list, a thread and a journal."""
+    store = RedisStore(server)
+    for n in range(1, 4):
+        await stored(store, f"request-{n}", expires_at=NOON + timedelta(days=n), thread_id="thread-1", parked=n == 2)
+    odd = await stored(store, "odd:1", tenant='tenant"]', title="日本語", assignee="ann")
+    done, event = odd.cancelled("ann", NOON, "not now")
+    await store.put(done, event)
+    await bare(store, await ended(store, "erased"))
+    for record, event in (a_thread(), a_journal()):
+        await store.put(record, event)
+    return store
+
+
+async def findings(store: RedisStore) -> list[str]:
+    _, found = await verify(store)
+    return [f"{each.key.id}: {each.what}" for each in found]
+
+
+async def test_what_was_written_and_erased_in_good_order_has_no_findings(server: Server, store: RedisStore) -> None:
+    assert await findings(store) == []
+
+
+async def member(server: Server, part: str) -> bytes:
+    """Return a member of a list of the first request."""
+    members = await server.redis.zrange(server.key("request", "lists"), 0, -1)
+    found: bytes = next(each for each in members if part.encode() in each and each.endswith(FIELD))
+    return found
+
+
+async def drop_from_a_list(server: Server) -> None:
+    await server.redis.zrem(server.key("request", "lists"), await member(server, '["shown"'))
+
+
+async def drop_the_deadline(server: Server) -> None:
+    await server.redis.zrem(server.key("request", "lists"), await member(server, '["expires"]'))
+
+
+async def put_into_another_list(server: Server) -> None:
+    wrong = (await member(server, '["shown"')).replace(b"tenant-1", b"tenant-2", 1)
+    await server.redis.zadd(server.key("request", "lists"), {wrong: 0})
+
+
+async def move_the_deadline(server: Server) -> None:
+    old = await member(server, '["expires"]')
+    head, _, rest = old.partition(b"\0")
+    await server.redis.zadd(server.key("request", "lists"), {head + b"\0" + b"9" * 18 + rest[18:]: 0})
+
+
+async def change_the_text(server: Server) -> None:
+    await server.redis.hset(server.key("request", "texts"), FIELD, "x")
+
+
+async def drop_the_marks(server: Server) -> None:
+    await server.redis.hdel(server.key("request", "filed"), FIELD)
+
+
+async def delete_the_record(server: Server) -> None:
+    await server.redis.hdel(server.key("request", "bodies"), FIELD)
+
+
+async def spoil_the_record(server: Server) -> None:
+    await server.redis.hset(server.key("request", "bodies"), FIELD, "1 token {")
+
+
+TAMPERINGS: dict[Callable[[Server], Awaitable[None]], str] = {
+    drop_from_a_list: "request-1: it is missing in a list",
+    drop_the_deadline: "request-1: it is missing in a list",
+    put_into_another_list: "request-1: it stands in a list that is not its own",
+    move_the_deadline: "request-1: it stands in a list that is not its own",
+    change_the_text: "request-1: the text it is searched by is not what it says",
+    drop_the_marks: "request-1: its marks are not what it says",
+    delete_the_record: "request-1: it is filed, and is not there",
+    spoil_the_record: "request-1: it cannot be read",
+}
+
+
+@pytest.mark.parametrize("tamper", TAMPERINGS, ids=lambda tamper: tamper.__name__)
+async def test_what_does_not_fit_is_named(
+    server: Server, store: RedisStore, tamper: Callable[[Server], Awaitable[None]]
+) -> None:
+    await tamper(server)
+    found = await findings(store)
+    assert [each for each in found if each.startswith(TAMPERINGS[tamper])], found
+    assert {each.partition(":")[0] for each in found} <= {"request-1", ""}
+
+
+async def test_requests_that_change_while_they_are_compared_are_no_findings(server: Server, store: RedisStore) -> None:
+    async def write() -> None:
+        while True:
+            for to in ("bob", "eve"):
+                give = lambda request, to=to: request.reassigned("ann", now=NOON, assignee=to, groups=())  # noqa: E731
+                await change(store, Request, Key("tenant-1", "request-1"), give)
+
+    writing = asyncio.create_task(write())
+    try:
+        for _ in range(20):
+            assert await findings(store) == []
+    finally:
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
