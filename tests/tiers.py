@@ -4,10 +4,10 @@
 |---|---|---|
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
 | `quick` | `fast`, the browser, the command line, everything on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs, delivery and faults on PostgreSQL and Redis | `make test-stores`; CI runs it too |
+| `stores` | fences, streams, jobs and faults on PostgreSQL and Redis; kills, stock clients; see `WIDE` | `make test-stores` |
 | `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
 
-`quick` and `stores` share no test. A promise needs a test in one of the two.
+`quick` and `stores` share no test, and CI runs both. A promise needs a test in one of the two.
 """
 
 from __future__ import annotations
@@ -31,30 +31,40 @@ CONTRACTS = "ringi.testing.conformance"
 
 PLACES = {
     "tests/acceptance/": "quick",
+    "tests/acceptance/test_kill_server.py": "stores",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",
+    "tests/assistant/test_routes.py": "quick",
+    "tests/backends/test_upgrade.py": "quick",
     "tests/cli/": "quick",
-    "tests/faults/": "quick",
+    "tests/cli/test_watch_live.py": "stores",
+    "tests/cli/test_watch_terminal.py": "stores",
+    "tests/delivery/test_mail.py": "quick",
+    "tests/delivery/test_webhooks.py": "quick",
+    "tests/engrammer/test_conversation_routes.py": "quick",
+    "tests/engrammer/test_learning_bench.py": "quick",
+    "tests/engrammer/test_playbook_routes.py": "quick",
+    "tests/faults/": "stores",
+    "tests/faults/test_at_once.py": "quick",
     "tests/faults/test_chaos.py": "all",
-    "tests/faults/test_clocks.py": "stores",
-    "tests/faults/test_kill_fleet.py": "stores",
-    "tests/faults/test_kill_threads_on_postgres.py": "stores",
+    "tests/faults/test_kill_threads.py": "quick",
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
-    "tests/faults/test_store_outages.py": "stores",
-    "tests/readers/": "quick",
+    "tests/openapi_clients/": "stores",
+    "tests/readers/": "stores",
     "tests/release/": "all",
     "tests/schema_fuzz/": "stores",
+    "tests/server/": "quick",
     "tests/server/test_offers.py": "stores",
     "tests/server/test_startup.py": "stores",
     "tests/shapes/": "quick",
     "tests/test_cli.py": "quick",
     "tests/test_docs.py": "all",
     "tests/test_seal_stores.py": "stores",
-    "tests/testing/test_plugin.py": "quick",
-    "tests/server/test_imports.py": "quick",
-    "tests/server/test_revocations.py": "quick",
+    "tests/test_toolchain.py": "stores",
+    "tests/test_tracing.py": "quick",
+    "tests/testing/test_plugin.py": "stores",
     "tests/client/": "quick",
     "tests/threads/test_without_langgraph.py": "quick",
 }
@@ -62,6 +72,9 @@ PLACES = {
 
 `@pytest.mark.tier("all")` on a test, or on one of its parameters, goes before.
 """
+
+WIDE = pytest.mark.tier("stores")
+"""The mark of what another language, theme or way to sign in adds to a test that runs in `quick`."""
 
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",

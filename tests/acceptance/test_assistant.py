@@ -14,6 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_chat import until_ready, write
 from tests.acceptance.test_everyone import prefer
+from tests.tiers import WIDE
 
 Open = Callable[..., Awaitable[Page]]
 pytestmark = pytest.mark.timeout(180)
@@ -119,7 +120,11 @@ async def known(page: Page, key: str) -> Locator:
     return page.locator(f"[data-testid=memory-item][data-key='{key}']")
 
 
-@pytest.mark.parametrize(("language", "end"), [("en", DemoServer.stop), ("ja", DemoServer.kill)], ids=["en", "ja"])
+@pytest.mark.parametrize(
+    ("language", "end"),
+    [pytest.param("en", DemoServer.stop, marks=WIDE), ("ja", DemoServer.kill)],
+    ids=["en", "ja"],
+)
 async def test_from_a_goal_to_the_last_step_also_when_the_server_ends_between_plan_and_approval(
     open_page: Open, tmp_path: Path, language: str, end: Callable[[DemoServer], object]
 ) -> None:
@@ -246,7 +251,7 @@ async def test_a_rejection_is_feedback_and_the_next_plan_takes_it_up(open_page: 
     await expect(plan(page).get_by_test_id("feedback")).to_contain_text(TAKEN_UP["en"])
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("language", [pytest.param("en", marks=WIDE), "ja"])
 async def test_starting_over_asks_first_and_clears_what_was_gathered(
     open_page: Open, office: DemoServer, language: str
 ) -> None:

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_everyone import DESK, PHONE, prefer
+from tests.tiers import WIDE
 
 Open = Callable[..., Awaitable[Page]]
 pytestmark = pytest.mark.timeout(240)
@@ -99,7 +100,11 @@ async def tab(page: Page, number: int) -> None:
     await page.locator(".playbook-page .ant-segmented-item").nth(number).click()
 
 
-@pytest.mark.parametrize(("language", "end"), [("en", DemoServer.stop), ("ja", DemoServer.kill)], ids=["en", "ja"])
+@pytest.mark.parametrize(
+    ("language", "end"),
+    [pytest.param("en", DemoServer.stop, marks=WIDE), ("ja", DemoServer.kill)],
+    ids=["en", "ja"],
+)
 async def test_from_a_question_to_what_is_learned_and_back_also_when_the_server_ends_while_the_gate_waits(
     open_page: Open, tmp_path: Path, language: str, end: Callable[[DemoServer], object]
 ) -> None:
@@ -322,7 +327,7 @@ async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open,
     await expect(turn.get_by_test_id("decide-approve").first).to_be_visible(timeout=WAIT)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=WIDE), "dark"])
 async def test_everybody_can_read_and_reach_what_is_learned(
     open_page: Open, tmp_path: Path, theme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.assistant.served import served
 from tests.engrammer.rows import CONVERSATIONS, PLAYBOOKS
 from tests.server.world import World, open_world, until
+from tests.tiers import WIDE
 
 from ringi.ask import Answer
 from ringi.record import Query
@@ -169,7 +170,7 @@ def test_the_matrix_has_a_row_for_every_route(world: World) -> None:
     assert routes_of(world) == rows
 
 
-@pytest.fixture(params=["token", "proxy"])
+@pytest.fixture(params=["token", pytest.param("proxy", marks=WIDE)])
 async def peopled(request: pytest.FixtureRequest, store_url: str) -> AsyncIterator[World]:
     """For each role a request and a thread of its own; the others', and another tenant's; people come by either way."""
     async with open_world(store_url, proxy=PROXY if request.param == "proxy" else None) as world:
