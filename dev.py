@@ -20,9 +20,10 @@ PYTHON = str(BIN / "python")
 UV = str(BIN / "uv")
 LOCK = ROOT / "requirements.lock"
 UI = ROOT / "ui"
-AT_ONCE = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "loadfile", "--no-loadscope-reorder"]
-"""How to run many tests: two for each processor, since they often wait; a file stays in one process, since its tests
-share servers.
+PROCESSORS = os.cpu_count() or 1
+AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
+"""How to run many tests: two for each processor, since they often wait, but in `fast`; a file stays in one process,
+since its tests share servers.
 
 In the order of the folders, the slow files are not left for the end: a few tests of a file can be its slowest.
 """
@@ -75,7 +76,7 @@ def test(arguments: list[str]) -> None:
     """Run the page's tests and all others on one store; `fast`: what needs no server; else pytest's arguments."""
     if arguments == ["fast"]:
         setup([])
-        tier("fast")
+        tier("fast", "-n", str(PROCESSORS))
     elif arguments:
         prepare_browser()
         run([PYTHON, "-m", "pytest", *arguments])
@@ -86,7 +87,7 @@ def test(arguments: list[str]) -> None:
 
 def stores_tier(_: list[str]) -> None:
     """Run what guards fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
-    setup([])
+    prepare_browser()
     tier("stores")
 
 
@@ -112,9 +113,9 @@ def with_page(name: str) -> None:
         raise StepError("failed: ui: test")
 
 
-def tier(name: str) -> None:
+def tier(name: str, *arguments: str) -> None:
     """Run the tests of a tier; tests/tiers.py says which they are."""
-    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE])
+    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE, *arguments])
 
 
 def check(_: list[str]) -> None:

@@ -61,6 +61,12 @@ def _killed(process: psutil.Process) -> str | None:
     return line
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spend no time on files of which the run takes nothing."""
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return tiers.is_left_out(place, config.getoption("--tier")) or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the tier, and run what uses the browser in the loop to which the browser belongs."""

@@ -4,7 +4,7 @@
 |---|---|---|
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
 | `quick` | `fast`, the browser, the command line, everything on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs and faults on PostgreSQL and Redis; kills, stock clients; see `WIDE` | `make test-stores` |
+| `stores` | fences, streams, jobs, faults on PostgreSQL and Redis; kills, stock clients, `WIDE` | `make test-stores` |
 | `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
 
 `quick` and `stores` share no test, and CI runs both. A promise needs a test in one of the two.
@@ -127,7 +127,7 @@ def tier_of(item: pytest.Item) -> str:
     mark = item.get_closest_marker("tier")
     if mark:
         return str(mark.args[0])
-    tier = PLACES.get(max((name for name in PLACES if path.startswith(name)), key=len, default=""), "fast")
+    tier = _of_place(path)
     words, fixtures = list(_parameters(item)), getattr(item, "fixturenames", [])
     if tier == "all" or any(rare in word for rare in RARE for word in (*words, *fixtures)):
         return "all"
@@ -140,6 +140,15 @@ def tier_of(item: pytest.Item) -> str:
     if any(server in fixtures for server in SERVERS):
         return "stores"
     return "quick" if tier == "fast" and "browser" in fixtures else tier
+
+
+def is_left_out(path: str, run: str) -> bool:
+    """Tell whether a run takes none of a file's tests: a mark or a contract moves single tests, but never to `fast`."""
+    return run == "fast" and path.endswith(".py") and _of_place(path) != "fast"
+
+
+def _of_place(path: str) -> str:
+    return PLACES.get(max((name for name in PLACES if path.startswith(name)), key=len, default=""), "fast")
 
 
 def _parameters(item: pytest.Item) -> Iterator[str]:

@@ -33,13 +33,13 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", look)
 
 
-async def ended(world: World, id: str, role: str = "agent", name: str = "bot") -> list[dict[str, Any]]:
-    """Return a request's deliveries, once all have ended."""
+async def ended(world: World, id: str, role: str = "agent", name: str = "bot", count: int = 1) -> list[dict[str, Any]]:
+    """Return a request's deliveries, once there are `count` and all have ended."""
     found: list[dict[str, Any]] = []
 
     async def is_over() -> bool:
         found[:] = (await world.client(role, name).get(f"/v1/deliveries?request_id={id}")).json()["items"]
-        return bool(found) and all(each["status"] not in ("queued", "waiting") for each in found)
+        return len(found) == count and all(each["status"] not in ("queued", "waiting") for each in found)
 
     await until(is_over)
     return found
@@ -108,8 +108,8 @@ async def test_an_agent_reads_no_host_of_the_servers_own_endpoints() -> None:
     async with receiving() as crm, open_world("memory://", delivery=settings(endpoint(crm.url))) as world:
         body = {"title": "Go?", "id": "q1", "webhooks": [{"url": crm.url}]}
         assert (await world.client("agent", "bot").post("/v1/requests", json=body)).status_code == 201
-        shown = {each["endpoint"]: each["host"] for each in await ended(world, "q1")}
-        known = {each["endpoint"]: each["host"] for each in await ended(world, "q1", "admin", "root")}
+        shown = {each["endpoint"]: each["host"] for each in await ended(world, "q1", count=2)}
+        known = {each["endpoint"]: each["host"] for each in await ended(world, "q1", "admin", "root", 2)}
 
     host = crm.url.removesuffix("/hook")
     assert (shown, known) == ({"crm": "", "ask-0": host}, {"crm": host, "ask-0": host})
