@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -99,7 +99,7 @@ class Wire:
         while True:
             try:
                 async with self._lines(Call("GET", path), place()) as lines:
-                    async for line in lines:
+                    while (line := await self._next(lines)) is not None:
                         patience = Patience(self._retry_for)
                         if line.startswith("id: "):
                             yield line[4:]
@@ -115,13 +115,20 @@ class Wire:
         timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
         opened = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
+            # What is held between two lines is not used: to close it cancels nobody who does something else meanwhile.
             with self.lifetime.using():
-                async with opened as reply:
-                    if not reply.is_success:
-                        raise error_of(self.url, call, reply, read_json(await reply.aread()))
-                    yield reply.aiter_lines()
+                reply = await opened.__aenter__()
+            async with AsyncExitStack() as stack:
+                stack.push_async_exit(opened.__aexit__)
+                if not reply.is_success:
+                    raise error_of(self.url, call, reply, read_json(await reply.aread()))
+                yield reply.aiter_lines()
         except LOST as error:
             raise UnreachableError(self.url, str(error) or type(error).__name__) from error
+
+    async def _next(self, lines: AsyncIterator[str]) -> str | None:
+        with self.lifetime.using():
+            return await anext(lines, None)
 
     async def _once(self, call: Call) -> Any:
         reply = await self._sent(call)

@@ -102,6 +102,31 @@ async def test_what_waits_when_a_client_is_closed_is_told(server: DemoServer) ->
             assert isinstance(outcome, ClosedError)
 
 
+BREAKS_OFF = """
+import asyncio, sys
+import ringi
+
+async def main():
+    async with ringi.Client(*sys.argv[1:]) as client:
+        await client.ask("Go?")
+        async for event in client.follow(""):
+            break
+    print("over")
+
+asyncio.run(main())
+"""
+
+
+async def test_who_stops_following_and_closes_hears_nothing_more_of_it(server: DemoServer) -> None:
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", BREAKS_OFF, server.url, token(server, "ann", "admin")],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
+
+
 async def test_a_wait_that_its_caller_cancels_is_cancelled(server: DemoServer) -> None:
     async with client_of(server) as client:
         waiting = asyncio.create_task(client.wait((await client.ask("Go?")).id))
