@@ -24,7 +24,7 @@ from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.backends.memory.stream import MemoryStream
 from ringi.connect import open_backend, open_to_verify
-from ringi.domain.media import media_type_of
+from ringi.domain.media import media_type_of, picture_of
 from ringi.erasure import Eraser
 from ringi.inbox import Inbox
 from ringi.record import Key
@@ -122,7 +122,8 @@ def test_file_stays_an_unknown_type() -> None:
 
 @pytest.mark.parametrize("media_type", IMAGES)
 def test_an_image_is_told_by_its_bytes_whatever_its_name(media_type: str) -> None:
-    assert media_type_of(IMAGES[media_type][0], "a.txt") == media_type
+    content = IMAGES[media_type][0]
+    assert media_type_of(content, "a.txt", picture_of(content)) == media_type
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_an_image_is_told_by_its_bytes_whatever_its_name(media_type: str) -> Non
     ],
 )
 def test_other_types_are_told_as_far_as_bytes_tell_them(content: bytes, name: str, media_type: str) -> None:
-    assert media_type_of(content, name) == media_type
+    assert media_type_of(content, name, picture_of(content)) == media_type
 
 
 async def bytes_left(url: str, id: str = "r1") -> list[str]:

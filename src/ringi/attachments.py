@@ -7,12 +7,13 @@ bring a file back.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import re
 import unicodedata
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -29,7 +30,7 @@ MAX_FILES = 20
 """How many times a file can be attached to one request."""
 MAX_TOTAL = 4 * MAX_FILE
 """Bytes of all files of one request."""
-MAX_NAME = 120
+MAX_NAME, MAX_SUFFIX = 120, 20
 CHUNK = 192 * 1024
 """Bytes of one item; in base64 it has no padding but the last."""
 PAGE = 8
@@ -68,22 +69,28 @@ class Attachments:
         a request that was erased meanwhile.
         """
         name = clean_name(name)
-        media_type = checked_type(field_of(request, field), name, content)
+        # In a thread: ten megabytes must not keep everybody else waiting.
+        media_type = await asyncio.to_thread(checked_type, field_of(request, field), name, content)
+        sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
         try:
             number = await self._numbered(request.key, field, len(content))
-            sha256 = hashlib.sha256(content).hexdigest()
             file = AttachedFile(number=number, name=name, size=len(content), media_type=media_type, sha256=sha256)
             stored = Stored(field=field, by=by, at=at, file=file)
-            items = [StreamItem(stored.model_dump(mode="json")), *map(StreamItem, chunks_of(content))]
+            parts = await asyncio.to_thread(list, chunks_of(content))
+            items = [StreamItem(stored.model_dump(mode="json")), *map(StreamItem, parts)]
             await self._stream.append(file_key(request.key, number), items, fence=0)
         except FenceError:
             raise NotFoundError("request", request.id) from None
         return stored
 
     async def find(self, key: Key, number: int) -> Stored | None:
-        """Return what is known of a file; None where there is none, or none any more."""
-        items = await self._stream.read(file_key(key, number), 0, 1)
-        return Stored.model_validate(items[0].event) if items else None
+        """Return what is known of a file; None where there is none, or none any more.
+
+        Raises `UnreadableError` for a file that was damaged, as `read` does.
+        """
+        with damage_as_unreadable("attachment", f"{key.id}/{number}"):
+            items = await self._stream.read(file_key(key, number), 0, 1)
+            return Stored.model_validate(items[0].event) if items else None
 
     async def content(self, request: Request, number: int) -> bytes:
         """Return a file's bytes, checked against the answer that names it; raise `NotFoundError` without one."""
@@ -99,9 +106,14 @@ class Attachments:
     async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file in parts; of one that is not there, none."""
         after = 1
-        while items := await self._stream.read(file_key(key, number), after, PAGE):
-            for item in items:
-                yield base64.b64decode(item.event["data"])
+        while True:
+            with damage_as_unreadable("attachment", f"{key.id}/{number}"):
+                items = await self._stream.read(file_key(key, number), after, PAGE)
+                parts = [base64.b64decode(item.event["data"]) for item in items]
+            if not items:
+                return
+            for part in parts:
+                yield part
             after = items[-1].number
 
     async def check(self, request: Request, data: Mapping[str, Any] | None, by: str) -> None:
@@ -117,14 +129,21 @@ class Attachments:
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
         """Yield what is wrong with the files that the answer of a request names."""
         for field, file in files_in(request, answer_of(request)):
-            size, sha256 = 0, hashlib.sha256()
-            async for part in self.read(request.key, file["number"]):
-                size += len(part)
-                sha256.update(part)
-            if not size:
-                yield f"the file attached as {field} is missing"
-            elif sha256.hexdigest() != file["sha256"]:
-                yield f"the file attached as {field} was changed"
+            try:
+                wrong = await self._misfit(request.key, file)
+            except UnreadableError:
+                wrong = "cannot be read"
+            if wrong:
+                yield f"the file attached as {field} {wrong}"
+
+    async def _misfit(self, key: Key, file: AttachedFile) -> str:
+        stored, size, sha256 = await self.find(key, file["number"]), 0, hashlib.sha256()
+        async for part in self.read(key, file["number"]):
+            size += len(part)
+            sha256.update(part)
+        if not stored or not size:
+            return "is missing"
+        return "" if sha256.hexdigest() == file["sha256"] and stored.file == file else "was changed"
 
     async def is_from(self, key: Key, person: str) -> bool:
         """Whether a person attached a file to a request, sent with an answer or not."""
@@ -143,6 +162,7 @@ class Attachments:
         for number in range(1, min(last, MAX_FILES) + 1):
             if number not in keep:
                 await self.delete(key, number)
+        await self._stream.delete(index_key(key), fence=ERASED)
 
     async def _numbered(self, key: Key, field: str, size: int) -> int:
         index = index_key(key)
@@ -153,8 +173,18 @@ class Attachments:
         return number
 
     async def _sizes(self, key: Key) -> list[int]:
-        items = await self._stream.read(index_key(key), 0, MAX_FILES)
-        return [item.event["size"] for item in items]
+        with damage_as_unreadable("attachments", key.id):
+            items = await self._stream.read(index_key(key), 0, MAX_FILES)
+            return [int(item.event["size"]) for item in items]
+
+
+@contextmanager
+def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
+    """Raise `UnreadableError` for what was damaged in the streams of a request."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableError(kind, id, f"{type(error).__name__}: it was damaged") from error
 
 
 def index_key(key: Key) -> Key:
@@ -212,7 +242,8 @@ def names_files(data: Mapping[str, Any] | None) -> bool:
 
 def checked_type(field: Attachment, name: str, content: bytes) -> str:
     """Return the media type of a file, or raise `InvalidError` when its field does not take it."""
-    media_type, picture = media_type_of(content, name), picture_of(content)
+    picture = picture_of(content)
+    media_type = media_type_of(content, name, picture)
     try:
         field.check_file(len(content), media_type)
     except MisfitError as error:
@@ -235,6 +266,7 @@ def clean_name(name: str) -> str:
     """Return a file's name without its folders and without characters that hide or mean something to a system."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     seen = "".join("_" if c in '<>:"|?*' else c for c in last if unicodedata.category(c) not in HIDDEN)
-    stem, dot, suffix = seen.strip(" .").rpartition(".")
-    suffix = dot + suffix[:20]
-    return (stem[: MAX_NAME - len(suffix)] + suffix).strip(" .") or "file"
+    whole = seen.strip(" .")
+    stem, dot, ending = whole.rpartition(".")
+    suffix = dot + ending if dot and len(ending) <= MAX_SUFFIX else ""
+    return ((stem if suffix else whole)[: MAX_NAME - len(suffix)] + suffix).strip(" .") or "file"

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, StrictBool
 
 from ringi.ask import Time
-from ringi.attachments import Attachments, fields_of, numbers_in
+from ringi.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.audit import misfits
 from ringi.due import Due, is_of, key_of, keys_of, old, theirs, thread_key, unique
 from ringi.errors import (
@@ -266,19 +266,26 @@ class Eraser:
         keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
         for n in range(0, len(keys), AT_ONCE):
             some = keys[n : n + AT_ONCE]
-            is_theirs = await asyncio.gather(*(self._is_beside(key, person) for key in some))
+            is_theirs = await asyncio.gather(*(self._may_be_beside(key, person) for key in some))
             found += [key for key, it_is in zip(some, is_theirs, strict=True) if it_is]
         return found
+
+    async def _may_be_beside(self, key: Key, person: str) -> bool:
+        try:
+            return await self._is_beside(key, person)
+        except UnreadableError:
+            return True  # Its own erasure says why it is left.
 
     async def _is_beside(self, key: Key, person: str) -> bool:
         """Whether a person had a request delivered again, or attached a file to it."""
         if await self.attachments.is_from(key, person):
             return True
         after = 0
-        while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
-            if any(item.event.get("by") == person for item in items):
-                return True
-            after = items[-1].number
+        with damage_as_unreadable("deliveries", key.id):
+            while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
+                if any(item.event.get("by") == person for item in items):
+                    return True
+                after = items[-1].number
         return False
 
     async def _asked_by(self, thread: Thread) -> list[Request]:

@@ -12,6 +12,8 @@ MAX_SIDE = 10_000
 MAX_PIXELS = 25_000_000
 """A small file can unfold to an image that takes all memory of whoever looks at it."""
 
+MAX_SEGMENTS = 10_000
+"""Segments of a JPEG before its size: usual ones have a few dozen."""
 MAX_GIF_PARTS = 100_000
 """Blocks of a GIF, and parts of their data: usual ones have 255 bytes."""
 
@@ -55,21 +57,19 @@ def _gif(content: bytes) -> Picture | None:
     """Return the room that all frames need: one may be larger than the screen that the header tells of."""
     width, height, flags = struct.unpack("<HHB", content[6:11])
     at, parts = 13 + _colors(flags), 0
-    while (kind := content[at : at + 1]) in (b"!", b","):
+    while parts < MAX_GIF_PARTS and (kind := content[at : at + 1]) in (b"!", b","):
         at += 2
         if kind == b",":
             left, top, frame_width, frame_height, flags = struct.unpack("<HHHHB", content[at - 1 : at + 8])
             width, height = max(width, left + frame_width), max(height, top + frame_height)
             at += 9 + _colors(flags)
-        while content[at : at + 1] not in (b"\0", b""):
+        while parts < MAX_GIF_PARTS and content[at : at + 1] not in (b"\0", b""):
             at += 1 + content[at]
             parts += 1
         at += 1
         parts += 1
-        if parts > MAX_GIF_PARTS:
-            return None
     # What is neither its end nor cut off here, some readers skip, and draw what comes behind it.
-    return Picture("image/gif", width, height) if kind in (b";", b"") else None
+    return Picture("image/gif", width, height) if parts < MAX_GIF_PARTS and kind in (b";", b"") else None
 
 
 def _colors(flags: int) -> int:
@@ -79,7 +79,9 @@ def _colors(flags: int) -> int:
 
 def _jpeg(content: bytes) -> Picture | None:
     at = 2
-    while at + 9 <= len(content) and content[at] == 0xFF:
+    for _ in range(MAX_SEGMENTS):
+        if at + 9 > len(content) or content[at] != 0xFF:
+            return None
         kind, (length,) = content[at + 1], struct.unpack(">H", content[at + 2 : at + 4])
         if 0xC0 <= kind <= 0xCF and kind not in NO_FRAME:
             height, width = struct.unpack(">HH", content[at + 5 : at + 9])
@@ -102,10 +104,13 @@ def _webp(content: bytes) -> Picture | None:
     return None
 
 
-def media_type_of(content: bytes, name: str) -> str:
-    """Return one of `MEDIA_TYPES` as the bytes say; the name only tells kinds of text and of archives apart."""
+def media_type_of(content: bytes, name: str, picture: Picture | None) -> str:
+    """Return one of `MEDIA_TYPES` as the bytes say; the name only tells kinds of text and of archives apart.
+
+    `picture` is the image that the bytes hold, if any.
+    """
     suffix = PurePosixPath(name.lower()).suffix
-    if picture := picture_of(content):
+    if picture:
         return picture.media_type
     if content.startswith(b"%PDF-"):
         return "application/pdf"

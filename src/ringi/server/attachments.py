@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from functools import partial
 from typing import Annotated
@@ -50,7 +51,7 @@ class AttachmentRoutes:
         (await inbox.get(id)).refuse_closed(who.name, inbox.clock())
         upload = parsed(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
         try:
-            content = base64.b64decode(upload.data, validate=True)
+            content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
             raise InvalidError.of("data", f"is no base64 ({error})") from None
         return reply(dumped(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)

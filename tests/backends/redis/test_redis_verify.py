@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from ringi.audit import verify
+from ringi.backends.redis.inspection import is_filed
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
@@ -125,3 +126,9 @@ async def test_requests_that_change_while_they_are_compared_are_no_findings(serv
     finally:
         writing.cancel()
         await asyncio.gather(writing, return_exceptions=True)
+
+
+@pytest.mark.parametrize("filed", [b"[]", b"5", b'"x"', b'{"lists":[{}]}', b'{"lists":5}', b"{", b"\xff"])
+def test_damaged_marks_are_not_what_a_record_says(filed: bytes) -> None:
+    assert not is_filed(filed, ["a"], {})
+    assert is_filed(b'{"lists":["a"],"marks":{}}', ["a"], {})

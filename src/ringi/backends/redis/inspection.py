@@ -137,10 +137,10 @@ def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -
     """Whether a record is filed as it should be."""
     try:
         found = json.loads(filed or b"{}")
-    except ValueError:
+        # The scripts write an empty object like an empty list.
+        return set(found.get("lists") or ()) == set(lists) and (found.get("marks") or {}) == marks
+    except (ValueError, AttributeError, TypeError):
         return False
-    # The scripts write an empty object like an empty list.
-    return set(found.get("lists") or ()) == set(lists) and (found.get("marks") or {}) == marks
 
 
 def field_in(member: bytes) -> bytes:
