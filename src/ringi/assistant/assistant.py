@@ -116,6 +116,7 @@ def prepared(input: dict[str, Any]) -> dict[str, Any]:
         "messages": messages,
         "words": messages[-1]["content"] if messages else None,
         "events": events,
+        "reply": "",
         "tried": [],
         "todo": {},
     }

@@ -68,6 +68,8 @@ class Talk(TypedDict, total=False):
     language: str
     words: str | None
     """What the person says now; None where the input is an event."""
+    reply: str
+    """What the front model answers to it."""
     events: list[dict[str, Any]]
     """What is to be taken next."""
     tried: list[str]
@@ -151,7 +153,7 @@ class Steps:
         heard |= await self._not_offered(heard["ops"], scope_of(host), state["language"])
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
-        return {"messages": words, "events": [*state["events"], heard]}
+        return {"messages": words, "reply": str(answer.text), "events": [*state["events"], heard]}
 
     async def _not_offered(self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str) -> dict[str, Any]:
         """Return the infos that the model gives a value which cannot be chosen: why nobody knows, or the choices."""
@@ -207,7 +209,7 @@ class Steps:
         events = await asyncio.gather(*fetching, *calling)
         answers = [front.rendered(event["value"]) for event in events if is_answer(event)]
         # The front model may have told already what it sees in the memory.
-        answers = [answer for answer in answers if answer.split() != words_before(state).split()]
+        answers = [answer for answer in answers if answer.split() != state.get("reply", "").split()]
         left = {**todo, "fetch": [], "calls": []}
         return {
             "events": [*events, *state["events"]],
@@ -297,12 +299,6 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
         # Its age: the conversation goes by the time of the store, of which this machine's may differ.
         return {**told, "value": value, "age": (utc_now() - found.observed_at).total_seconds()}
     return {**told, "value": value}
-
-
-def words_before(state: Talk) -> str:
-    """Return what was said last in answer to a person's words; nothing where they pressed an action."""
-    newest = state["messages"][-1] if state["messages"] and state["words"] is not None else None
-    return newest.text if isinstance(newest, AIMessage) else ""
 
 
 def is_answer(event: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ from ringi.threads.emitter import SAY, Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
 from ringi.threads.outcome import final_values, output_of
-from ringi.threads.repeats import has_all_of, said_of
+from ringi.threads.repeats import has_all_of, paragraphs_of, said_of
 from ringi.threads.tool_arguments import misfit, schema_of, tools_of
 from ringi.threads.written import cleaned, written
 
@@ -365,12 +365,16 @@ class Translation:
         streamed = [each for each in self.messages.values() if each.step == step_of(place) and each.words is None]
         known = max(streamed, key=lambda each: said_of(text, each.text), default=None)
         said = said_of(text, known.text) if known else 0
-        for each in streamed if not said else ():
-            if has_all_of(text, each.text):
-                self.emitter.supersede(each.id)
-        left = text[said:]
-        if known and said and message.id and (known.task or not left):
+        left, known = text[said:], known if said else None
+        if known and not known.task and left:
+            # Its message has ended: what follows is another one.
+            left, known = (own, known) if (own := paragraphs_of(left)) else (text, None)
+        elif known and message.id:
             self.messages[message.id] = known
+        for each in streamed:
+            if each is not known and has_all_of(left, each.text):
+                self.emitter.supersede(each.id)
+                each.text = ""
         return left
 
     def _known(self, message: AIMessage, place: str) -> Message:

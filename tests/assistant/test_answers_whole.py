@@ -1,0 +1,64 @@
+"""What an immediate action answers is told whole and once, whatever was said before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.graph import MessagesState
+from tests.assistant.talk import Talk
+from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
+from tests.threads.world import at_work
+
+from ringi.assistant import Assistant, CallJob
+from ringi.assistant.front import DECLARE
+from ringi.testing.scripted_model import ScriptedModel, calls, together
+
+REMARK = "I do not know “sing”. This is what I can do here: Count."
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [("2", "25 lamps are left."), ("No", "Nothing is left."), ("ランプ", "ランプは二個あります。")],
+)
+async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(said: str, answer: str) -> None:
+    async def sort(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await ScriptedModel(script=lambda messages: said).ainvoke("sort")]}
+
+    async def workflow(job: CallJob) -> str:
+        await graph_of(sort)(job)
+        return answer
+
+    async with at_work(URL, counting(workflow).agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", said, answer]
+
+
+def remarking(workflow: Any) -> Assistant:
+    """Return an assistant whose conversation has a word of its own to say between its front model and the action."""
+
+    def front(messages: Sequence[BaseMessage]) -> AIMessage:
+        return together(calls(DECLARE, required_actions=[{"type": "sing"}, {"type": "count"}]), words="I look.")
+
+    return replace(counting(workflow), model=ScriptedModel(script=front))
+
+
+async def test_an_answer_is_the_front_models_own_also_behind_a_word_of_the_conversation() -> None:
+    async def known(job: CallJob) -> str:
+        return "I look."
+
+    async with at_work(URL, remarking(known).agents()) as world:
+        await Talk(world).say("count")
+        assert await shown(world) == ["count", "I look.", REMARK]
+
+
+async def test_an_answer_that_equals_a_word_of_the_conversation_is_told() -> None:
+    async def same(job: CallJob) -> str:
+        return REMARK
+
+    async with at_work(URL, remarking(same).agents()) as world:
+        await Talk(world).say("count")
+        assert await shown(world) == ["count", "I look.", REMARK, REMARK]
