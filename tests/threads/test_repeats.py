@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -82,10 +81,9 @@ def test_of_a_structured_answer_all_texts_count(said: dict[str, Any], text: str,
 
 @pytest.mark.parametrize("part", ["a", "1", "1,", "a'", ".", "-", "\u0301", "a ", "1 000 ", "{"])
 def test_a_long_text_takes_no_long_time(part: str) -> None:
-    began = time.process_time()
+    # Linear in the length: what is quadratic runs into the time limit of each test.
     assert has_all_of(part * 50_000, part * 49_000 + "z") is False
     assert said_of(part * 50_000 + "z", part * 49_000) in (0, 49_000 * len(part))
-    assert time.process_time() - began < 10, "linear in the length of the text: quadratic takes minutes"
 
 
 def sayer(*parts: tuple[str, bool], answer: str) -> Agent:
