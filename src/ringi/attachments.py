@@ -1,8 +1,8 @@
 """Files that people attach to requests: their bytes are in streams beside the request, their digest is in the answer.
 
-The files of a request are numbered by one stream that says only how large each is. Each file has a stream of its own:
-first what is known of it, then its bytes. Erasing raises the fence of these streams, so that no upload under way can
-bring a file back.
+The files of a request are numbered by one stream that says of each whose it is, for which field and how large. Each
+file has a stream of its own: first what is known of it, then its bytes. Erasing raises the fence of these streams, so
+that no upload under way can bring a file back.
 """
 
 from __future__ import annotations
@@ -10,15 +10,25 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import logging
 import re
 import unicodedata
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ringi.domain.media import media_type_of, picture_of
-from ringi.errors import FenceError, FieldError, InvalidError, NotFoundError, UnreadableError, UnsupportedError
+from ringi.errors import (
+    FenceError,
+    FieldError,
+    FinalError,
+    InvalidError,
+    NotFoundError,
+    RingiError,
+    UnreadableError,
+    UnsupportedError,
+)
 from ringi.field import Attachment
 from ringi.field_parts import MAX_FILE, AttachedFile
 from ringi.misfit import MisfitError, shown
@@ -26,16 +36,23 @@ from ringi.record import Frozen, Key
 from ringi.request import Request
 from ringi.stream import Stream, StreamItem
 
+log = logging.getLogger(__name__)
+Read = Callable[[], Awaitable[Request]]
 MAX_FILES = 20
-"""How many times a file can be attached to one request."""
+"""Files that one person can have at a request."""
 MAX_TOTAL = 4 * MAX_FILE
-"""Bytes of all files of one request."""
+"""Bytes of all files that one person has at a request."""
+MAX_UPLOADS = 200
+"""How many times one person can attach a file to a request."""
+PEOPLE = 10
+"""A request takes as much as this many people can attach."""
 MAX_NAME, MAX_SUFFIX = 120, 20
 CHUNK = 192 * 1024
 """Bytes of one item; in base64 it has no padding but the last."""
 PAGE = 8
-ERASED = 1
-"""The fence of what is erased; files are written with fence 0."""
+REPLACED, SENT, ERASED = 1, 2, 3
+"""Fences of a file, which is written with fence 0: one that an answer is about to name cannot be replaced."""
+NOT_ATTACHED = "names no file that you attached here: attach it again"
 NO_STREAM = "this inbox has no stream to keep files in: open it with ringi.open"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Controls, marks that change the direction of text, and what is no character."""
@@ -50,6 +67,16 @@ class Stored(Frozen):
     file: AttachedFile
 
 
+class Upload(NamedTuple):
+    """One file in the index of a request."""
+
+    number: int
+    field: str
+    by: str
+    size: int
+    is_gone: bool = False
+
+
 class Attachments:
     """The files of all requests of one store."""
 
@@ -62,26 +89,35 @@ class Attachments:
             return self._opened
         raise UnsupportedError(NO_STREAM)
 
-    async def add(self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime) -> Stored:
-        """Store a file durably and return what is known of it.
+    async def add(
+        self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime, read: Read
+    ) -> AttachedFile:
+        """Store a file durably in place of what this person attached to the field before; return what names it.
 
-        Raises `InvalidError` for what the field does not take and beyond the limits of a request, `NotFoundError` for
-        a request that was erased meanwhile.
+        `read` returns the request as it is now. Raises `InvalidError` for what the field does not take and beyond the
+        limits, `FinalError` when the request ended meanwhile.
         """
-        name = clean_name(name)
+        name, key = clean_name(name), request.key
         # In a thread: ten megabytes must not keep everybody else waiting.
         media_type = await asyncio.to_thread(checked_type, field_of(request, field), name, content)
         sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
-        try:
-            number = await self._numbered(request.key, field, len(content))
-            file = AttachedFile(number=number, name=name, size=len(content), media_type=media_type, sha256=sha256)
-            stored = Stored(field=field, by=by, at=at, file=file)
-            parts = await asyncio.to_thread(list, chunks_of(content))
+        parts = await asyncio.to_thread(list, chunks_of(content))
+        file = None
+        with suppress(FenceError):
+            number = await self._numbered(key, field, by, len(content))
+            new = AttachedFile(number=number, name=name, size=len(content), media_type=media_type, sha256=sha256)
+            stored = Stored(field=field, by=by, at=at, file=new)
             items = [StreamItem(stored.model_dump(mode="json")), *map(StreamItem, parts)]
-            await self._stream.append(file_key(request.key, number), items, fence=0)
-        except FenceError:
-            raise NotFoundError("request", request.id) from None
-        return stored
+            await self._stream.append(file_key(key, number), items, fence=0)
+            file = new
+        request = await read()
+        if request.is_final and not (file and file["number"] in numbers_in(request)):
+            if file:
+                await self.delete(key, file["number"])
+            raise FinalError(request.id, request.status, request.winner)
+        if not file:  # The same person attached another one meanwhile.
+            raise InvalidError.of(field, NOT_ATTACHED)
+        return file
 
     async def find(self, key: Key, number: int) -> Stored | None:
         """Return what is known of a file; None where there is none, or none any more.
@@ -116,15 +152,30 @@ class Attachments:
                 yield part
             after = items[-1].number
 
-    async def check(self, request: Request, data: Mapping[str, Any] | None, by: str) -> None:
-        """Raise `InvalidError` unless each file that an answer names was attached to this field by who answers."""
-        errors = []
-        for field, file in files_in(request, data):
+    async def check(
+        self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
+    ) -> None:
+        """Raise `InvalidError` unless each file that an answer names was attached to this field by who answers.
+
+        From then on no other upload replaces these files, unless `refuse` refuses the answer. A request that has ended
+        meanwhile raises nothing here.
+        """
+        files = list(files_in(request, data))
+        errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
+        if not errors:
+            refuse(request)
+            for _, file in files:
+                with suppress(FenceError):
+                    await self._stream.append(file_key(request.key, file["number"]), [], fence=SENT)
+            errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
+        if errors and not (await read()).is_final:
+            raise InvalidError([FieldError(field, NOT_ATTACHED) for field in errors])
+
+    async def _is_there(self, request: Request, field: str, by: str, file: AttachedFile) -> bool:
+        with suppress(UnreadableError):
             stored = await self.find(request.key, file["number"])
-            if not stored or (stored.field, stored.by, stored.file) != (field, by, file):
-                errors.append(FieldError(field, "names no file that you attached here: attach it again"))
-        if errors:
-            raise InvalidError(errors)
+            return bool(stored and (stored.field, stored.by, stored.file) == (field, by, file))
+        return False
 
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
         """Yield what is wrong with the files that the answer of a request names."""
@@ -146,36 +197,69 @@ class Attachments:
         return "" if sha256.hexdigest() == file["sha256"] and stored.file == file else "was changed"
 
     async def is_from(self, key: Key, person: str) -> bool:
-        """Whether a person attached a file to a request, sent with an answer or not."""
-        for number in range(1, len(await self._sizes(key) if self._opened else ()) + 1):
-            if (stored := await self.find(key, number)) and stored.by == person:
-                return True
-        return False
+        """Whether a person attached a file to a request that no answer of theirs names."""
+        return bool(self._opened) and any(upload.by == person for upload in await self._uploads(key))
 
     async def delete(self, key: Key, number: int) -> None:
         """Forget one file for good."""
         await self._stream.delete(file_key(key, number), fence=ERASED)
 
-    async def erase(self, key: Key, keep: Collection[int] = ()) -> None:
+    async def erase(self, request: Request, keep: Collection[int] = ()) -> None:
         """Forget all files of an ended request but those to keep, and take no more."""
-        last = await self._stream.append(index_key(key), [], fence=ERASED)
-        for number in range(1, min(last, MAX_FILES) + 1):
-            if number not in keep:
-                await self.delete(key, number)
-        await self._stream.delete(index_key(key), fence=ERASED)
+        index = index_key(request.key)
+        last = await self._stream.append(index, [], fence=ERASED)
+        try:
+            numbers = {upload.number for upload in await self._uploads(request.key) if not upload.is_gone}
+        except UnreadableError:
+            numbers = set(range(1, last + 1))
+        for number in sorted((numbers | numbers_in(request)) - set(keep)):
+            await self.delete(request.key, number)
+        await self._stream.delete(index, fence=ERASED)
 
-    async def _numbered(self, key: Key, field: str, size: int) -> int:
-        index = index_key(key)
-        refuse_beyond(await self._sizes(key), field, size)
-        number = await self._stream.append(index, [StreamItem({"size": size})], fence=0)
-        # Others may have done the same meanwhile: each sees all that were before it.
-        refuse_beyond((await self._sizes(key))[: number - 1], field, size)
+    async def end(self, request: Request) -> None:
+        """Forget the files that the answer of an ended request does not name; if that fails, erasure does it."""
+        if self._opened and fields_of(request):
+            try:
+                await self.erase(request, numbers_in(request))
+            except RingiError:
+                log.exception("files attached to %s and never sent are left until it is erased", request.id)
+
+    async def _numbered(self, key: Key, field: str, by: str, size: int) -> int:
+        index, uploads = index_key(key), await self._uploads(key)
+        earlier = {each.number for each in uploads if (each.field, each.by) == (field, by) and not each.is_gone}
+        left = [each._replace(is_gone=each.is_gone or each.number in earlier) for each in uploads]
+        refuse_beyond(left, field, by, size)
+        if gone := [number for number in sorted(earlier) if await self._is_replaced(key, number)]:
+            await self._stream.append(index, [StreamItem({"gone": gone})], fence=0)
+        number = await self._stream.append(index, [StreamItem({"size": size, "field": field, "by": by})], fence=0)
+        try:
+            # Others may have done the same meanwhile: each sees all that were before it.
+            before = [each for each in await self._uploads(key) if each.number < number]
+            refuse_beyond(before, field, by, size)
+        except InvalidError:
+            await self._stream.append(index, [StreamItem({"gone": [number]})], fence=0)
+            raise
         return number
 
-    async def _sizes(self, key: Key) -> list[int]:
+    async def _is_replaced(self, key: Key, number: int) -> bool:
+        try:
+            await self._stream.delete(file_key(key, number), fence=REPLACED)
+        except FenceError:
+            return False  # An answer names it.
+        return True
+
+    async def _uploads(self, key: Key) -> list[Upload]:
+        found, gone, after = list[Upload](), set[int](), 0
         with damage_as_unreadable("attachments", key.id):
-            items = await self._stream.read(index_key(key), 0, MAX_FILES)
-            return [int(item.event["size"]) for item in items]
+            while items := await self._stream.read(index_key(key), after):
+                for item in items:
+                    event = item.event
+                    if "gone" in event:
+                        gone.update(event["gone"])
+                    else:
+                        found.append(Upload(item.number, event["field"], event["by"], int(event["size"])))
+                after = items[-1].number
+        return [upload._replace(is_gone=upload.number in gone) for upload in found]
 
 
 @contextmanager
@@ -254,12 +338,15 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
     return media_type
 
 
-def refuse_beyond(sizes: Sequence[int], field: str, size: int) -> None:
-    """Raise `InvalidError` when a request takes no file more, or none of this size."""
-    if len(sizes) >= MAX_FILES:
-        raise InvalidError.of(field, f"{MAX_FILES} files were attached to this request: it takes no more")
-    if sum(sizes) + size > MAX_TOTAL:
-        raise InvalidError.of(field, f"the files of this request would be over {MAX_TOTAL} bytes: send a smaller one")
+def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> None:
+    """Raise `InvalidError` when a person, or all people together, can attach no file more, or none of this size."""
+    for some, people in (([upload for upload in uploads if upload.by == by], 1), (uploads, PEOPLE)):
+        sizes = [upload.size for upload in some if not upload.is_gone]
+        for count, most in ((len(sizes), MAX_FILES * people), (len(some), MAX_UPLOADS * people)):
+            if count >= most:
+                raise InvalidError.of(field, f"{most} files were attached to this request: it takes no more")
+        if sum(sizes) + size > (most := MAX_TOTAL * people):
+            raise InvalidError.of(field, f"the files of this request would be over {most} bytes: send a smaller one")
 
 
 def clean_name(name: str) -> str:

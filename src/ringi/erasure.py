@@ -315,7 +315,7 @@ class Eraser:
     async def _forget_files(self, request: Request, changes: dict[str, Any]) -> None:
         if self._stream and fields_of(request):
             left = request.model_copy(update={"response": changes.get("response", request.response)})
-            await self.attachments.erase(request.key, numbers_in(left))
+            await self.attachments.erase(request, numbers_in(left))
 
     async def _forget_run(self, thread: Thread) -> bool:
         """Delete output and checkpoints, and return whether no new run of the thread came in between."""

