@@ -122,6 +122,26 @@ async def test_after_a_second_invalid_form_people_read_what_happened(
         assert "The person was told that it could not be shown" in results(talk)[1]
 
 
+def deep(levels: int) -> Any:
+    """Return an option that holds another, and so on."""
+    return [] if not levels else [deep(levels - 1)]
+
+
+@pytest.mark.parametrize("way", ["tool", "ask_human"])
+@pytest.mark.parametrize(
+    ("extra", "told"), [("x" * 70_000, "larger than"), (deep(40), "deeper than")], ids=["long", "deep"]
+)
+async def test_what_a_model_adds_without_measure_is_refused_and_not_just_left_out(
+    file: str, way: str, extra: Any, told: str
+) -> None:
+    form = {"title": "Sports", "fields": [{"name": "x", "type": "select", "options": ["a"], "extra": extra}]}
+    talk = Talk(asking(way, form), "Never mind.")
+    async with at_work(file, [agent(way, talk)]) as world:
+        assert (await world.run("chat", {})).status == "done"
+        assert await world.asked() == []
+    assert told in results(talk)[0]
+
+
 @pytest.mark.parametrize("way", ["tool", "ask_human"])
 async def test_a_model_that_never_gets_it_right_is_told_to_use_words_and_people_read_it_once(
     file: str, way: str
