@@ -64,6 +64,11 @@ async def test_ag_uis_connect_tells_the_history_of_an_agent_elsewhere(world: Wor
     assert [each["type"] for each in fresh] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     spoken = {**TURN, "messages": [{"id": "m1", "role": "user", "content": "hello"}]}
     events(await ann.post("/agui/elsewhere", json=spoken))
+
+    async def is_over() -> bool:
+        return bool((await ann.get("/v1/threads/t1")).json()["status"] == "done")
+
+    await until(is_over)  # Until the other process has stored the end that it told, the run comes as a live one.
     (snapshot,) = [
         each
         for each in events(await ann.post("/agui/elsewhere/connect", json={**TURN, "runId": "r2"}))
