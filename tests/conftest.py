@@ -63,6 +63,8 @@ def _killed(process: psutil.Process) -> str | None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spend no time on files of which the run takes nothing."""
+    if not collection_path.is_relative_to(config.rootpath):
+        return None
     place = collection_path.relative_to(config.rootpath).as_posix()
     return tiers.is_left_out(place, config.getoption("--tier")) or None
 
