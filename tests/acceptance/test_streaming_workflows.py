@@ -141,6 +141,7 @@ async def test_what_a_planning_asks_is_asked_in_the_talk(page: Page, server: Dem
     go_on(server, "plan")
     await press(page, "plan")
     await expect(page.get_by_test_id("plan-card")).to_have_attribute("data-status", "planned", timeout=WAIT)
+    await expect(page.get_by_test_id("send")).to_be_visible(timeout=WAIT)
     await write(page, "please ask me")
     question = workflow(page, "plan").get_by_test_id("request-detail")
     await expect(question).to_contain_text("How many lamps?", timeout=WAIT)

@@ -108,6 +108,7 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     assert sorted(each["status"] for each in turn["outcomes"].values()) == ["learned", "rejected"]
     assert list(checked(await world.items(TALK)).values()) == ["As I learned [b-00001]."]
     await world.verified()
+    await asyncio.to_thread(dying.join, 30)
     assert dying.exitcode == -signal.SIGKILL
 
 
