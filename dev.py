@@ -6,6 +6,7 @@ Needs Python >= 3.11 and nothing else: no root, no Node, no servers. `python3 de
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +28,11 @@ since its tests share servers.
 
 In the order of the folders, the slow files are not left for the end: a few tests of a file can be its slowest.
 """
+
+
+FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"
+FEW = 5
+"""How many failed tests may be run once more."""
 
 
 class StepError(Exception):
@@ -114,8 +120,27 @@ def with_page(name: str) -> None:
 
 
 def tier(name: str, *arguments: str) -> None:
-    """Run the tests of a tier; tests/tiers.py says which they are."""
-    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE, *arguments])
+    """Run the tests of a tier; tests/tiers.py says which they are. What fails is judged `once_more`."""
+    command = [PYTHON, "-m", "pytest", "--tier", name]
+    FAILED.unlink(missing_ok=True)
+    try:
+        run([*command, *AT_ONCE, *arguments])
+    except StepError:
+        again = once_more()
+        if not again:
+            raise
+        print("\nFailed beside others, now run alone:", *again, sep="\n  ", flush=True)
+        run([*command, *again])
+
+
+def once_more() -> list[str]:
+    """Return the tests that failed, if they are few and of a kind that a busy machine makes too slow.
+
+    What fails under kills and outages is not asked twice: there, once in many times is a loss.
+    """
+    failed = list(json.loads(FAILED.read_text())) if FAILED.exists() else []
+    is_judged = any(name.startswith("tests/faults/") or "::" not in name for name in failed)
+    return [] if is_judged or len(failed) > FEW else failed
 
 
 def check(_: list[str]) -> None:
@@ -284,7 +309,7 @@ def replace(command: list[str]) -> None:
 def environment() -> dict[str, str]:
     """Return the variables under which .venv's programs find each other."""
     path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
-    own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON}
+    own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON, "PYTHONDONTWRITEBYTECODE": ""}
     if not os.access(Path.home(), os.W_OK):
         # An account without a home, as in many containers, has nowhere to keep a cache.
         own["HOME"] = str(VENV / "home")

@@ -4,7 +4,7 @@
 |---|---|---|
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
 | `quick` | `fast`, the browser, the command line, everything on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs, faults on PostgreSQL and Redis; kills, stock clients, `WIDE` | `make test-stores` |
+| `stores` | fences, streams, jobs on PostgreSQL and Redis; faults, attacks, clients, `WIDE` | `make test-stores` |
 | `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
 
 `quick` and `stores` share no test, and CI runs both. A promise needs a test in one of the two.
@@ -31,24 +31,28 @@ CONTRACTS = "ringi.testing.conformance"
 
 PLACES = {
     "tests/acceptance/": "quick",
+    "tests/acceptance/test_engrammer.py": "stores",
+    "tests/acceptance/test_everyone.py": "stores",
+    "tests/acceptance/test_hostile.py": "stores",
     "tests/acceptance/test_kill_server.py": "stores",
+    "tests/acceptance/test_superseded.py": "stores",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",
     "tests/assistant/test_routes.py": "quick",
-    "tests/backends/test_upgrade.py": "quick",
+    "tests/backends/test_upgrade.py": "stores",
     "tests/cli/": "quick",
+    "tests/cli/test_watch_answers.py": "stores",
     "tests/cli/test_watch_live.py": "stores",
     "tests/cli/test_watch_terminal.py": "stores",
     "tests/delivery/test_mail.py": "quick",
     "tests/delivery/test_webhooks.py": "quick",
     "tests/engrammer/test_conversation_routes.py": "quick",
-    "tests/engrammer/test_learning_bench.py": "quick",
+    "tests/engrammer/test_learning_bench.py": "stores",
     "tests/engrammer/test_playbook_routes.py": "quick",
     "tests/faults/": "stores",
     "tests/faults/test_at_once.py": "quick",
     "tests/faults/test_chaos.py": "all",
-    "tests/faults/test_kill_threads.py": "quick",
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
     "tests/openapi_clients/": "stores",
@@ -56,7 +60,10 @@ PLACES = {
     "tests/release/": "all",
     "tests/schema_fuzz/": "stores",
     "tests/server/": "quick",
+    "tests/server/test_agents_elsewhere.py": "stores",
+    "tests/server/test_matrix": "stores",
     "tests/server/test_offers.py": "stores",
+    "tests/server/test_oidc": "stores",
     "tests/server/test_startup.py": "stores",
     "tests/shapes/": "quick",
     "tests/test_cli.py": "quick",
@@ -74,7 +81,7 @@ PLACES = {
 """
 
 WIDE = pytest.mark.tier("stores")
-"""The mark of what another language, theme or way to sign in adds to a test that runs in `quick`."""
+"""The mark of what another language, theme or way to sign in, a kill, or a look at every page adds to `quick`."""
 
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",

@@ -16,5 +16,5 @@ export default defineConfig({
     cssCodeSplit: false,
   },
   server: { host: "127.0.0.1", proxy: { "/v1": { target: server, changeOrigin: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true, testTimeout: 20_000, isolate: false },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true, testTimeout: 20_000, isolate: false, maxWorkers: "100%" },
 });

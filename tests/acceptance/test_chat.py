@@ -11,6 +11,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.thread_steps import question, respond, shop_server, sign_in
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -191,6 +192,7 @@ async def test_stopping_a_run_that_asks_says_what_ends_with_it(person: Page, hou
     await expect(person.get_by_test_id("request-detail")).to_have_attribute("data-status", "cancelled", timeout=WAIT)
 
 
+@WIDE
 async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Page, tmp_path: Path) -> None:
     with shop_server(tmp_path) as server:
         await sign_in(page, server)
@@ -217,6 +219,7 @@ async def test_a_server_that_is_killed_takes_nothing_of_a_chat_with_it(page: Pag
         await expect(messages(page)).to_have_count(2)
 
 
+@WIDE
 async def test_a_server_that_is_told_to_stop_is_gone_back_to_by_itself(page: Page, tmp_path: Path) -> None:
     with shop_server(tmp_path) as server:
         await sign_in(page, server)

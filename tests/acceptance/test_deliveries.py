@@ -13,6 +13,7 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.thread_steps import WAIT, assert_fits, sign_in
 from tests.delivery.office import SECRET
 from tests.delivery.receivers import OK, answers, receiving
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -35,7 +36,11 @@ def asked(server: DemoServer) -> str:
 
 @pytest.mark.parametrize(
     ("language", "failed", "again"),
-    [("en", "failed", "Deliver again"), ("ja", "失敗", "再送する"), ("zh-CN", "失败", "重新投递")],
+    [
+        pytest.param("en", "failed", "Deliver again", marks=WIDE),
+        ("ja", "失敗", "再送する"),
+        pytest.param("zh-CN", "失败", "重新投递", marks=WIDE),
+    ],
 )
 async def test_an_admin_sees_what_failed_and_sends_it_again(
     browser: Browser, tmp_path: Path, language: str, failed: str, again: str

@@ -327,7 +327,8 @@ async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open,
     await expect(turn.get_by_test_id("decide-approve").first).to_be_visible(timeout=WAIT)
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=WIDE), "dark"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@WIDE
 async def test_everybody_can_read_and_reach_what_is_learned(
     open_page: Open, tmp_path: Path, theme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

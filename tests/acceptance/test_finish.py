@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.thread_steps import WAIT, open_thread, sign_in, until_status
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -28,9 +29,9 @@ async def asked(page: Page, text: str) -> None:
 @pytest.mark.parametrize(
     ("language", "complete", "change", "word"),
     [
-        ("en-GB", "Complete", "Change the task", "update"),
+        pytest.param("en-GB", "Complete", "Change the task", "update", marks=WIDE),
         ("ja-JP", "完了する", "タスクを変更", "更新"),
-        ("zh-CN", "确认完成", "更改任务", "更新"),
+        pytest.param("zh-CN", "确认完成", "更改任务", "更新", marks=WIDE),
     ],
 )
 async def test_a_task_is_changed_by_button_and_by_word_and_completed(

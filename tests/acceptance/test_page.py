@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.demo_server import DemoServer
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 WAIT = 20_000
@@ -83,6 +84,7 @@ async def test_the_stream_goes_on_after_a_reload_in_the_middle(page: Page, demo:
     await assert_once_and_in_order(page, 8)
 
 
+@WIDE
 async def test_killing_the_server_changes_nothing_that_the_page_shows(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("undisturbed", "refund", {"order": 9, "amount": 3})

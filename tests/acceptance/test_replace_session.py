@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
+from tests.tiers import WIDE
 
 from ringi.server import Keys, Principal
 from ringi.server.links import mint_link
@@ -22,7 +23,7 @@ async def signed_in(page: Page) -> str:
     return str(await page.evaluate("fetch('/v1/session').then(reply => reply.json()).then(({name}) => name)"))
 
 
-@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+@pytest.mark.parametrize("language", [pytest.param("en", marks=WIDE), "ja", pytest.param("zh", marks=WIDE)])
 async def test_the_page_asks_before_a_link_replaces_a_session(
     browser: Browser, house: DemoServer, language: str
 ) -> None:

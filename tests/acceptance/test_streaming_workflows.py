@@ -14,6 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_chat import until_ready, write
 from tests.acceptance.thread_steps import sign_in
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 HALVES = {name: text.partition(stocktaker.STOP) for name, text in stocktaker.ANSWERS.items()}
@@ -149,6 +150,7 @@ async def test_what_a_planning_asks_is_asked_in_the_talk(page: Page, server: Dem
     await expect(question).to_contain_text("How many lamps?", timeout=WAIT)
 
 
+@WIDE
 async def test_steps_go_on_in_their_place_when_the_server_was_killed(page: Page, tmp_path: Path) -> None:
     shutil.copy(stocktaker.__file__, tmp_path / "stocktaker.py")
     with DemoServer(tmp_path, "serve", "--agents", "stocktaker") as server:

@@ -21,6 +21,7 @@ from tests.acceptance.thread_steps import (
     sign_in,
     until_status,
 )
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -125,6 +126,7 @@ async def column(page: Page) -> list[str]:
     return await page.locator("[data-kind]:not([data-kind=pause])").all_inner_texts()
 
 
+@WIDE
 async def test_killing_the_server_under_an_open_page_loses_and_doubles_nothing(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("ticking", "clock", {"count": 60})

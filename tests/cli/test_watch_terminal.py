@@ -176,7 +176,7 @@ def test_it_can_be_put_aside_and_taken_up_again(desk: Desk) -> None:
         screen.press("ctrl+z")
         screen.drain(lambda: psutil.Process(screen.pid).status() == psutil.STATUS_STOPPED)
         screen.drain(lambda: screen.mode == screen.before)
-        assert screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN)
+        screen.drain(lambda: screen.raw.rfind(MAIN_SCREEN) > screen.raw.rfind(ALT_SCREEN))
         os.kill(screen.pid, signal.SIGCONT)
         screen.drain(lambda: screen.raw.rfind(ALT_SCREEN) > screen.raw.rfind(MAIN_SCREEN))
         # Until the terminal hands every key on, Ctrl+S stops its output instead.

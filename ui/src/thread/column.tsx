@@ -32,14 +32,15 @@ export function Column({ items, open, children }: ColumnProps) {
   const { at, shortcuts } = useRowKeys({ list, keys: items.map(({ key }) => key), show: (index) => rows.scrollToIndex(index) });
   const rows = useRows(list, items, (item) => item.key === at || (item.kind === "pause" && item.requests.some((id) => open.has(id))));
   const { behind, toEnd } = useFollow(list, end, items.length);
+  const shown = rows.getVirtualItems();
   useKeys(strings.entries, [...shortcuts, { key: "G", label: strings.toNewest, run: toEnd }]);
   return (
     <Unfolded value={unfolded}>
       <div
         ref={list} className="thread-items" role="feed" aria-label={strings.entries} data-testid="thread-items"
-        style={{ height: Math.max(0, rows.getTotalSize()) }}
+        aria-busy={shown.length === 0} style={{ height: Math.max(0, rows.getTotalSize()) }}
       >
-        {rows.getVirtualItems().map(({ index, key, start }) => {
+        {shown.map(({ index, key, start }) => {
           const item = items[index];
           return item && (
             <article
