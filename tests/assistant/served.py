@@ -17,6 +17,7 @@ from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.examples.script import say
 from ringi.testing.scripted_model import ScriptedModel
 
+MORE = {"properties": {"more": {"type": "integer"}}}
 GOALS, PROJECTS = "Grow by 20 %", [{"id": "p1", "name": "Website"}, {"id": "p2", "name": "App"}]
 
 
@@ -68,7 +69,7 @@ class Office:
             produces=("draft",),
         )  # fmt: skip
         apply = Action("apply-1", "apply", "Apply", workflow="apply", requires=("draft",), depends_on=("plan-1",))
-        count = Action("count-1", "immediate", "Count", workflow="count", requires=("projects",))
+        count = Action("count-1", "immediate", "Count", workflow="count", requires=("projects",), schema=MORE)
         clear = Action("clear-1", "cancel", "Clear")
         handler = InfoHandler("fetch_projects", self.fetch)
         return Assistant(

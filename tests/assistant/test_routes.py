@@ -219,6 +219,9 @@ async def test_a_wrong_body_is_refused_with_its_field(world: World) -> None:
     for body, field in (({"args": 1}, "args"), ({"digest": ""}, "digest"), ({"arg": {}}, "arg")):
         reply = await world.client().post(f"{AT}/actions/count-1", json=body)
         assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [field])
+    for action, name, value in (("count-1", "less", 1), ("count-1", "more", "5"), ("plan-1", "more", 5)):
+        reply = await press(world.client(), action, args={name: value})
+        assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [f"args.{name}"])
     reply = await press(world.client(), "count-1", args={"x": "x" * 300_000})
     assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
 

@@ -26,9 +26,10 @@ def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
         "actions": [
             {
                 "id": each.action_id,
-                "kind": definitions.action(each.action_id).kind,
-                "label": definitions.action(each.action_id).name_in(language),
+                "kind": (action := definitions.action(each.action_id)).kind,
+                "label": action.name_in(language),
                 "enabled": each.enabled,
+                **({"parameters": jsonable(dict(action.schema))} if action.schema else {}),
                 **({"why_not": reasons_in(each.reasons, definitions, language)} if each.reasons else {}),
             }
             for each in derive(definitions, memory, now)

@@ -266,7 +266,7 @@ class Steps:
                 told, asyncio.wait_for(called(workflow, CallJob(call.args, inputs, language)), CALL_SECONDS)
             )
         return await tried(
-            told, self._assistant.handlers.run(str(action.handler), {**inputs, **call.args}, scope_of(host))
+            told, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, scope_of(host))
         )
 
     async def _recalled(self, memory: ContextMemory, host: Host) -> ContextMemory:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from ringi.arguments import check_call
 from ringi.assistant import faults
 from ringi.canonical import digest, jsonable
 from ringi.errors import DefinitionError
@@ -135,6 +136,8 @@ class Action:
     """The infos that it makes known; that of a `plan` is the plan itself."""
     info: str | None = None
     """What a `selector` sets."""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """What the `args` of an `immediate` may be: JSON Schema of an object. Without one it takes none."""
 
     def __post_init__(self) -> None:
         if self.kind == "apply":
@@ -144,6 +147,10 @@ class Action:
     def needs(self) -> tuple[Needs, ...]:
         """What it requires, in the long form."""
         return tuple(Needs(each) if isinstance(each, str) else each for each in self.requires)
+
+    def check_args(self, args: Mapping[str, Any]) -> None:
+        """Raise InvalidError unless it may be called with these arguments."""
+        check_call({"type": "object", "properties": {}, "additionalProperties": False, **self.schema}, dict(args))
 
     def name_in(self, language: str) -> str:
         """Return its label in a language, or its id."""

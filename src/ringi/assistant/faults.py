@@ -103,20 +103,33 @@ def _calls(definitions: Definitions, name: str, params: Mapping[str, Any]) -> It
 
 
 def _schemas(info: Info, where: str) -> Iterator[FieldError]:
-    if not info.schema:
-        return
-    try:
-        check_schema(dict(info.schema), field=f"{where} schema")
-        if info.value is not None:
+    found = list(_schema_faults(info.schema, f"{where} schema"))
+    yield from found
+    if info.schema and info.value is not None and not found:
+        try:
             check_instance(dict(info.schema), info.value, field=f"{where} value")
-    except InvalidError as error:
-        yield from error.errors
+        except InvalidError as error:
+            yield from error.errors
+
+
+def _schema_faults(schema: Mapping[str, Any], where: str) -> Iterator[FieldError]:
+    if schema:
+        try:
+            check_schema(dict(schema), field=where)
+        except InvalidError as error:
+            yield from error.errors
 
 
 def _actions(definitions: Definitions) -> Iterator[FieldError]:
     for action in definitions.actions:
+        where = f"action {action.id!r}"
         for message in (*_kinds(definitions, action), *_requirements(definitions, action)):
-            yield FieldError(f"action {action.id!r}", message)
+            yield FieldError(where, message)
+        if action.schema and action.kind != "immediate":
+            yield FieldError(
+                where, f"has a schema of args, which only an immediate takes, not a {action.kind}: remove it"
+            )
+        yield from _schema_faults(action.schema, f"{where} schema")
 
 
 def _kinds(definitions: Definitions, action: Action) -> Iterator[str]:

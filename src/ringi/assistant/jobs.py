@@ -51,7 +51,7 @@ class CallJob:
     """An immediate action. What its workflow returns is told in the conversation, and is the info it `produces`."""
 
     args: Mapping[str, Any]
-    """With which the action was pressed: `args` of the call, or `parameters` that the front model named."""
+    """With which the action was pressed, or `parameters` that the front model named; they fit `Action.schema`."""
     inputs: Mapping[str, Any]
     """The values of the infos that the action requires, as far as they are known."""
     language: str

@@ -42,10 +42,12 @@ class Presses:
     def event(self, pressed: str, args: Mapping[str, Any]) -> Event:
         """Return the event of an action that is pressed, or of `ask:`, `refresh:`, `again:`, `unchanged:` with a name.
 
-        Raises `NotFoundError` for an unknown name, `NotPossibleError` for what is not possible now.
+        Raises `NotFoundError` for an unknown name, `NotPossibleError` for what is not possible now, `InvalidError` for
+        arguments that the action does not take.
         """
         verb, colon, name = pressed.partition(":")
         if not colon:
+            self.action(pressed).check_args(args)
             return {"type": "action", "action": self.set_going(pressed).id, "args": dict(args)}
         verbs: dict[str, Callable[[str], Event]] = {
             "ask": self._ask,

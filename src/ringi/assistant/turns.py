@@ -19,6 +19,7 @@ from ringi.assistant.memory import ContextMemory, Op, Refusal, Source
 from ringi.assistant.planning import PlanTurn
 from ringi.assistant.situation import Begin, Call, Outcome
 from ringi.assistant.speech import Sentence, said, written
+from ringi.errors import InvalidError
 
 Step = Callable[[ContextMemory, Mapping[str, Any]], Outcome]
 
@@ -133,7 +134,12 @@ class Turn(PlanTurn):
             return self._cancel(memory, event)
         if action.transactional:
             return Outcome(memory, (self._surfaced(memory, action),))
-        return Outcome(memory, calls=(Call(action=action.id, args=dict(event.get("args") or {})),))
+        args = dict(event.get("args") or {})
+        try:
+            action.check_args(args)
+        except InvalidError as error:
+            return Outcome(memory, (said("unfit", action=action.label, what=[each.field for each in error.errors]),))
+        return Outcome(memory, calls=(Call(action=action.id, args=args),))
 
     def _surfaced(self, memory: ContextMemory, action: Action) -> Sentence:
         if action.kind == "cancel":

@@ -1,0 +1,86 @@
+"""With which arguments an action is called: those that its schema names, whoever presses it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.assistant.office import NOON, OFFICE, told
+
+from ringi.assistant.briefing import prompt_view
+from ringi.assistant.definitions import Action, Definitions
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.situation import Outcome
+from ringi.assistant.speech import LANGUAGES, in_words
+from ringi.assistant.turns import Turn
+from ringi.errors import DefinitionError
+
+LIMIT = {"properties": {"limit": {"type": "integer", "maximum": 50}}}
+READY = told(ContextMemory(), topic="lamps")
+
+
+def taking(**action: Any) -> Definitions:
+    search = Action("search", "immediate", "Search", workflow="searching", requires=("topic",))
+    others = tuple(each for each in OFFICE.actions if each.id != "search")
+    return replace(OFFICE, actions=(*others, replace(search, **action)))
+
+
+def heard(definitions: Definitions, parameters: dict[str, Any]) -> Outcome:
+    needed = {"type": "search", "parameters": parameters}
+    turn = Turn(definitions, "chat", NOON, "ann", "run")
+    return turn.take(READY, {"type": "said", "message": "m1", "required": [needed]})
+
+
+@pytest.mark.parametrize(
+    ("schema", "parameters", "named"),
+    [
+        ({}, {"topic": "weapons"}, "args.topic"),
+        ({}, {"limit": 5}, "args.limit"),
+        (LIMIT, {"limit": 500}, "args.limit"),
+        (LIMIT, {"limit": "all"}, "args.limit"),
+        (LIMIT, {"limit": 5, "sudo": True}, "args.sudo"),
+    ],
+)
+def test_what_a_model_adds_to_an_action_is_refused_in_words(
+    schema: dict[str, Any], parameters: dict[str, Any], named: str
+) -> None:
+    outcome = heard(taking(schema=schema), parameters)
+    assert not outcome.calls
+    for language in LANGUAGES:
+        words = in_words(outcome.words, language)
+        assert named in words
+        assert "Search" in words
+    assert len({in_words(outcome.words, language) for language in LANGUAGES}) == 3
+
+
+@pytest.mark.parametrize(("schema", "parameters"), [({}, {}), (LIMIT, {}), (LIMIT, {"limit": 5})])
+def test_what_the_schema_names_is_handed_over(schema: dict[str, Any], parameters: dict[str, Any]) -> None:
+    (call,) = heard(taking(schema=schema), parameters).calls
+    assert call.args == parameters
+
+
+def test_a_schema_that_takes_more_says_so() -> None:
+    (call,) = heard(taking(schema={**LIMIT, "additionalProperties": True}), {"colour": "red"}).calls
+    assert call.args == {"colour": "red"}
+
+
+def test_the_model_is_told_what_an_action_takes() -> None:
+    (search,) = [
+        each for each in json.loads(prompt_view(taking(schema=LIMIT), READY, NOON))["actions"] if each["id"] == "search"
+    ]
+    assert search["parameters"] == LIMIT
+    assert '"parameters"' not in prompt_view(OFFICE, READY, NOON)
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ({"schema": {"type": "nonsense"}}, "action 'search' schema"),
+        ({"schema": LIMIT, "kind": "plan"}, "action 'search': has a schema of args, which only an immediate takes"),
+    ],
+)
+def test_a_schema_that_cannot_be_is_named_at_the_start(action: dict[str, Any], says: str) -> None:
+    with pytest.raises(DefinitionError, match=says):
+        taking(**action)
