@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
 
 from ringi import Action
 from ringi.examples import agents as demo_agents
@@ -147,6 +148,11 @@ def gate(name: str) -> Any:
     }
 
 
+def counts(state: Any) -> dict[str, Any]:
+    """Take a number only."""
+    return {"log": [f"{int(interrupt('How many?'))} lamps"]}
+
+
 def shown(state: Any) -> dict[str, Any]:
     """Return what people may see."""
     return {name: state[name] for name in ("tray", "count", "log") if state.get(name)}
@@ -174,5 +180,6 @@ agents = [
     conversation("echo", echoes),
     conversation("wavers", wavers),
     conversation("moods", hesitates),
+    agent("counter", {"counts": counts}, {}),
     agent("gates", {"first": gate("first"), SECOND: gate("second")}, {}),
 ]
