@@ -210,6 +210,8 @@ async def test_the_entries_of_the_protocols_show_a_request_to_its_readers_alone(
         if reader.role == "person":
             assert bool(leaked(stretch, requests)) is reader.may, (reader, stretch)
             assert all(request.id in stretch for request in requests)
+        if reader.role == "agent":
+            assert (await client.post("/agui/payroll", json=resumed)).status_code == 403, reader
         history = await read_until(client, "/agui/payroll/connect", has_paused(1), resumed | {"resume": None})
         assert bool(leaked(history, requests)) is reader.may, (reader, history)
     for reader in set(READERS) - set(KNOWN):
