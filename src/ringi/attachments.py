@@ -141,16 +141,9 @@ class Attachments:
 
     async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file in parts; of one that is not there, none."""
-        after = 1
-        while True:
-            with damage_as_unreadable("attachment", f"{key.id}/{number}"):
-                items = await self._stream.read(file_key(key, number), after, PAGE)
-                parts = [base64.b64decode(item.event["data"]) for item in items]
-            if not items:
-                return
-            for part in parts:
-                yield part
-            after = items[-1].number
+        kind, id = "attachment", f"{key.id}/{number}"
+        async for part in parts_of(self._stream, file_key(key, number), kind, id):
+            yield part
 
     async def check(
         self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
@@ -285,6 +278,20 @@ def chunks_of(content: bytes) -> Iterator[dict[str, Any]]:
     """Yield the parts of a file as JSON."""
     for start in range(0, len(content), CHUNK):
         yield {"data": base64.b64encode(content[start : start + CHUNK]).decode()}
+
+
+async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes that a stream of one file holds, in parts; of one that is not there, none."""
+    after = 1
+    while True:
+        with damage_as_unreadable(kind, id):
+            items = await stream.read(key, after, PAGE)
+            parts = [base64.b64decode(item.event["data"]) for item in items]
+        if not items:
+            return
+        for part in parts:
+            yield part
+        after = items[-1].number
 
 
 def fields_of(request: Request) -> dict[str, Attachment]:

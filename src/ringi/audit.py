@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from ringi.attachments import Attachments
 from ringi.canonical import digest
 from ringi.errors import NotFoundError, UnavailableError, UnreadableError
+from ringi.field_parts import AttachedFile
+from ringi.images import Images, images_in
 from ringi.journal import Journal
 from ringi.record import START, Event, Key, Position, Query, Record, cursor_of
 from ringi.request import Request
@@ -38,6 +40,8 @@ class Trail:
         self.findings: list[Finding] = []
         self.head, self.version = "", 0
         self.is_whole, self.is_compared = True, False
+        self.images: dict[int, AttachedFile] = {}
+        """What the messages of a thread's runs name."""
         self._state: dict[str, Any] = {}
         self._emptied: dict[int, Event] = {}
         self._covered: set[tuple[int, str]] = set()
@@ -50,6 +54,8 @@ class Trail:
         self.findings += [Finding(*self.name, event.position, what) for what in self._wrong(event)]
         self.head, self.version = event.hash, event.version
         self._state.update(event.changed)
+        if event.record == Thread.record:
+            self.images |= {file["number"]: file for file in images_in(event.changed.get("run"))}
         if sought and sought.head == event.hash:
             self.compare(sought)
 
@@ -101,7 +107,7 @@ class Audit:
 
     def __init__(self, store: Store, progress: Callable[[str], None], stream: Stream | None) -> None:
         self._store, self._progress = store, progress
-        self._attachments = Attachments(stream) if stream else None
+        self._stream = stream
         self._room = asyncio.Semaphore(AT_ONCE)
         self._known: OrderedDict[Name, bool] = OrderedDict()
         self._after = START
@@ -186,9 +192,9 @@ class Audit:
     async def _examine(self, name: Name) -> list[Finding]:
         self._remember(name)
         async with self._room:
-            findings = await examined(self._store, name, self._attachments)
+            findings = await examined(self._store, name, self._stream)
             # Others may write meanwhile: what they did in between is seen as a whole the second time.
-            return findings and await examined(self._store, name, self._attachments)
+            return findings and await examined(self._store, name, self._stream)
 
 
 def name_of(event: Event) -> Name:
@@ -223,8 +229,8 @@ async def pages(
             return
 
 
-async def examined(store: Store, name: Name, attachments: Attachments | None = None) -> list[Finding]:
-    """Check one record against all its events, and the files that its answer names; return what is wrong."""
+async def examined(store: Store, name: Name, stream: Stream | None = None) -> list[Finding]:
+    """Check one record against all its events, and the files that it names; return what is wrong."""
     trail = Trail(name)
     try:
         record = await _record(store, name)
@@ -236,8 +242,11 @@ async def examined(store: Store, name: Name, attachments: Attachments | None = N
             after = await _follow(store, trail, record, after)
             if record and record.head == trail.head:
                 trail.compare(record)
-        if attachments and isinstance(record, Request):
-            trail.findings += [Finding(*name, "", what) async for what in attachments.misfits(record)]
+        if stream and isinstance(record, Request):
+            trail.findings += [Finding(*name, "", what) async for what in Attachments(stream).misfits(record)]
+        if stream and trail.images:
+            found = Images(stream).misfits(name[1], list(trail.images.values()))
+            trail.findings += [Finding(*name, "", what) async for what in found]
     except UnavailableError as error:
         return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
     return trail.findings + trail.emptied() + _missing(trail, record)
@@ -285,7 +294,7 @@ async def verify(
     Finds an event that was edited, deleted, reordered or inserted, or emptied with no erasure that tells of it,
     and a record that is not the sum of its events. Events cut off the end of a record are found by the record itself.
     What cannot be read is named, and the rest is checked. The store checks itself, its index columns and its lists.
-    With the `stream`, it also finds an attached file that was changed or is missing.
+    With the `stream`, it also finds an attached file or an image that was changed or is missing.
     Others may write meanwhile: what they add last is left to the next time. `progress` is told how far it is.
     """
     audit = Audit(store, progress, stream)

@@ -24,6 +24,7 @@ from ringi.errors import (
 )
 from ringi.event_names import FINAL_EVENTS, FeedEventName
 from ringi.failpoint import failpoint
+from ringi.images import Images
 from ringi.journal import Journal
 from ringi.record import (
     AGENT,
@@ -132,7 +133,7 @@ class Eraser:
 
     def __init__(self, store: Store, stream: Stream | None = None, savers: Savers | None = None) -> None:
         self._store, self._stream, self._savers = store, stream, savers
-        self.attachments = Attachments(stream)
+        self.attachments, self._images = Attachments(stream), Images(stream)
 
     async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
         """Erase an ended request and the content of its thread, or what is one person's in it; twice is once.
@@ -176,12 +177,15 @@ class Eraser:
             thread = await self._store.get(Thread, *key)
             history, changes = await self._history(thread), thread_without_content(thread)
             if thread.erased and not (person and any(names(event, person) for event in history)):
+                await self._images.erase(key, fence=thread.fence)
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
             if not await self._forget_run(thread):
                 continue
-            if await self._saved(thread, erased, changes, history, history, None):
+            if after := await self._saved(thread, erased, changes, history, history, None):
+                # Again: what was sent meanwhile, for a run that this erasure kept from its beginning.
+                await self._images.erase(key, fence=after.fence)
                 return
         raise ConflictError.too_often(Thread.record, key.id)
 
@@ -324,6 +328,7 @@ class Eraser:
                 await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
             if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
                 await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
+            await self._images.erase(thread.key, fence=thread.fence)
         except FenceError:
             return False
         return True

@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from ringi.backends.image_serde import ImageSerializer
 from ringi.errors import FenceError, OutageError, UnavailableError
 from ringi.thread import Thread
 
@@ -47,7 +48,8 @@ class FencedSaver(Saver):
     """Told of the task whose results are about to be saved, None for a whole checkpoint."""
 
     def __init__(self, held: Thread) -> None:
-        super().__init__()
+        self.images = ImageSerializer()
+        super().__init__(serde=self.images)
         self._held = held
         self._loop, self._loop_thread = running_loop(), threading.get_ident()
         self._is_loop_blocked = False

@@ -29,6 +29,7 @@ from ringi.errors import (
     UnavailableError,
 )
 from ringi.failpoint import failpoint
+from ringi.images import Images
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Key
 from ringi.request import Request
@@ -37,6 +38,7 @@ from ringi.threads.agent import Agent
 from ringi.threads.dialects import OWN
 from ringi.threads.hold import Hold
 from ringi.threads.host import CALL, Host
+from ringi.threads.images import RunImages
 from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
@@ -84,6 +86,7 @@ class Turn:
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
+        self._images, self._saver = RunImages(Images(hold.backend.stream), hold.lease.key), saver
         self._handed: set[str] = set()
         self._taken: tuple[str | None, Sequence[Asked]] = None, ()
         """The answers that the agent has been given since its last pause, and the checkpoint at which it was."""
@@ -96,6 +99,9 @@ class Turn:
         """
         await self._emitter.take_over()
         try:
+            if self._graph.agent.images:
+                await self._images.load()
+                self._saver.images.know(self._images.texts)
             while await self._step():
                 failpoint("run.between_steps")
         except (FenceError, UnavailableError):
@@ -132,7 +138,7 @@ class Turn:
         self._host.stands_at(asks)
         await self._miss(self._host.swallowed({digest_of(ask) for ask in asks}, place.asking))
         if not place.has_begun:
-            return await self._go(self._graph.prepared(self._run.input))
+            return await self._go(self._graph.prepared(self._images.shown(self._run.input)))
         lost = await self._lost(place)
         if lost:
             return await self._strand(place, lost)
@@ -151,7 +157,7 @@ class Turn:
     async def _go(self, input: Any) -> bool:
         await self._emitter.open()
         failpoint("run.before_go")
-        context = self._graph.context(self._run.input, self._by)
+        context = self._graph.context(self._images.shown(self._run.input), self._by)
         with tracing.running(self._lease.thread, self._run):
             await self._graph.go(input, self._emitter, context)
         await self._emitter.flush()

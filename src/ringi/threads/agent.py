@@ -81,6 +81,8 @@ class Agent:
     """Whether what is said in graphs that its nodes call is streamed, too, as with `subgraphs=True` of LangGraph."""
     history: bool = True
     """Whether the checkpoints before the newest are kept once a run has ended; those of a `DeltaChannel` always are."""
+    images: bool = False
+    """Whether people may send images with a message; the graph gets them as LangChain's content blocks."""
 
     @property
     def whom(self) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from ag_ui.core import UserMessage
 
 from ringi.connect import Backend
 from ringi.errors import FenceError, RingiError, UnavailableError
+from ringi.images import IMAGES, named_by
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Event
 from ringi.thread import Failure, Run, Thread, words_in
@@ -22,8 +24,14 @@ log = logging.getLogger(__name__)
 
 def said_in(run: Run) -> list[UserMessage]:
     """Return what people said to begin a run; of an input that is no conversation, nothing."""
-    own = enumerate(words_in(run.input))
-    return [UserMessage(id=client_id(m.get("id") or f"{run.id}-{n}"), content=m["content"]) for n, m in own]
+    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m) for n, m in enumerate(words_in(run.input))]
+    return [UserMessage(id=id, content=m["content"], metadata=metadata_of(m)) for id, m in own]
+
+
+def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what is told of a message beside its words: the images that it names."""
+    files = named_by(message)
+    return {IMAGES: files} if files else None
 
 
 class Hold:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ringi import form as forms
 from ringi.record import Frozen
+from ringi.thread import is_empty
 from ringi.threads.agent import Agent
 
 ANNOUNCED_SECONDS = 60.0
@@ -28,6 +29,8 @@ class Offer(Frozen):
     description: str = ""
     input_schema: dict[str, Any]
     is_internal: bool = False
+    images: bool = Field(default=False, exclude_if=is_empty)
+    """Only said where it is so: a server of a version before this would not read the announcement."""
 
     @classmethod
     def of(cls, agent: Agent) -> Offer:

@@ -18,12 +18,14 @@ from ringi.connect import Backend, repeat
 from ringi.errors import (
     ConflictError,
     FenceError,
+    InvalidError,
     LaterError,
     MissingExtraError,
     NotFoundError,
     RingiError,
     ThreadBusyError,
 )
+from ringi.images import FIELD, NewImage, check, messages_in, refuse_names
 from ringi.inbox import Inbox, change
 from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.record import Event, Key, Query
@@ -32,6 +34,7 @@ from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads import offers
 from ringi.threads.agent import Agent
+from ringi.threads.images import begin_with
 from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
@@ -77,15 +80,24 @@ class Runner:
         """Whether people and programs may run this agent."""
         return agent in self.offered or (agent not in self.agents and agent in await self.offers())
 
-    async def start(self, tenant: str, thread_id: str, agent: str, input: dict[str, Any], *, by: str) -> Thread:
-        """Begin a run and return its thread at once; a worker takes it up.
+    async def start(
+        self,
+        tenant: str,
+        thread_id: str,
+        agent: str,
+        input: dict[str, Any],
+        *,
+        by: str,
+        images: Sequence[NewImage] = (),
+    ) -> Thread:
+        """Begin a run and return its thread at once; a worker takes it up. The images belong to its newest message.
 
-        Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input,
+        Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input or images that it does not take,
         `ThreadBusyError` while the thread runs or waits for a person.
         """
-        await self._check_input(agent, input)
+        await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
-        thread = await self._begin(Key(tenant, thread_id), agent, run, by)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images)
         await self.backend.jobs.submit(start_job(thread))
         return thread
 
@@ -148,23 +160,30 @@ class Runner:
             with suppress(RingiError):
                 await self.backend.jobs.announce(self._owner, offers.written(self.agents), 0)
 
-    async def _check_input(self, agent: str, input: dict[str, Any]) -> None:
-        if agent in self.agents:
-            return self.agents[agent].check_input(input)
+    async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
         # Any of the workers may take the run: the input has to fit each version that is at work.
-        versions = (await self.announced()).get(agent)
+        here = self.agents.get(agent)
+        versions: Sequence[Agent | Offer] = [here] if here else (await self.announced()).get(agent, ())
         if not versions:
             raise NotFoundError("agent", agent)
+        refuse_names(input)
         for version in versions:
             version.check_input(input)
+        if images and not (all(version.images for version in versions) and messages_in(input)):
+            raise InvalidError.of(FIELD, f"agent {agent!r} takes no images: send the message without them")
+        check(images)
 
     async def _announce(self) -> None:
         await self.backend.jobs.announce(self._owner, offers.written(self.agents), ANNOUNCED_SECONDS)
 
-    async def _begin(self, key: Key, agent: str, run: Run, by: str) -> Thread:
+    async def _begin(self, key: Key, agent: str, run: Run, by: str, images: Sequence[NewImage]) -> Thread:
         now = self.inbox.clock()
         span = tracing.beginning("started", now)
         run = run.model_copy(update={"traceparent": span.traceparent})
+        if images:
+            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=self.inbox.clock)
+            span.started(thread, now)
+            return thread
         thread, event = Thread.begun(key.id, agent, run, by=by, now=now, tenant=key.tenant)
         try:
             await self.backend.store.put(thread, event)

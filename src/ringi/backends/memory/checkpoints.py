@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Coroutine
+from copy import copy
 from typing import Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -53,7 +54,9 @@ class FencedMemorySaver(FencedSaver):
 
     def __init__(self, inner: MemorySaver, store: Store, held: Thread) -> None:
         super().__init__(held)
-        self._inner, self._store = inner, store
+        # The same checkpoints, with the serializer of this run.
+        self._inner, self._store = copy(inner), store
+        self._inner.serde = self.serde
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         return called(self._inner, method, *args, **options)

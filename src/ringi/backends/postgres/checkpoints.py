@@ -11,6 +11,7 @@ from typing import Any, LiteralString, Self
 import psycopg
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -118,11 +119,11 @@ class FencedPostgresSaver(FencedSaver):
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
-            return await awaited(connection, method, *args, **options)
+            return await awaited(connection, self.serde, method, *args, **options)
 
     async def _write(self, method: str, *args: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
-            result = await awaited(connection, method, *args)
+            result = await awaited(connection, self.serde, method, *args)
             # Last: held during a long write, its lock would keep this very run from renewing its lease.
             await self._check(connection, HELD)
             failpoint("saver.between_fence_and_commit")
@@ -134,16 +135,16 @@ class FencedPostgresSaver(FencedSaver):
             await connection.execute(ONE_SNAPSHOT)
             await self._check(connection, FOUND)
             with suppress(NotImplementedError):
-                await awaited(connection, "prune", [thread_id])
+                await awaited(connection, self.serde, "prune", [thread_id])
             failpoint("forget.before_commit")
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
-            return called(PostgresSaver(connection), method, *args, **options)
+            return called(PostgresSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
-            result = called(PostgresSaver(connection), method, *args)
+            result = called(PostgresSaver(connection, serde=self.serde), method, *args)
             row = connection.execute(HELD, self._held.key).fetchone()
             self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")
@@ -158,9 +159,9 @@ class FencedPostgresSaver(FencedSaver):
         return AsyncPostgresSaver.get_next_version(self, current, channel)  # type: ignore[arg-type]
 
 
-async def awaited(connection: Connection, method: str, *args: Any, **options: Any) -> Any:
+async def awaited(connection: Connection, serde: SerializerProtocol, method: str, *args: Any, **options: Any) -> Any:
     """Call a method of LangGraph's own saver on this connection; return as a list what it yields."""
-    saver = AsyncPostgresSaver(connection)
+    saver = AsyncPostgresSaver(connection, serde=serde)
     if method == "list":
         return [item async for item in saver.alist(*args, **options)]
     return await getattr(saver, f"a{method}")(*args, **options)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ringi.backends import stored
@@ -37,8 +38,8 @@ ORPHAN = "UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ?
 class BatchedSaver(SqliteSaver):
     """LangGraph's own saver inside a transaction that somebody else commits."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: sqlite3.Connection, serde: SerializerProtocol) -> None:
+        super().__init__(connection, serde=serde)
         self.is_setup = True
 
     @contextmanager
@@ -65,7 +66,7 @@ class FencedSqliteSaver(FencedSaver):
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         await prepare(self._database)
-        return await self._database.read(lambda connection: called(BatchedSaver(connection), method, *args, **options))
+        return await self._database.read(lambda connection: called(self._saver(connection), method, *args, **options))
 
     async def _write(self, method: str, *args: Any) -> Any:
         await prepare(self._database)
@@ -73,13 +74,16 @@ class FencedSqliteSaver(FencedSaver):
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: Any) -> Any:
         self._refuse_other(self._now(connection))
-        result = called(BatchedSaver(connection), method, *args)
+        result = called(self._saver(connection), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
 
+    def _saver(self, connection: sqlite3.Connection) -> BatchedSaver:
+        return BatchedSaver(connection, self.serde)
+
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with reading(self._database) as connection:
-            return called(BatchedSaver(connection), method, *args, **options)
+            return called(self._saver(connection), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         with writing(self._database) as connection:

@@ -1,0 +1,239 @@
+"""Images that people send with a message: their bytes are in streams beside the thread, their digests in its events.
+
+One stream numbers the images of a thread, and each image is a stream of its own, as an attached file is. They are
+written under the fence that the thread has once the run begins that they belong to: an erasure under way, which works
+under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ringi.attachments import NO_STREAM, chunks_of, clean_name, damage_as_unreadable, parts_of
+from ringi.domain.media import media_type_of, picture_of
+from ringi.errors import FenceError, InvalidError, NotFoundError, UnreadableError, UnsupportedError
+from ringi.field_parts import AttachedFile, attached_file
+from ringi.misfit import MisfitError
+from ringi.record import Key
+from ringi.stream import Stream, StreamItem
+
+MAX_IMAGES = 4
+"""Images of one message."""
+MAX_IMAGE = 5 * 1024 * 1024
+"""Bytes of one image."""
+MAX_OF_THREAD = 100
+MAX_TOTAL = 40 * 1024 * 1024
+"""Bytes of all images of one thread."""
+IMAGES = "ringi_images"
+"""The key under which a message of a run's input names its images; only Ringi writes it."""
+FIELD = "messages"
+
+
+class NewImage(NamedTuple):
+    """An image as somebody sends it."""
+
+    name: str
+    content: bytes
+
+
+class Images:
+    """The images of all threads of one store."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self._opened = stream
+
+    @property
+    def _stream(self) -> Stream:
+        if self._opened:
+            return self._opened
+        raise UnsupportedError(NO_STREAM)
+
+    async def add(self, key: Key, images: Sequence[NewImage], *, fence: int) -> list[AttachedFile]:
+        """Store the images of one message durably, and return what the message says of them.
+
+        Raises `InvalidError` beyond the limits of a thread, `FenceError` once the thread was erased or begun again.
+        """
+        sizes = [len(image.content) for image in images]
+        refuse_beyond(await self._sizes(key), sizes)
+        last = await self._stream.append(index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence)
+        files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
+        try:
+            # Others may have done the same meanwhile: each sees all that were before it.
+            known = await self._sizes(key)
+            refuse_beyond({n: size for n, size in known.items() if n < files[0]["number"]}, sizes)
+            for file, image in zip(files, images, strict=True):
+                items = [StreamItem({"file": file}), *map(StreamItem, chunks_of(image.content))]
+                await self._stream.append(image_key(key, file["number"]), items, fence=fence)
+        except (InvalidError, FenceError):
+            await self.release(key, files, fence=fence)
+            raise
+        return files
+
+    async def release(self, key: Key, files: Sequence[AttachedFile], *, fence: int) -> None:
+        """Forget images whose run did not begin; they do not count for the limits any more."""
+        for file in files:
+            with suppress(FenceError):
+                await self._stream.delete(image_key(key, file["number"]), fence=fence)
+        with suppress(FenceError):
+            freed = [StreamItem({"freed": file["number"]}) for file in files]
+            await self._stream.append(index_key(key), freed, fence=fence)
+
+    async def find(self, key: Key, number: int) -> AttachedFile:
+        """Return what is known of an image, or raise `NotFoundError`."""
+        with damage_as_unreadable("image", f"{key.id}/{number}"):
+            items = await self._stream.read(image_key(key, number), 0, 1)
+            if items:
+                return attached_file(items[0].event["file"])
+        raise NotFoundError("image", f"{key.id}/{number}")
+
+    async def all(self, key: Key) -> list[AttachedFile]:
+        """Return what is known of the images of a thread."""
+        found = []
+        for number in await self._sizes(key):
+            with suppress(NotFoundError):
+                found.append(await self.find(key, number))
+        return found
+
+    async def content(self, key: Key, file: AttachedFile) -> bytes:
+        """Return the bytes of an image; raise `UnreadableError` unless they are those that were sent."""
+        content = b"".join([part async for part in self._read(key, file["number"])])
+        if hashlib.sha256(content).hexdigest() != file["sha256"]:
+            raise UnreadableError("image", f"{key.id}/{file['number']}", "its bytes are not those that were sent")
+        return content
+
+    async def misfits(self, key: Key, files: Sequence[AttachedFile]) -> AsyncGenerator[str, None]:
+        """Yield what is wrong with the images that messages of a thread name."""
+        for file in files:
+            try:
+                wrong = await self._misfit(key, file)
+            except UnreadableError:
+                wrong = "cannot be read"
+            if wrong:
+                yield f"the image {file['number']} {wrong}"
+
+    async def _misfit(self, key: Key, file: AttachedFile) -> str:
+        size, sha256 = 0, hashlib.sha256()
+        async for part in self._read(key, file["number"]):
+            size += len(part)
+            sha256.update(part)
+        if not size:
+            return "is missing"
+        is_same = sha256.hexdigest() == file["sha256"] and await self.find(key, file["number"]) == file
+        return "" if is_same else "was changed"
+
+    async def erase(self, key: Key, *, fence: int) -> None:
+        """Forget all images of a thread but those that were written under a higher fence."""
+        for stream in await self._streams(key, fence) if self._opened else ():
+            with suppress(FenceError):
+                await self._stream.delete(stream, fence=fence)
+
+    async def _streams(self, key: Key, fence: int) -> list[Key]:
+        try:
+            numbers = [item.number async for item in self._index(key)]
+        except UnreadableError:
+            # Damaged; where it ends is known all the same.
+            numbers = list(range(1, await self._stream.append(index_key(key), [], fence=fence) + 1))
+        return [*(image_key(key, number) for number in numbers), index_key(key)] if numbers else []
+
+    def _read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+        return parts_of(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
+
+    async def _sizes(self, key: Key) -> dict[int, int]:
+        items = [item async for item in self._index(key)]
+        with damage_as_unreadable("images", key.id):
+            sizes = {item.number: int(item.event["size"]) for item in items if "freed" not in item.event}
+            for item in items:
+                sizes.pop(item.event.get("freed", 0), None)
+        return sizes
+
+    async def _index(self, key: Key) -> AsyncGenerator[StreamItem, None]:
+        after = 0
+        while True:
+            with damage_as_unreadable("images", key.id):
+                items = await self._stream.read(index_key(key), after)
+            if not items:
+                return
+            for item in items:
+                yield item
+            after = items[-1].number
+
+
+def index_key(key: Key) -> Key:
+    """Return the key of the stream that numbers the images of a thread; no thread is called so."""
+    return Key(key.tenant, f"images/{key.id}")
+
+
+def image_key(key: Key, number: int) -> Key:
+    """Return the key of the stream that holds one image."""
+    return Key(key.tenant, f"images/{key.id}/{number}")
+
+
+def file_of(number: int, image: NewImage) -> AttachedFile:
+    """Return what a message says of an image."""
+    name, sha256 = clean_name(image.name), hashlib.sha256(image.content).hexdigest()
+    media_type = media_type_of(image.content, name, picture_of(image.content))
+    return AttachedFile(number=number, name=name, size=len(image.content), media_type=media_type, sha256=sha256)
+
+
+def check(images: Sequence[NewImage]) -> None:
+    """Raise `InvalidError` for what is no image, or too large, or too many for one message."""
+    if len(images) > MAX_IMAGES:
+        raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
+    for image in images:
+        name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
+        if not 0 < size <= MAX_IMAGE:
+            raise InvalidError.of(FIELD, f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes")
+        if picture is None:
+            found = media_type_of(image.content, name, None)
+            raise InvalidError.of(FIELD, f"{name!r} is {found} by its bytes: send a PNG, JPEG, GIF or WebP image")
+        if picture.is_too_large:
+            what = f"{name!r} is {picture.width} × {picture.height} pixels: send a smaller image"
+            raise InvalidError.of(FIELD, what)
+
+
+def refuse_beyond(known: Mapping[int, int], sizes: Sequence[int]) -> None:
+    """Raise `InvalidError` when a thread takes no images more, or none of these sizes."""
+    if len(known) + len(sizes) > MAX_OF_THREAD:
+        raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: begin another one")
+    if sum(known.values()) + sum(sizes) > MAX_TOTAL:
+        what = f"the images of this conversation would be over {MAX_TOTAL} bytes: begin another one"
+        raise InvalidError.of(FIELD, what)
+
+
+def messages_in(input: Mapping[str, Any]) -> list[Any]:
+    """Return the messages of a run's input, if it has any."""
+    messages = input.get("messages")
+    return messages if isinstance(messages, list) else []
+
+
+def named_by(message: Any) -> list[AttachedFile]:
+    """Return the images that a message names."""
+    found = message.get(IMAGES) if isinstance(message, dict) else None
+    files = []
+    for each in found if isinstance(found, list) else ():
+        with suppress(MisfitError):
+            files.append(attached_file(each))
+    return files
+
+
+def images_in(run: Any) -> Iterator[AttachedFile]:
+    """Yield the images that the messages of a run name, as an event has the run."""
+    input = run.get("input") if isinstance(run, dict) else None
+    for message in messages_in(input) if isinstance(input, dict) else ():
+        yield from named_by(message)
+
+
+def refuse_names(input: Mapping[str, Any]) -> None:
+    """Raise `InvalidError` for an input that names images: the sender sends the images themselves."""
+    for n, message in enumerate(messages_in(input)):
+        if isinstance(message, dict) and IMAGES in message:
+            raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is Ringi's own: send the images themselves")
+
+
+def with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:
+    """Return an input whose newest message names these images."""
+    *earlier, newest = messages_in(input)
+    return {**input, "messages": [*earlier, {**newest, IMAGES: list(files)}]}
