@@ -18,7 +18,7 @@ from tests.threads.world import World, at_work, checked, opened, until, working
 from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
 from ringi.assistant.front import DECLARE
 from ringi.server.run_pages import runs_in
-from ringi.server.transcript import messages_of
+from ringi.server.transcript import Place, messages_of
 from ringi.testing.scripted_model import ScriptedModel, calls, together
 
 URL = "memory://"
@@ -148,7 +148,7 @@ async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> 
 
 async def shown(world: World) -> list[str]:
     """Return the texts of the conversation that a view shows."""
-    return [str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)))]
+    return [str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)), Place("", CHAT))]
 
 
 @pytest.mark.parametrize(

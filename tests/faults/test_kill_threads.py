@@ -19,7 +19,7 @@ from ringi.errors import NotFoundError
 from ringi.record import Query
 from ringi.request import Request
 from ringi.server.run_pages import runs_in
-from ringi.server.transcript import messages_of
+from ringi.server.transcript import Place, messages_of
 from ringi.stream import StreamItem
 from ringi.thread import Thread
 
@@ -236,7 +236,7 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
 
 def shown(items: Sequence[StreamItem]) -> list[str]:
     """Return the words that readers see."""
-    return [message["content"] for message in messages_of(runs_in(items))]
+    return [message["content"] for message in messages_of(runs_in(items), Place("", "t1"))]
 
 
 async def has_said(shop: Shop, word: str) -> bool:

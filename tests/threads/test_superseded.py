@@ -16,7 +16,7 @@ from tests.threads.world import World, checked, model, opened, until, working
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.stream import MemoryStream
 from ringi.server.run_pages import runs_in
-from ringi.server.transcript import messages_of
+from ringi.server.transcript import Place, messages_of
 from ringi.stream import StreamItem
 from ringi.threads.emitter import Emitter
 from ringi.threads.ledger import SUPERSEDED, superseded_by
@@ -37,7 +37,9 @@ def superseded(told: Sequence[StreamItem]) -> list[str]:
 
 def shown(told: Sequence[StreamItem]) -> list[str]:
     """Return what a reader sees of the agent's words."""
-    return [message["content"] for message in messages_of(runs_in(told)) if message["role"] == "assistant"]
+    return [
+        message["content"] for message in messages_of(runs_in(told), Place("", "t1")) if message["role"] == "assistant"
+    ]
 
 
 async def left_half_said(stream: MemoryStream, *words: str, fence: int = 1) -> Emitter:
@@ -101,7 +103,9 @@ async def test_a_step_that_says_nothing_the_second_time_takes_its_fragment_back(
         worker.tool_call("c1", "weather", "{}")
     await (worker.finish({}) if how == "finish" else worker.pause({}, [ASKED]))
     assert superseded(await items(stream)) == ["One two three "]
-    assert [message for message in messages_of(runs_in(await items(stream))) if message.get("content")] == []
+    assert [
+        message for message in messages_of(runs_in(await items(stream)), Place("", "t1")) if message.get("content")
+    ] == []
 
 
 async def test_fragments_of_several_dead_workers_are_all_superseded() -> None:

@@ -72,6 +72,7 @@ def agent(model: BaseChatModel) -> Agent:
         title="Chat",
         description="Talks with you; say 'refund 40 for order 1182', 'ask me' or 'what do you remember?'.",
         input_schema=MESSAGES,
+        images=True,
     )
 
 
@@ -86,6 +87,8 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     if results:
         return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
     heard = said[:LONGEST_HEARD]
+    if seen := images_of(messages[-1]):
+        return AIMessage(f"I see {', '.join(seen)}. {f'You said: {said}' if said else 'What shall I do with it?'}")
     if re.search(r"\bremember\b|\bknow about me\b", heard, re.I):
         return AIMessage(f"I remember that you told me: {known_from(messages) or 'nothing yet'}.")
     calls = []
@@ -100,6 +103,12 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
         for n, (name, args) in enumerate(calls, 1)
     ]
     return AIMessage(f"You want: {said} One moment, a person has to look at this.", tool_calls=named)
+
+
+def images_of(message: BaseMessage) -> list[str]:
+    """Return of which kind and how large the images of a message are."""
+    blocks = [block for block in message.content_blocks if block["type"] == "image"]
+    return [f"{block.get('mime_type')} ({len(block.get('base64', '')) * 3 // 4} bytes)" for block in blocks]
 
 
 def known_from(messages: Sequence[BaseMessage]) -> str:

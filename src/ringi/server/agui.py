@@ -21,11 +21,12 @@ from starlette.types import Scope
 from ringi.ask import ANSWER, parsed
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.request import Request
-from ringi.server.auth import Door, Principal, channel_of
+from ringi.server.auth import Door, Principal, base_of, channel_of
 from ringi.server.body import json_body
 from ringi.server.chat_parts import Event, Message
 from ringi.server.conversation import TALK, Conversations, Endpoint, said, takes_messages
 from ringi.server.limits import AskLimits
+from ringi.server.message_parts import Spoken, spoken_in
 from ringi.server.models import AguiTurn, Resume
 from ringi.server.permissions import may_read, refuse_agents
 from ringi.server.platform import Platform
@@ -35,7 +36,7 @@ from ringi.server.run_pages import Run, newest_runs
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection, EventStream, Feeder, Streams, encoded
 from ringi.server.strict_route import StrictPlainRoute
-from ringi.server.transcript import messages_of
+from ringi.server.transcript import Place, messages_of
 from ringi.server.words import words_for
 from ringi.stream import StreamItem
 from ringi.thread import Thread
@@ -61,6 +62,8 @@ class Talk(NamedTuple):
     """What a question says that is not the client's to know of."""
     thread_id: str = ""
     """The thread whose history the client wants, which need not exist."""
+    base: str = ""
+    """The path at which Ringi stands."""
 
 
 class AguiRoutes:
@@ -93,7 +96,8 @@ class AguiRoutes:
         except NotFoundError:
             # A hidden thread must look like one that does not exist: a new conversation has an empty history.
             thread = None
-        return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, thread_id=turn.thread_id)
+        others, base = words_for(http.scope).others, base_of(http.scope)
+        return Talk(who, turn.run_id, thread, others=others, thread_id=turn.thread_id, base=base)
 
     async def _turn(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
@@ -104,13 +108,18 @@ class AguiRoutes:
             known = (await self._conversations.runner(agent).offers()).get(agent)
             if known is None:
                 raise NotFoundError("agent", agent)
-            input = spoken(turn) if takes_messages(known) else turn.forwarded_props
-            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input)
-            return Talk(who, turn.run_id, thread, others=words_for(http.scope).others)
+            spoken = Spoken("")
+            input = turn.forwarded_props
+            if takes_messages(known):
+                last = newest(turn)
+                spoken = spoken_in(last.get("content"))
+                input = said(spoken.text, str(last.get("id") or turn.run_id))
+            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, spoken.images)
+            return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, base=base_of(http.scope))
         refuse_agents(who)
         try:
             talk = await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
-            return talk._replace(others=words_for(http.scope).others)
+            return talk._replace(others=words_for(http.scope).others, base=base_of(http.scope))
         except ForbiddenError:
             raise
         except RingiError as error:
@@ -189,7 +198,7 @@ class AguiRoutes:
                     continue
                 has_begun = True
                 await connection.write(written(renamed(event, talk.run_id), item.number))
-                await self._correct(connection, thread, message, item)
+                await self._correct(connection, talk, thread, message, item)
                 if event["type"] in ENDS:
                     return
         await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
@@ -204,7 +213,8 @@ class AguiRoutes:
             runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
         values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
-        await connection.write(b"".join(written(event, 0) for event in (wire(begin), snapshot_of(runs), *values)))
+        told = snapshot_of(runs, Place(talk.base, talk.thread_id))
+        await connection.write(b"".join(written(event, 0) for event in (wire(begin), told, *values)))
         end = wire(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
         if thread and is_live:
             end = await self._live(connection, talk, thread)
@@ -224,18 +234,20 @@ class AguiRoutes:
                 pause = item.event if open_interrupts(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
                     await connection.write(written(item.event, 0))
-                    await self._correct(connection, thread, message, item)
+                    await self._correct(connection, talk, thread, message, item)
         (end,) = cancelled(thread.id, talk.run_id, has_begun=True)
         return end
 
-    async def _correct(self, connection: Connection, thread: Thread, message: Message, item: StreamItem) -> None:
+    async def _correct(
+        self, connection: Connection, talk: Talk, thread: Thread, message: Message, item: StreamItem
+    ) -> None:
         """Once a text that the client was shown is superseded and has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
         about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
         if about in message.superseded - message.speaking:
             size = self._settings.max_list
             runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
-            await connection.write(written(snapshot_of(runs), 0))
+            await connection.write(written(snapshot_of(runs, Place(talk.base, thread.id)), 0))
 
     async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
         """Return a pause with the tool calls that its questions gate, and without what others are asked."""
@@ -253,24 +265,18 @@ class AguiRoutes:
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
 
 
-def snapshot_of(runs: Sequence[Run]) -> Event:
+def snapshot_of(runs: Sequence[Run], place: Place) -> Event:
     """Return all messages of runs as one event."""
     # As it is: the models of AG-UI would add what its older clients refuse.
-    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs)}
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, place)}
 
 
-def spoken(turn: AguiTurn) -> dict[str, Any]:
-    """Return the newest message as the input of a run, or raise `InvalidError`."""
+def newest(turn: AguiTurn) -> dict[str, Any]:
+    """Return the newest message, or raise `InvalidError` unless a person sends it."""
     last = turn.messages[-1] if turn.messages else None
     if not isinstance(last, dict) or last.get("role") != "user":
         raise InvalidError.of("messages", "the newest is not of a user: send what the person said, or resume")
-    content = last.get("content")
-    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
-    if len(texts) < len(parts) or not text:
-        raise InvalidError.of("messages", "the newest message is not plain text: send some text")
-    return said(text, str(last.get("id") or turn.run_id))
+    return last
 
 
 def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:

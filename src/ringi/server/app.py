@@ -27,6 +27,7 @@ from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.guard import Guard
 from ringi.server.health import HealthRoutes
 from ringi.server.hitl import HitlRoutes
+from ringi.server.images import ImageRoutes
 from ringi.server.limits import AskLimits
 from ringi.server.links import Links
 from ringi.server.memories import MemoryRoutes
@@ -75,7 +76,7 @@ class App:
         more = [extension.routes(platform, door, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl,
-            session, sign_in, health, *more,
+            ImageRoutes(platform, door), session, sign_in, health, *more,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

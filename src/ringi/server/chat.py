@@ -20,6 +20,7 @@ from ringi.server.body import json_body
 from ringi.server.chat_parts import NEWEST, Message, Part, Sdk, written
 from ringi.server.conversation import TALK, Conversations, Endpoint, said, taking_messages
 from ringi.server.limits import AskLimits
+from ringi.server.message_parts import spoken_in
 from ringi.server.models import ChatTurn
 from ringi.server.permissions import is_theirs_to_answer, may_read
 from ringi.server.platform import Platform
@@ -44,17 +45,6 @@ class ChatMessage(Frozen):
     role: Literal["user", "assistant"]
     parts: list[dict[str, Any]]
     metadata: dict[str, Any] | None = None
-
-    @property
-    def text(self) -> str:
-        """What a person wrote; raises `InvalidError` for anything but text."""
-        strange = [part.get("type") for part in self.parts if part.get("type") != "text"]
-        if strange:
-            raise InvalidError.of("messages", f"a part of type {strange[0]!r} is not taken: send text")
-        text = "\n".join(str(part.get("text", "")) for part in self.parts).strip()
-        if not text:
-            raise InvalidError.of("messages", "the newest message is empty: send some text")
-        return text
 
     @property
     def approvals(self) -> list[dict[str, Any]]:
@@ -135,7 +125,8 @@ class ChatRoutes:
         id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
         named = turn.agent or named
         agent = await taking_messages(self._conversations.runner(named or "chat"), named, thread)
-        return await self._conversations.begin(who, thread, turn.id, agent, said(message.text, id))
+        spoken = spoken_in(message.parts)
+        return await self._conversations.begin(who, thread, turn.id, agent, said(spoken.text, id), spoken.images)
 
     async def _approved(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError
+from ringi.images import named_by
 from ringi.record import Key
 from ringi.request import Request
-from ringi.server.auth import Door, Principal
+from ringi.server.auth import Door, Principal, base_of
 from ringi.server.chat_parts import Message, Part
+from ringi.server.message_parts import file_part
 from ringi.server.openapi import documented
 from ringi.server.permissions import may_read, readable_thread
 from ringi.server.platform import Platform
@@ -50,7 +52,7 @@ class ChatHistoryRoutes:
             # No worker has taken it up yet; who said it must see that it arrived.
             runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
         requests = await self._requests(who, [id for run in runs for id in run.asked])
-        told = [told_of(run, thread, who, requests) for run in runs]
+        told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
         return reply(dumped({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
@@ -58,7 +60,7 @@ class ChatHistoryRoutes:
         return {id: request for id, request in found.items() if may_read(who, request)}
 
 
-def told_of(run: Run, thread: Thread, who: Principal, requests: dict[str, Request]) -> Part:
+def told_of(run: Run, thread: Thread, requests: dict[str, Request], base: str) -> Part:
     """Return one run: the messages of people, and the parts of the agent's."""
     message = Message(run.id, thread.id, thread.agent)
     parts = [message.start()]
@@ -68,8 +70,14 @@ def told_of(run: Run, thread: Thread, who: Principal, requests: dict[str, Reques
             parts += message.asked(requests[id], is_theirs=False) if id in requests else message.hidden(id)
     if run.id != thread.run_id or not thread.is_live:
         parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
-    said = [{"id": m["id"], "role": "user", "parts": [{"type": "text", "text": m["content"]}]} for m in run.said]
+    said = [{"id": m["id"], "role": "user", "parts": parts_of(m, base, thread.id)} for m in run.said]
     return {"id": run.id, "messages": said, "parts": list(joined(parts))}
+
+
+def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:
+    """Return a person's message as parts: its words, if it has any, and its images."""
+    words = [{"type": "text", "text": message["content"]}] if message["content"] else []
+    return words + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
 
 
 def joined(parts: Iterable[Part]) -> Iterable[Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -12,10 +12,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.ask import Answer
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
+from ringi.images import Images, NewImage
 from ringi.record import Key, topic_of
 from ringi.request import Request
 from ringi.server.auth import Principal
 from ringi.server.limits import AskLimits
+from ringi.server.message_parts import images_of
 from ringi.server.permissions import answerable, inbox_for, readable_thread, refuse_agents
 from ringi.server.platform import Platform
 from ringi.thread import Thread, words_in
@@ -37,6 +39,7 @@ class Conversations:
 
     def __init__(self, platform: Platform, limits: AskLimits) -> None:
         self._platform, self._limits = platform, limits
+        self._images = Images(platform.backend.stream)
 
     def runner(self, agent: str) -> Runner:
         """Return what runs agents, or raise `NotFoundError` where none are."""
@@ -49,7 +52,15 @@ class Conversations:
         found = await self._platform.backend.store.get_many(Thread, [Key(who.tenant, id)])
         return readable_thread(who, found[0]) if found else None
 
-    async def begin(self, who: Principal, thread: Thread | None, id: str, agent: str, input: dict[str, Any]) -> Thread:
+    async def begin(
+        self,
+        who: Principal,
+        thread: Thread | None,
+        id: str,
+        agent: str,
+        input: dict[str, Any],
+        sent: Sequence[NewImage | str] = (),
+    ) -> Thread:
         """Begin a run, unless the newest began with this very message: a client that lost the reply tries again."""
         if thread and began_with(thread, input):
             return thread
@@ -58,11 +69,12 @@ class Conversations:
         runner = self.runner(agent)
         if not await runner.has_offer(agent):
             raise NotFoundError("agent", agent)
+        images = await images_of(self._images, Key(who.tenant, id), sent)
         until = time.monotonic() + PATIENCE
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
-                    return await runner.start(who.tenant, id, agent, input, by=who.actor)
+                    return await runner.start(who.tenant, id, agent, input, by=who.actor, images=images)
                 except ThreadBusyError:
                     now = await runner.get(who.tenant, id)
                     if began_with(now, input):

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringi import tracing
 from ringi.errors import RingiError
 from ringi.server.auth import NEW_COOKIES, base_of
+from ringi.server.message_parts import MOST_IMAGES
 from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
 from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
@@ -25,6 +26,7 @@ SEND = "ringi.send"
 """In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
 UPLOAD = re.compile(r"/v1/requests/[^/]+/attachments")
 CHATS = ("/v1/chat", "/agui/")
+RUNS = re.compile(r"/(?:v1|langgraph)/threads/[^/]+/runs(?:/[a-z]+)?")
 SET_COOKIE = b"set-cookie"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NO_STORE = (b"cache-control", b"no-store")
@@ -84,7 +86,9 @@ class Guard:
     def _limit(self, path: str) -> int:
         if UPLOAD.fullmatch(path):
             return max(MAX_BODY, self._settings.max_body)
-        return self._settings.max_history if path.startswith(CHATS) else self._settings.max_body
+        if path.startswith(CHATS):
+            return self._settings.max_history + MOST_IMAGES
+        return self._settings.max_body + (MOST_IMAGES if RUNS.fullmatch(path) else 0)
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.getlist("host")

@@ -15,7 +15,7 @@ from ringi.form import Form
 from ringi.record import Erased, Frozen
 from ringi.request import PRIVATE
 from ringi.server.identity import Role
-from ringi.server.uploads import AttachedFile, Upload
+from ringi.server.uploads import AttachedFile, NewRun, Upload
 from ringi.thread import ThreadStatus
 from ringi.threads.operations import Trouble
 
@@ -59,13 +59,6 @@ class HitlAnswer(Frozen):
     """The thread."""
     action: Literal["approve", "edit", "reject"]
     data: dict[str, Any] | None = None
-
-
-class NewRun(Frozen):
-    """What a run begins with."""
-
-    agent: Name
-    input: dict[str, Any] = {}
 
 
 class MemoryEdit(Frozen):
@@ -213,6 +206,8 @@ class Agent(BaseModel):
     title: str
     description: str
     input_schema: dict[str, Any]
+    images: bool
+    """Whether a message may have images."""
 
 
 class AgentPage(BaseModel):

@@ -15,11 +15,13 @@ from starlette.types import Scope
 
 from ringi.ask import Id, parsed
 from ringi.errors import NotFoundError
+from ringi.images import NewImage
 from ringi.record import Frozen, Key, cursor_of
 from ringi.server.auth import Door, Principal
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
-from ringi.server.models import NewRun, Operation
+from ringi.server.message_parts import decoded
+from ringi.server.models import Operation
 from ringi.server.openapi import documented
 from ringi.server.permissions import may_read, may_read_thread, readable_thread, refuse_hidden_thread
 from ringi.server.platform import Platform
@@ -29,6 +31,7 @@ from ringi.server.shapes import dumped, page_json, reply, thread_json
 from ringi.server.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.thread_hub import ThreadHub
+from ringi.server.uploads import NewRun
 from ringi.thread import Thread, ThreadStatus
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ class ThreadRoutes:
         """List the agents that can be run."""
         self._door.caller(http.scope)
         agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
-        names = ("name", "title", "description", "input_schema")
+        names = ("name", "title", "description", "input_schema", "images")
         return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -84,7 +87,8 @@ class ThreadRoutes:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         await refuse_hidden_thread(self._platform.backend.store, who, thread_id)
-        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.actor)
+        images = [NewImage(image.name, decoded(image.data)) for image in run.images]
+        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images)
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def find(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from ringi.field_parts import AttachedFile
+from ringi.images import named_by
+from ringi.server.message_parts import address
 from ringi.server.run_pages import Run
 from ringi.threads.ledger import superseded_by
 
@@ -12,14 +15,36 @@ Message = dict[str, Any]
 Event = dict[str, Any]
 
 
-def messages_of(runs: Sequence[Run]) -> list[Message]:
+class Place(NamedTuple):
+    """Where the images of a thread can be had."""
+
+    base: str
+    """The path at which Ringi stands."""
+    thread_id: str
+
+
+def messages_of(runs: Sequence[Run], place: Place) -> list[Message]:
     """Return the messages of runs in their order, as AG-UI's own client builds them from the events."""
     transcript = Transcript()
     for run in runs:
-        transcript.messages += [{"id": said["id"], "role": "user", "content": said["content"]} for said in run.said]
+        transcript.messages += [user_message(said, place) for said in run.said]
         for event in run.events:
             transcript.add(event)
     return transcript.messages
+
+
+def user_message(said: Event, place: Place) -> Message:
+    """Return what a person said: words, or parts where there are images."""
+    files, words = named_by(said.get("metadata")), said["content"]
+    images = [image_part(file, place) for file in files]
+    text = [{"type": "text", "text": words}] if words else []
+    return {"id": said["id"], "role": "user", "content": [*text, *images] if files else words}
+
+
+def image_part(file: AttachedFile, place: Place) -> Message:
+    """Return an image as a part of AG-UI."""
+    source = {"type": "url", "value": address(*place, file["number"]), "mimeType": file["media_type"]}
+    return {"type": "image", "source": source, "metadata": {"filename": file["name"]}}
 
 
 class Transcript:

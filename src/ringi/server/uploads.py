@@ -7,6 +7,8 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import BaseModel, Field, create_model
 
 from ringi import field_parts
+from ringi.ask import Name
+from ringi.images import MAX_IMAGES
 from ringi.record import Frozen
 
 MOST_TEXT = 4 * -(-field_parts.MAX_FILE // 3)
@@ -20,6 +22,22 @@ class Upload(Frozen):
     field: Annotated[str, Field(max_length=64)]
     name: Annotated[str, Field(max_length=1_000)]
     data: Annotated[str, Field(max_length=MOST_TEXT, json_schema_extra={"contentEncoding": "base64"})]
+
+
+class ImageUpload(Frozen):
+    """An image of a message."""
+
+    name: Annotated[str, Field(max_length=1_000)] = "image"
+    data: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+
+
+class NewRun(Frozen):
+    """What a run begins with."""
+
+    agent: Name
+    input: dict[str, Any] = {}
+    images: Annotated[list[ImageUpload], Field(max_length=MAX_IMAGES)] = []
+    """Of the newest message; the agent has to take images."""
 
 
 fields: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(field_parts.AttachedFile).items()}

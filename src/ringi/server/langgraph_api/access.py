@@ -11,7 +11,7 @@ from ringi.ask import Answer
 from ringi.errors import FinalError, NotFoundError
 from ringi.record import Query, cursor_of
 from ringi.request import Request
-from ringi.server.auth import Door, Known, Principal
+from ringi.server.auth import Door, Known, Principal, base_of
 from ringi.server.chat import may_answer
 from ringi.server.langgraph_api.answers import answer_of
 from ringi.server.langgraph_api.models import ThreadSearch
@@ -39,7 +39,7 @@ from ringi.server.permissions import (
 )
 from ringi.server.platform import Platform
 from ringi.server.run_pages import newest_runs
-from ringi.server.transcript import messages_of
+from ringi.server.transcript import Place, messages_of
 from ringi.thread import Thread, ThreadStatus
 from ringi.threads.offers import Offer
 
@@ -79,6 +79,7 @@ class Access:
     def __init__(self, platform: Platform, door: Door, served: Served, http: HttpRequest) -> None:
         known: Known = door.entry(http.scope)
         self._platform, self._served, self.who = platform, served, known.principal
+        self._base = base_of(http.scope)
         # A session of the page and a proxied person have no token of their own that could be told apart.
         self._token = known.issued.mark if known.issued else known.principal.actor
 
@@ -138,10 +139,14 @@ class Access:
         checkpoint = found.waiting.id if found.waiting else f"{found.thread.run_id}.{found.thread.version}"
         return state_view(id, values, checkpoint, found.thread.updated_at, found.waiting)
 
+    def place(self, thread: Thread) -> Place:
+        """Return where the images of a thread can be had."""
+        return Place(self._base, thread.id)
+
     async def values(self, thread: Thread) -> Json:
         """Return what an agent shows of its state, with the messages of the thread."""
         runs, _ = await newest_runs(self._platform.backend.stream, thread.key, self._platform.settings.max_list, None)
-        messages = langchain_messages(messages_of(runs))
+        messages = langchain_messages(messages_of(runs, self.place(thread)))
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
     async def answer(self, id: str, resume: Any, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringi.ask import parsed
 from ringi.canonical import jsonable
 from ringi.errors import InvalidError, NotFoundError
+from ringi.images import NewImage
 from ringi.server.auth import Door, Principal
 from ringi.server.body import json_body
 from ringi.server.conversation import TALK, Conversations, said, takes_messages
@@ -35,6 +36,7 @@ from ringi.server.langgraph_api.views import (
     listed,
 )
 from ringi.server.limits import AskLimits
+from ringi.server.message_parts import spoken_in
 from ringi.server.permissions import refuse_hidden_thread
 from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
@@ -185,8 +187,8 @@ class LangGraphRoutes:
         agent = (await access.offers()).get(graph)
         if agent is None:  # Its worker has ended since it was looked up.
             raise NotFoundError("agent", graph)
-        given = input_of(agent, body.input)
-        return await self._conversations.begin(access.who, thread, id, graph, given)
+        given, images = input_of(agent, body.input)
+        return await self._conversations.begin(access.who, thread, id, graph, given, images)
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         begun: Begun = scope[TALK]
@@ -232,21 +234,16 @@ def with_bearer(scope: Scope) -> Scope:
     return {**scope, "headers": [*scope["headers"], bearer]}
 
 
-def input_of(agent: Offer, input: Json) -> Json:
+def input_of(agent: Offer, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
     """Return what a client sends as the input of a run: of messages only the newest counts, and it is a person's."""
     if not takes_messages(agent):
-        return input
+        return input, ()
     messages = input.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
         raise InvalidError.of("input.messages", "the newest is not of a person: send what the person said")
-    content = last.get("content")
-    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
-    if len(texts) < len(parts) or not text:
-        raise InvalidError.of("input.messages", "the newest message is not plain text: send some text")
-    return said(text, str(last.get("id") or uuid.uuid4()))
+    spoken = spoken_in(last.get("content"))
+    return said(spoken.text, str(last.get("id") or uuid.uuid4())), spoken.images
 
 
 def location(begun: Begun) -> str:

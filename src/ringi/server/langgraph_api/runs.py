@@ -15,7 +15,7 @@ from ringi.server.run_output import open_interrupts, requests_by_id, run_output,
 from ringi.server.run_pages import newest_runs
 from ringi.server.shapes import dumped
 from ringi.server.sse import Connection
-from ringi.server.transcript import Transcript, messages_of
+from ringi.server.transcript import Transcript, messages_of, user_message
 from ringi.thread import Thread
 from ringi.threads.ledger import superseded_by
 
@@ -65,6 +65,7 @@ class Telling:
     def __init__(self, backend: Backend, begun: Begun, thread: Thread, most: int) -> None:
         self._backend, self._begun, self._thread, self._most = backend, begun, thread, most
         self._transcript, self._shown = Transcript(), dict(thread.values)
+        self._place_of_images = begun.access.place(thread)
 
     async def chunks(self, connection: Connection) -> AsyncIterator[bytes]:
         """Yield what the reader gets."""
@@ -72,8 +73,8 @@ class Telling:
         # The run itself is told from its first event.
         earlier = [run for run in runs if run.id != self._thread.run_id]
         own = [message for run in runs if run.id == self._thread.run_id for message in run.said]
-        self._transcript.messages += messages_of(earlier)
-        self._transcript.messages += [{"id": m["id"], "role": "user", "content": m["content"]} for m in own]
+        self._transcript.messages += messages_of(earlier, self._place_of_images)
+        self._transcript.messages += [user_message(message, self._place_of_images) for message in own]
         after, waits_on = await self._place()
         if waits_on:
             yield await self._paused()
@@ -103,7 +104,7 @@ class Telling:
         if event["type"] == "RUN_STARTED" and event.get("input"):
             known = {message["id"] for message in self._transcript.messages}
             said = [each for each in event["input"].get("messages", ()) if each["id"] not in known]
-            self._transcript.messages += [{"id": m["id"], "role": "user", "content": m["content"]} for m in said]
+            self._transcript.messages += [user_message(message, self._place_of_images) for message in said]
         elif event["type"] == "STATE_SNAPSHOT":
             self._shown = event["snapshot"]
         self._transcript.add(event)

@@ -111,9 +111,17 @@ def langchain_message(message: Json) -> Json:
     return {**bare, "type": "ai", "tool_calls": called, "invalid_tool_calls": [], "response_metadata": {}}
 
 
-def human_message(id: str, content: str) -> Json:
+def human_message(id: str, content: str | list[Json]) -> Json:
     """Return what a person said."""
-    return {"type": "human", "id": id, "content": content, "additional_kwargs": {}, "response_metadata": {}}
+    blocks = content if isinstance(content, str) else [content_block(part) for part in content]
+    return {"type": "human", "id": id, "content": blocks, "additional_kwargs": {}, "response_metadata": {}}
+
+
+def content_block(part: Json) -> Json:
+    """Return a part of AG-UI as LangChain's content block."""
+    if part["type"] != "image":
+        return part
+    return {"type": "image", "url": part["source"]["value"], "mime_type": part["source"]["mimeType"]}
 
 
 def arguments(written: str) -> Json:

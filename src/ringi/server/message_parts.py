@@ -1,0 +1,143 @@
+"""What a person sends as one message, in the words of each protocol: text, and images.
+
+Images come as bytes: AI SDK's `file` parts, AG-UI's `image` and older `binary` parts, LangChain's content blocks. What
+names an address is never fetched; only an image that the same conversation holds already may be named by its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from ringi.errors import InvalidError, NotFoundError
+from ringi.field_parts import AttachedFile
+from ringi.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage
+from ringi.misfit import shown
+from ringi.record import Key
+
+MOST_TEXT = 4 * -(-MAX_IMAGE // 3)
+MOST_IMAGES = MAX_IMAGES * MOST_TEXT
+"""Bytes that the images of one message add to a call."""
+DATA_URL = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100}){0,4};base64,", re.I)
+OWN = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
+ELSEWHERE = "an image at an address is not fetched: send its bytes, as base64 or as a data: URL"
+Part = dict[str, Any]
+
+
+class Spoken(NamedTuple):
+    """One message of a person."""
+
+    text: str
+    images: tuple[NewImage | str, ...] = ()
+    """As bytes, or where it is in this conversation."""
+
+
+class Source(NamedTuple):
+    """Where a part has its image."""
+
+    name: object = None
+    data: object = None
+    """Base64."""
+    url: object = None
+
+
+def ai_sdk_file(part: Part) -> Source:
+    """Return the source of AI SDK's `file`; LangChain has one of the same name."""
+    return Source(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
+
+
+def media_part(part: Part) -> Source:
+    """Return the source of AG-UI's or LangChain's `image`, or of AG-UI's `binary` before 1.0."""
+    source, metadata = part.get("source"), part.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    name = part.get("filename") or about.get("filename") or about.get("name")
+    if isinstance(source, dict):
+        is_data = source.get("type") in ("data", "base64")
+        value = source.get("value", source.get("data"))
+        return Source(name, data=value) if is_data else Source(name, url=value or "?")
+    return Source(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
+
+
+def image_url(part: Part) -> Source:
+    """Return the source of LangChain's `image_url`, as OpenAI has it."""
+    given = part.get("image_url")
+    return Source(url=given.get("url") if isinstance(given, dict) else given)
+
+
+SOURCES: dict[str, Callable[[Part], Source]] = {
+    "file": ai_sdk_file, "image": media_part, "binary": media_part, "image_url": image_url,
+}  # fmt: skip
+
+
+def spoken_in(content: Any) -> Spoken:
+    """Return what a message says, or raise `InvalidError`: it is text, or a list of parts."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts, images = list[str](), list[NewImage | str]()
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "text" and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        elif kind in SOURCES:
+            images.append(image_of(SOURCES[kind](part)))
+        else:
+            raise InvalidError.of(FIELD, f"a part of type {shown(kind)} is not taken: send text or images")
+    text = "\n".join(texts).strip()
+    if not text and not images:
+        raise InvalidError.of(FIELD, "the newest message is empty: send some text")
+    return Spoken(text, tuple(images))
+
+
+def image_of(source: Source) -> NewImage | str:
+    """Return an image, or its place; what it is, its bytes say."""
+    data = source.data
+    if not data and isinstance(source.url, str):
+        head = DATA_URL.match(source.url)
+        if not head:
+            return source.url
+        data = source.url[head.end() :]
+    if not isinstance(data, str):
+        raise InvalidError.of(FIELD, "a part has no bytes: send an image as base64 or as a data: URL")
+    return NewImage(source.name if isinstance(source.name, str) else "image", decoded(data))
+
+
+def decoded(text: str) -> bytes:
+    """Return the bytes of an image in base64, or raise `InvalidError`."""
+    if len(text) > MOST_TEXT:
+        raise InvalidError.of(FIELD, f"an image has more than {MAX_IMAGE} bytes: send a smaller one")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise InvalidError.of(FIELD, f"an image is no base64 ({error}): send it again") from None
+
+
+async def images_of(images: Images, key: Key, sent: Sequence[NewImage | str]) -> list[NewImage]:
+    """Return what was sent with the bytes of those that the conversation holds already."""
+    return [each if isinstance(each, NewImage) else await held(images, key, each) for each in sent]
+
+
+async def held(images: Images, key: Key, url: str) -> NewImage:
+    """Return an image of this conversation by its address, or raise `InvalidError` for any other address."""
+    found = OWN.match(url)
+    if not found:
+        raise InvalidError.of(FIELD, ELSEWHERE)
+    try:
+        if unquote(found[1]) != key.id:
+            raise NotFoundError("image", url)
+        file = await images.find(key, int(found[2]))
+    except NotFoundError:
+        raise InvalidError.of(FIELD, "names an image that is not in this conversation: send its bytes") from None
+    return NewImage(file["name"], await images.content(key, file))
+
+
+def address(base: str, thread_id: str, number: int) -> str:
+    """Return where an image can be had, under the path at which Ringi stands."""
+    return f"{base}/v1/threads/{quote(thread_id, safe='')}/images/{number}"
+
+
+def file_part(base: str, thread_id: str, file: AttachedFile) -> Part:
+    """Return an image as a part of the AI SDK."""
+    url = address(base, thread_id, file["number"])
+    return {"type": "file", "mediaType": file["media_type"], "filename": file["name"], "url": url}
