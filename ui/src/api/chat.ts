@@ -56,9 +56,15 @@ export async function readBefore<M extends UIMessage>(id: string, before: string
   return saidIn<M>(await call<Chat>("GET", `${path(id)}?cursor=${encodeURIComponent(before)}`));
 }
 
-async function fetched(input: RequestInfo | URL, init?: RequestInit): Promise<globalThis.Response> {
-  const reply = await fetch(input, init).catch((error: unknown) => {
-    if (init?.signal?.aborted) throw error;
+/** Sends a call that has images. */
+export type Send = (url: string, init: RequestInit) => Promise<globalThis.Response>;
+
+/** Within words this would have other quotation marks. */
+const hasImages = ({ body }: RequestInit) => typeof body === "string" && body.includes('"type":"file"');
+
+async function fetched(send: Send, input: string, init: RequestInit): Promise<globalThis.Response> {
+  const reply = await (hasImages(init) ? send : fetch)(input, init).catch((error: unknown) => {
+    if (init.signal?.aborted || hasImages(init)) throw error;
     throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
   });
   if (!reply.ok) throw await problemOf(reply);
@@ -69,11 +75,11 @@ async function fetched(input: RequestInfo | URL, init?: RequestInit): Promise<gl
 const hold = "?hold=true";
 
 /** The way to the agent: of all that was said only the newest is sent, the server has the rest. */
-export function chatTransport<M extends UIMessage>(agent: string): DefaultChatTransport<M> {
+export function chatTransport<M extends UIMessage>(agent: string, send: Send): DefaultChatTransport<M> {
   return new DefaultChatTransport<M>({
     api: `${base}/v1/chat${hold}`,
     credentials: "same-origin",
-    fetch: fetched as typeof fetch,
+    fetch: ((input: string, init: RequestInit = {}) => fetched(send, input, init)) as typeof fetch,
     // Always as a new message: sent again under its id it begins no second run.
     prepareSendMessagesRequest: ({ id, messages }) => ({
       body: { id, agent, messages: messages.slice(-1), trigger: "submit-message" },

@@ -53,6 +53,7 @@ export interface Agent {
   title: string;
   description: string;
   input_schema: JsonObject;
+  images: boolean;
 }
 /**
  * The agents.
@@ -1198,6 +1199,13 @@ export interface HitlResult {
   message: string;
 }
 /**
+ * An image of a message.
+ */
+export interface ImageUpload {
+  name?: string;
+  data: string;
+}
+/**
  * What runs here.
  */
 export interface Info {
@@ -1328,6 +1336,10 @@ export interface MemoryPage {
 export interface NewRun {
   agent: string;
   input?: JsonObject;
+  /**
+   * @maxItems 4
+   */
+  images?: ImageUpload[];
 }
 /**
  * The action is not possible now.

@@ -1,3 +1,4 @@
+import { base } from "../widgets/base";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "./call";
 import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSummary } from "./types";
@@ -6,6 +7,9 @@ import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSumm
 const recheck = 3_000;
 
 export const threadPath = (id: string) => `/v1/threads/${encodeURIComponent(id)}`;
+
+/** Where an image of a thread's messages can be had. */
+export const imageAddress = (id: string, number: number) => `${base}${threadPath(id)}/images/${number}`;
 
 export function useAgents() {
   return useQuery({ queryKey: ["agents"], queryFn: () => call<Page<Agent>>("GET", "/v1/agents") });

@@ -7,6 +7,8 @@ import { Fold } from "../thread/fold";
 import { Body } from "../thread/item";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
+import { isImage } from "./image-picker";
+import { MessageImages } from "../thread/message-images";
 import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./parts";
 import { Question } from "./question";
 import { useChatWords } from "./words";
@@ -42,7 +44,13 @@ function FromAgent({ message, onDecided }: Deciding & { message: ChatMessage }) 
 }
 
 function FromUser({ message }: { message: ChatMessage }) {
-  return <div className="agent-text" data-testid="chat-message" data-role="user" data-id={message.id}>{visible(textOf(message))}</div>;
+  const images = message.parts.filter(isImage);
+  return (
+    <div className="agent-text" data-testid="chat-message" data-role="user" data-id={message.id}>
+      {visible(textOf(message))}
+      {images.length > 0 && <MessageImages images={images.map(({ url, filename }) => ({ url, name: filename ?? "" }))} />}
+    </div>
+  );
 }
 
 /** What an agent says may be a form: it has the whole width. */

@@ -1,6 +1,8 @@
 import { Sender } from "@ant-design/x";
-import { Input, type ButtonProps } from "antd";
+import { Input, Progress, type ButtonProps } from "antd";
 import { createElement, type ComponentProps, type ComponentType, type KeyboardEvent } from "react";
+import { ChooseImages, ChosenList, DropImages } from "./image-picker";
+import type { ChosenImages } from "./use-images";
 import type { Phase } from "./use-conversation";
 import { useChatWords } from "./words";
 
@@ -11,14 +13,20 @@ interface ComposerProps {
   /** A question of the run is this person's to see. */
   asks: boolean;
   isStopping: boolean;
+  chosen: ChosenImages;
+  /** How much of a message with images has left, in percent. */
+  sent?: number | undefined;
   onSend: (text: string) => void;
   onStop: () => void;
   onLeave: () => void;
+  toMessage?: () => void;
+  takesImages?: boolean;
   placeholder?: string;
 }
 
-function useReason({ phase, asks, isStopping }: ComposerProps): string {
+function useReason({ phase, asks, isStopping, sent }: ComposerProps): string {
   const words = useChatWords();
+  if (sent !== undefined) return words.sendingImages;
   if (isStopping) return words.stopping;
   if (phase === "waiting") return asks ? words.waitsForYou : words.waitsForOthers;
   return phase === "working" ? words.agentAnswers : words.enterSends;
@@ -42,10 +50,11 @@ function named(button: ComponentType<ButtonProps>, name: string, testId: string,
 
 /** Where a person writes: always, also while the agent works; sent it can be when the agent has ended. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, phase, isStopping, onSend, onStop, onLeave, placeholder } = props;
+  const { text, onText, phase, isStopping, chosen, sent, onSend, onStop, onLeave, toMessage, takesImages, placeholder } = props;
   const words = useChatWords();
   const reason = useReason(props);
   const canStop = phase === "working" || phase === "waiting";
+  const isEmpty = !text.trim() && chosen.images.length === 0;
   const pressed = (event: KeyboardEvent) => {
     // Of an input method that composes a character the key is none of ours.
     if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
@@ -54,14 +63,21 @@ export function Composer(props: ComposerProps) {
   };
   return (
     <div className="chat-composer" data-phase={phase}>
-      <Sender
-        components={components} value={text} onChange={onText} placeholder={placeholder ?? words.writeMessage} autoSize={{ minRows: 1, maxRows: 8 }}
-        loading={phase !== "ready"} onKeyDown={pressed}
-        onSubmit={(message) => message.trim() && onSend(message.trim())} onCancel={onStop}
-        suffix={(_, { components: buttons }) => (canStop
-          ? named(buttons.LoadingButton, words.stop, "stop", isStopping)
-          : named(buttons.SendButton, words.send, "send", !text.trim() || phase === "loading"))}
-      />
+      <DropImages add={chosen.add}>
+        <Sender
+          components={components} value={text} onChange={onText} placeholder={placeholder ?? words.writeMessage} autoSize={{ minRows: 1, maxRows: 8 }}
+          loading={phase !== "ready"} onKeyDown={pressed}
+          onSubmit={(message) => isEmpty || onSend(message.trim())} onCancel={onStop}
+          onPasteFile={(files) => void chosen.add(files)}
+          header={<ChosenList chosen={chosen} toMessage={toMessage} />}
+          prefix={takesImages && <ChooseImages add={chosen.add} disabled={phase === "loading"} />}
+          suffix={(_, { components: buttons }) => (canStop
+            ? named(buttons.LoadingButton, words.stop, "stop", isStopping)
+            : named(buttons.SendButton, words.send, "send", isEmpty || phase === "loading"))}
+        />
+      </DropImages>
+      {sent !== undefined && <Progress percent={sent} size="small" aria-label={words.sendingImages} data-testid="sending-images" />}
+      {chosen.problem && <p role="alert" className="file-problem" data-testid="image-problem">{chosen.problem}</p>}
       <p id={says} className="quiet" data-testid="composer-says">{reason}</p>
     </div>
   );

@@ -85,3 +85,14 @@ export const textOf = ({ parts }: ChatMessage) => parts.map((part) => (part.type
 
 /** The requests that a message asks with. */
 export const requestsOf = ({ parts }: ChatMessage) => parts.map(requestOf).filter((id) => id !== undefined);
+
+/** The newest that was written here, if the server does not have it. */
+export function unsentOf(mine: ChatMessage[], told: ChatMessage[]): ChatMessage | undefined {
+  const last = mine.at(-1);
+  return last?.role === "user" && told.every(({ id }) => id !== last.id) ? last : undefined;
+}
+
+/** What is shown already of the time before the newest part. */
+export function shownBefore(shown: ChatMessage[], newest: ChatMessage[]): ChatMessage[] {
+  return shown.slice(0, Math.max(0, shown.findIndex(({ id }) => id === newest[0]?.id)));
+}

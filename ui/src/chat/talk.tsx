@@ -18,6 +18,7 @@ import { Composer } from "./composer";
 import { Foot, useNewest } from "./foot";
 import { requestsOf } from "./parts";
 import { Question } from "./question";
+import { useImages } from "./use-images";
 import { useTyped } from "./typed";
 import { useConversation } from "./use-conversation";
 import { useChatWords } from "./words";
@@ -71,6 +72,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
   const talk = useConversation(id, agent.name, isNew);
   const { messages, phase, open, thread } = talk;
   const [text, type] = useTyped(typedFor);
+  const chosen = useImages(agent.images);
   const newest = useNewest(talk);
   const extra = unshown(talk);
   const asks = open.length > 0 || extra.length > 0;
@@ -82,9 +84,15 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
   const toQuestion = () => column.current?.querySelector<HTMLElement>("article[data-status=pending]")?.focus();
   const send = (message: string) => {
     type("");
-    talk.send(message);
+    talk.send(message, chosen.images);
+    chosen.replace([]);
     onBegin();
     toEnd();
+  };
+  const takeBack = () => {
+    const unsent = talk.takeBack();
+    type(unsent.text);
+    chosen.replace(unsent.images);
   };
   const leaveMessage = () => (asks ? toQuestion() : column.current?.focus());
   const keys: Shortcut[] = [
@@ -106,7 +114,7 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
           </Workflows>
         </TextsOnCards>
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
-        <Foot conversation={talk} onTakeBack={() => type(talk.takeBack())} />
+        <Foot conversation={talk} onTakeBack={takeBack} />
       </section>
       <Announcer items={newest} />
       <div className="chat-bar">
@@ -116,8 +124,9 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
           ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
           : (
             <Composer
-              text={text} onText={type} phase={phase} asks={asks} isStopping={isStopping}
-              onSend={send} onStop={stop} onLeave={leaveMessage}
+              text={text} onText={type} phase={phase} asks={asks} isStopping={isStopping} chosen={chosen} sent={talk.sent}
+              takesImages={agent.images} toMessage={toMessage} onLeave={leaveMessage}
+              onSend={send} onStop={() => (talk.sent === undefined ? stop() : talk.stopSending(words.stopped))}
             />
           )}
       </div>

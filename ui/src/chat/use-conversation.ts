@@ -1,14 +1,17 @@
 import { useChat } from "@ai-sdk/react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { FileUIPart } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call, isStatus } from "../api/call";
 import { chatTransport, readBefore, readChat, useOpen } from "../api/chat";
 import { threadPath } from "../api/threads";
 import type { Thread } from "../api/types";
-import { requestsOf, textOf, type ChatMessage } from "./parts";
+import { isImage } from "./image-picker";
+import { requestsOf, shownBefore, textOf, unsentOf, type ChatMessage } from "./parts";
 import { useSteady } from "./steady";
 import { useAttached } from "./use-attached";
 import { useHidden } from "./use-hidden";
+import { useUpload } from "./use-upload";
 
 /** How long the page may be behind where nothing rings: another tab writes, a run is stopped elsewhere. */
 const recheck = 2_000;
@@ -17,17 +20,6 @@ const recheck = 2_000;
 const throttle = 40;
 
 const isLive = (thread: Thread | undefined) => thread?.status === "running" || thread?.status === "interrupted";
-
-/** The newest that was written here, if the server does not have it. */
-function unsentOf(mine: ChatMessage[], told: ChatMessage[]): ChatMessage | undefined {
-  const last = mine.at(-1);
-  return last?.role === "user" && told.every(({ id }) => id !== last.id) ? last : undefined;
-}
-
-/** What is shown already of the time before the newest part. */
-function shownBefore(shown: ChatMessage[], newest: ChatMessage[]): ChatMessage[] {
-  return shown.slice(0, Math.max(0, shown.findIndex(({ id }) => id === newest[0]?.id)));
-}
 
 /** "waiting" is for an answer to a question; "working" is all else that is not at its end. */
 export type Phase = "loading" | "ready" | "working" | "waiting";
@@ -42,14 +34,18 @@ export interface Conversation {
   /** Why the newest message did not arrive. */
   unsent: Error | undefined;
   isMissing: boolean;
-  send: (text: string) => void;
+  send: (text: string, images: FileUIPart[]) => void;
+  /** How much of a message with images has left, in percent; undefined when none is on its way. */
+  sent: number | undefined;
+  /** Stop sending it; why is said where the message did not arrive. */
+  stopSending: (why: string) => void;
   /** Something else than a message has begun it. */
   begin: () => void;
   sendAgain: () => void;
   /** Show what was said before, and say so in the moment before it is there; undefined when all is shown. */
   showBefore: ((ready: () => void) => Promise<void>) | undefined;
-  /** Take the message that did not arrive out of the conversation; return its words. */
-  takeBack: () => string;
+  /** Take the message that did not arrive out of the conversation, and return it. */
+  takeBack: () => { text: string; images: FileUIPart[] };
 }
 
 function phaseOf(isRead: boolean, busy: boolean, thread: Thread | undefined, open: string[]): Phase {
@@ -68,7 +64,8 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const [before, setBefore] = useState<string | null>(null);
   const isBusy = useRef(false);
 
-  const transport = useMemo(() => chatTransport<ChatMessage>(agent), [agent]);
+  const { sent, upload, stopSending } = useUpload();
+  const transport = useMemo(() => chatTransport<ChatMessage>(agent, upload), [agent, upload]);
   const chat = useChat<ChatMessage>({
     id, transport, throttle,
     onError: (problem) => {
@@ -115,11 +112,11 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const attached = useAttached({ thread, busy: busy || !begun, read });
   useHidden({ hidden: () => status === "streaming" && void chat.stop(), visible: attached.again });
 
-  const write = (sent: () => Promise<void>) => {
+  const write = (sending: () => Promise<void>) => {
     isBusy.current = true;
     setBegun(true);
     setUnsent(undefined);
-    void sent();
+    void sending();
   };
   return {
     messages: shown,
@@ -129,7 +126,8 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     unsent: unsent && refusal,
     isMissing: !isNew && isStatus(error, 404),
     // By its parts, so that it stands there at once.
-    send: (text) => write(() => chat.sendMessage({ role: "user", parts: [{ type: "text", text }] })),
+    send: (text, images) => write(() => chat.sendMessage({ role: "user", parts: [...(text ? [{ type: "text" as const, text }] : []), ...images] })),
+    sent, stopSending,
     begin: () => setBegun(true),
     showBefore: before === null ? undefined : async (ready) => {
       const told = await readBefore<ChatMessage>(id, before);
@@ -144,7 +142,7 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
       setUnsent(undefined);
       now.current = messages.filter((one) => one !== unsent);
       setMessages(now.current);
-      return unsent ? textOf(unsent) : "";
+      return { text: unsent ? textOf(unsent) : "", images: (unsent?.parts ?? []).filter(isImage) };
     },
   };
 }

@@ -14,6 +14,7 @@ import { Loading } from "../widgets/loading";
 import { useRefresh } from "./api";
 import { Bloom } from "./bloom";
 import { examplesOf } from "./examples";
+import { useImages } from "../chat/use-images";
 import { KnownAnswer } from "./known-answer";
 import { TurnView } from "./turn";
 import type { Conversation, Turn } from "./types";
@@ -94,6 +95,7 @@ export function Talk(props: TalkProps) {
       expect(expected);
     });
   };
+  const chosen = useImages(false);
   if (talk.isMissing && turns.length === 0) return <p data-testid="no-question">{words.noSuchQuestion}</p>;
   const isBusy = talk.isSending || isAnswering(newest);
   const judged = new Set(turns.flatMap(({ parent }) => parent ?? []));
@@ -117,7 +119,7 @@ export function Talk(props: TalkProps) {
         <Problem error={talk.refusal} />
         <Problem error={cancel.error} />
         <Composer
-          text={text} onText={type} phase={isBusy ? "working" : "ready"} asks={false} isStopping={cancel.isPending} placeholder={words.askSomething}
+          text={text} onText={type} phase={isBusy ? "working" : "ready"} asks={false} isStopping={cancel.isPending} chosen={chosen} placeholder={words.askSomething}
           onSend={send} onStop={() => newest && cancel.mutate({ thread: newest.threadId })} onLeave={toProposal}
         />
         <KnownAnswer text={expected} onText={expect} />

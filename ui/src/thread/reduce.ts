@@ -1,4 +1,5 @@
 import type { Json } from "../api/types";
+import { withImages } from "./sent-images";
 import type { Began, Item, ItemOf, Kind, Numbered, Phase, StreamEvent, StreamState } from "./stream";
 
 const superseded = "ringi.superseded";
@@ -90,7 +91,7 @@ function custom(items: Item[], event: StreamEvent, key: number, at: number | nul
 type Show = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
 
 const shows = new Map<string, Show>(Object.entries({
-  RUN_STARTED: (items, _event, key, at) => items.push({ key, at, kind: "run", began: beganBy(items) }),
+  RUN_STARTED: (items, event, key, at) => items.push({ key, at, kind: "run", began: beganBy(items) }, ...withImages(event, key)),
   RUN_FINISHED: (items, event, key) => items.push(ended(items, key, event)),
   RUN_ERROR: (items, event, key, at) => {
     close(items, at);

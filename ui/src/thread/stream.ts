@@ -1,4 +1,5 @@
 import type { Json } from "../api/types";
+import type { MessageImage } from "./message-images";
 
 export interface StreamEvent {
   type: string;
@@ -16,7 +17,7 @@ export type Began = "started" | "answered" | "retried";
 /** `at` and `until` are milliseconds, as the agent's worker stamped them; null where it did not. */
 export type Item = { key: number; at: number | null } & (
   | { kind: "run"; began: Began }
-  | { kind: "message"; id: string; role: string; text: string; open: boolean }
+  | { kind: "message"; id: string; role: string; text: string; open: boolean; images?: MessageImage[] }
   | { kind: "tool"; id: string; name: string; args: string; result: string | null; open: boolean; until: number | null }
   | { kind: "step"; name: string; open: boolean }
   | { kind: "custom"; name: string; value: Json }

@@ -1,0 +1,48 @@
+import { ProblemError } from "./call";
+
+/** The reply to a call whose body is so large that its way is worth telling; fetch could not tell how much has left. */
+export function uploaded(url: string, init: RequestInit, onProgress: (percent: number) => void, stopped: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const call = new XMLHttpRequest();
+    const text = new TextEncoder();
+    let read = 0;
+    let body: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const more = () => {
+      if (call.responseText.length > read) body?.enqueue(text.encode(call.responseText.slice(read)));
+      read = call.responseText.length;
+    };
+    const fail = (error: unknown) => {
+      reject(error);
+      body?.error(error);
+      body = undefined;
+    };
+    call.open("POST", url);
+    // Browsers set their own name, and warn of any other.
+    new Headers(init.headers).forEach((value, name) => name !== "user-agent" && call.setRequestHeader(name, value));
+    call.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total ? Math.floor((loaded / total) * 100) : 0));
+    call.addEventListener("readystatechange", () => {
+      if (call.readyState !== XMLHttpRequest.HEADERS_RECEIVED || call.status === 0) return;
+      const stream = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          body = controller;
+        },
+        cancel: () => {
+          body = undefined;
+          call.abort();
+        },
+      });
+      const headers = { "content-type": call.getResponseHeader("content-type") ?? "" };
+      resolve(new Response(stream, { status: call.status, headers }));
+    });
+    call.addEventListener("progress", more);
+    call.addEventListener("load", () => {
+      more();
+      body?.close();
+    });
+    call.addEventListener("error", () => fail(new ProblemError(0, {})));
+    call.addEventListener("abort", () => fail(stopped.aborted ? stopped.reason : init.signal?.reason));
+    init.signal?.addEventListener("abort", () => call.abort());
+    stopped.addEventListener("abort", () => call.abort());
+    call.send(init.body as string);
+  });
+}

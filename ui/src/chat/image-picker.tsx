@@ -1,0 +1,78 @@
+import { Button } from "antd";
+import type { FileUIPart } from "ai";
+import { useRef, useState, type DragEvent, type ReactNode } from "react";
+import { visible } from "../widgets/visible";
+import { imageTypes, type ChosenImages } from "./use-images";
+import { useChatWords } from "./words";
+
+/** The images that go with the next message, each with the way to leave it out. */
+export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: ChosenImages; toMessage: (() => void) | undefined }) {
+  const words = useChatWords();
+  if (images.length === 0) return null;
+  return (
+    <ul className="chosen-images" aria-label={words.chosenImages} data-testid="chosen-images">
+      {images.map((image, index) => (
+        // oxlint-disable-next-line react/no-array-index-key -- the same image may be chosen twice
+        <li key={index}>
+          <img src={image.url} alt={visible(image.filename ?? "")} />
+          <Button
+            size="small"
+            aria-label={words.removeImage(visible(image.filename ?? ""))}
+            data-testid="remove-image"
+            onClick={() => {
+              remove(image);
+              // The button that had the keyboard is gone.
+              toMessage?.();
+            }}
+          >
+            ×
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The button that opens the chooser of the browser. */
+export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disabled: boolean }) {
+  const { attachImages } = useChatWords();
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button type="text" aria-label={attachImages} title={attachImages} disabled={disabled} data-testid="attach-images" onClick={() => input.current?.click()}>
+        <svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" strokeWidth="1.8" aria-hidden="true">
+          <rect x="3" y="4" width="18" height="16" rx="2" /><circle cx="9" cy="10" r="1.6" /><path d="m4 18 5-5 4 4 3-3 4 4" />
+        </svg>
+      </Button>
+      <input
+        ref={input} type="file" hidden multiple accept={imageTypes.join(",")} data-testid="image-input"
+        onChange={({ target }) => {
+          void add([...(target.files ?? [])]);
+          target.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+/** Where images can be dropped. */
+export function DropImages({ add, children }: { add: ChosenImages["add"]; children: ReactNode }) {
+  const [isOver, setOver] = useState(false);
+  const over = (event: DragEvent, now: boolean) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(now);
+  };
+  const drop = (event: DragEvent) => {
+    over(event, false);
+    if (event.dataTransfer.files.length > 0) void add([...event.dataTransfer.files]);
+  };
+  return (
+    <div className="drop-images" data-over={isOver} onDragOver={(event) => over(event, true)} onDragLeave={(event) => over(event, false)} onDrop={drop}>
+      {children}
+    </div>
+  );
+}
+
+export const isImage = (part: { type: string; mediaType?: string }): part is FileUIPart =>
+  part.type === "file" && part.mediaType?.startsWith("image/") === true;

@@ -1,0 +1,19 @@
+import { Image } from "antd";
+import { visible } from "../widgets/visible";
+
+export interface MessageImage {
+  url: string;
+  name: string;
+}
+
+/** The images of a message: bytes of this page, or of its server. */
+export function MessageImages({ images }: { images: MessageImage[] }) {
+  return (
+    <div className="message-images">
+      {images.map(({ url, name }, index) => (
+        // oxlint-disable-next-line react/no-array-index-key -- the same image may stand there twice, and none ever moves
+        <Image key={index} src={url} alt={visible(name)} />
+      ))}
+    </div>
+  );
+}
