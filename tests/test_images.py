@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,9 @@ from ringi.connect import Backend, inbox_on, open_backend, open_to_verify
 from ringi.erasure import Eraser
 from ringi.errors import ConflictError, InvalidError, ThreadBusyError
 from ringi.images import IMAGES, MAX_IMAGE, MAX_IMAGES, MAX_OF_THREAD, Images, NewImage
+from ringi.integrations.langgraph import ask
 from ringi.record import Erased, Key
+from ringi.request import Request
 from ringi.thread import Run as ThreadRun
 from ringi.thread import Thread
 from ringi.threads.agent import Agent, by_name
@@ -319,3 +326,71 @@ async def test_verify_names_an_image_that_is_not_what_was_sent(url: str, tmp_pat
     with sqlite3.connect(tmp_path / "ringi.db") as database:
         assert database.execute(TAMPERED[says]).rowcount
     assert await findings(url) == [says]
+
+
+async def test_a_run_whose_image_was_changed_fails_and_says_so(url: str, tmp_path: Path) -> None:
+    async with talk(url) as here:
+        await here.say("one", photo())
+        with sqlite3.connect(tmp_path / "ringi.db") as database:
+            assert database.execute(TAMPERED["t1: the image 1 was changed"]).rowcount
+        await here.start("two")
+        thread = await here.ended()
+    assert thread.status == "error"
+    assert thread.error
+    assert "image 't1/1' cannot be read here (its bytes are not those that were sent)" in thread.error.message
+
+
+def asks(state: MessagesState) -> dict[str, Any]:
+    """Ask between two looks at the image."""
+    request = ask(f"{look(state)['messages'][0].text}?")
+    return {"messages": [AIMessage(f"{request.status} {look(state)['messages'][0].text}")]}
+
+
+async def test_an_image_is_there_after_a_question_and_another_worker(url: str) -> None:
+    graph = StateGraph(MessagesState).add_node(asks).add_edge(START, "asks").compile()
+    agent = looker(graph=graph)
+    async with talk(url, agent) as here:
+        await here.start("one", photo())
+        request = await waiting(here)
+        assert request.title == f"one: image/png {short(PHOTO)}?"
+    async with talk(url, agent) as here:
+        await here.runner.inbox.respond(request.id, "respond", message="yes", digest=request.digest, responder="ann")
+        thread = await here.ended()
+        assert thread.values["messages"][-1]["content"] == f"completed one: image/png {short(PHOTO)}"
+
+
+async def waiting(here: Talk) -> Request:
+    async def is_asked() -> bool:
+        return (await here.backend.store.get(Thread, *KEY)).status == "interrupted"
+
+    await until(is_asked)
+    (request,) = await here.runner.pending(await here.backend.store.get(Thread, *KEY))
+    return request
+
+
+KILLED = """
+import asyncio, sys
+from tests.test_images import photo, talk
+
+async def main():
+    async with talk(sys.argv[1]) as here:
+        await here.start("one", photo())
+
+asyncio.run(main())
+"""
+
+
+async def test_who_is_killed_between_the_images_and_the_run_begins_it_again(url: str, tmp_path: Path) -> None:
+    command, environment = [sys.executable, "-c", KILLED, url], {**os.environ, "RINGI_FAILPOINT": "images.stored:kill9"}
+    run = partial(subprocess.run, command, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    done = await asyncio.to_thread(run)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    async with talk(url) as here:
+        assert await here.backend.store.get_many(Thread, [KEY]) == []
+        assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
+        await erase(here.backend)
+        # What the killed process left goes, too.
+        assert await bytes_left(here.backend) == []
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
+    assert base64.b64encode(PHOTO[:3_000])[:-8] not in left
+    assert await findings(url) == []

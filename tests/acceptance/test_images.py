@@ -52,7 +52,7 @@ async def test_a_photo_is_chosen_by_keyboard_sent_and_there_after_a_reload(perso
     image = said.first.get_by_role("img", name="parcel.png")
     await is_drawn(image)
     assert "/v1/threads/chat-" in str(await image.get_attribute("src"))
-    await person.goto(person.url.replace("/chat/", "/threads/"))
+    await person.goto(person.url.replace("/chat/", "/t/"))
     await is_drawn(person.get_by_role("img", name="parcel.png"))
 
 

@@ -137,6 +137,20 @@ async def test_after_a_reload_each_history_shows_the_image(world: World) -> None
     ]}  # fmt: skip
 
 
+async def test_under_a_path_of_another_application_images_are_found_there(world: World) -> None:
+    ann = world.client()
+    await say(ann, ai_file())
+    await answer(world)
+    mounted = httpx.ASGITransport(world.app, root_path="/hitl")
+    headers = {"authorization": f"Bearer {world.token('person', 'ann')}"}
+    async with httpx.AsyncClient(transport=mounted, base_url="http://localhost", headers=headers) as client:
+        (run,) = (await client.get("/hitl/v1/chat/t1")).json()["runs"]
+    file = {**FILE, "url": "/hitl/v1/threads/t1/images/1"}
+    assert run["messages"][0]["parts"] == [WORDS, file]
+    assert (await say(ann, file, text="again")).status_code == 200
+    assert (await answer(world)).count(short(PNG)) == 2
+
+
 async def test_an_image_is_shown_in_a_page_and_is_nothing_but_an_image(world: World) -> None:
     ann = world.client()
     await say(ann, ai_file(filename="../ä.svg"))

@@ -74,6 +74,7 @@ REQUESTS = {
 THREADS = {
     ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
     ("GET", "/v1/threads/{id}/stream"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
+    ("GET", "/v1/threads/{id}/images/{number}"): Row(owned(404, HIDDEN), owned(404, 404), owned(404, 404)),
     ("POST", "/v1/threads/{id}/cancel"): Row(owned(200, HIDDEN), owned(200, 403), owned(200, 200), {}),
     ("POST", "/v1/threads/{id}/retry"): Row(never(403), never(403), owned(200, 200), {}),
     # Nothing failed on an answer: they stay as they are.

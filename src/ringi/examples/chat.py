@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 
 from langchain.agents import create_agent
@@ -108,7 +109,7 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
 def images_of(message: BaseMessage) -> list[str]:
     """Return of which kind and how large the images of a message are."""
     blocks = [block for block in message.content_blocks if block["type"] == "image"]
-    return [f"{block.get('mime_type')} ({len(block.get('base64', '')) * 3 // 4} bytes)" for block in blocks]
+    return [f"{block.get('mime_type')} ({len(b64decode(block.get('base64', '')))} bytes)" for block in blocks]
 
 
 def known_from(messages: Sequence[BaseMessage]) -> str:
