@@ -394,3 +394,23 @@ async def test_who_is_killed_between_the_images_and_the_run_begins_it_again(url:
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
     assert base64.b64encode(PHOTO[:3_000])[:-8] not in left
     assert await findings(url) == []
+
+
+DAMAGED = {"images/t1": [], "images/t1/1": ["t1: the image 1 cannot be read"]}
+
+
+@pytest.mark.parametrize("stream", DAMAGED)
+@pytest.mark.parametrize("event", ["{", "{}", "[]", '{"file": {}, "data": 7, "size": "x"}'])
+async def test_damage_is_named_and_does_not_stop_an_erasure(url: str, tmp_path: Path, stream: str, event: str) -> None:
+    async with talk(url) as here:
+        await here.say("one", photo(), photo(SAMPLES["image/gif"][0]))
+    with sqlite3.connect(tmp_path / "ringi.db") as database:
+        assert database.execute("UPDATE stream_items SET event = ? WHERE id = ?", (event, stream)).rowcount
+    assert await findings(url) == DAMAGED[stream]
+    async with talk(url) as here:
+        await here.start("two")
+        assert (await here.ended()).status == "error"
+        done = await here.runner.inbox.erase_all("root", person="ann")
+        assert done.threads == ("t1",)
+        assert await bytes_left(here.backend) == []
+    assert await findings(url) == []

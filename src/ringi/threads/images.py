@@ -73,13 +73,13 @@ class RunImages:
 
     async def load(self) -> None:
         """Read all images of the thread: the graph's history may hold any of them."""
-        for file in await self._images.all(self._key):
-            try:
+        try:
+            for file in await self._images.all(self._key):
                 content = await self._images.content(self._key, file)
-            except UnreadableError as error:
-                # Tried again it would be the same: the run fails, and says why.
-                raise AgentError(error) from error
-            self.texts[file["sha256"]] = base64.b64encode(content).decode()
+                self.texts[file["sha256"]] = base64.b64encode(content).decode()
+        except UnreadableError as error:
+            # Tried again it would be the same: the run fails, and says why.
+            raise AgentError(error) from error
 
     def shown(self, input: dict[str, Any]) -> dict[str, Any]:
         """Return a run's input with its images as content blocks of their messages."""
