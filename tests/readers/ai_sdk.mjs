@@ -24,7 +24,7 @@ chat['~registerMessagesCallback'](() => tell())
 chat['~registerStatusCallback'](() => tell())
 
 const commands = {
-  say: text => chat.sendMessage({ text }),
+  say: (text, files) => chat.sendMessage({ text, files }),
   approve: id => chat.addToolApprovalResponse({ id, approved: true }),
   reject: (id, reason) => chat.addToolApprovalResponse({ id, approved: false, reason }),
   send: () => chat.sendMessage(),
