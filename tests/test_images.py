@@ -266,6 +266,15 @@ async def test_an_erasure_while_images_arrive_loses_none_of_a_run_that_began(mon
         assert [file["sha256"] for file in await images.all(KEY)] == [hashlib.sha256(other).hexdigest()]
 
 
+async def test_an_erasure_takes_what_a_killed_process_stored_for_a_run_that_never_began() -> None:
+    async with talk("memory://") as here:
+        await here.say("one", photo())
+        thread = await here.backend.store.get(Thread, *KEY)
+        await Images(here.backend.stream).add(KEY, [photo()], fence=thread.fence + 1)
+        await erase(here.backend)
+        assert await bytes_left(here.backend) == []
+
+
 async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         run, other = Runner(backend, inbox, by_name([looker()])), SAMPLES["image/gif"][0]
@@ -291,8 +300,8 @@ async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monk
         assert await Images(backend.stream).content(KEY, left) == other
 
 
-async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_are_gone() -> None:
-    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_are_gone(url: str) -> None:
+    async with open_backend(url) as backend, inbox_on(backend) as inbox:
         run = Runner(backend, inbox, by_name([looker()]))
         starts = [
             begin_with(

@@ -184,6 +184,16 @@ async def test_what_the_conversation_holds_is_sent_again_by_its_address(world: W
     assert await answer(world) == f"again: image/png {short(PNG)}, image/png {short(PNG)}"
 
 
+async def test_an_address_of_another_conversation_names_nothing_in_this_one(world: World) -> None:
+    ann = world.client()
+    for id in ("t1", "t2"):
+        await say(ann, ai_file(), id=id)
+        await answer(world, id)
+    reply = await say(ann, {**FILE, "url": "/v1/threads/t2/images/1"}, text="again")
+    assert reply.status_code == 422
+    assert "is not in this conversation" in reply.json()["errors"][0]["message"]
+
+
 REFUSED = {
     "https://example.com/a.png": "an image at an address is not fetched",
     "http://169.254.169.254/latest/meta-data": "an image at an address is not fetched",
