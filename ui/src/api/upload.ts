@@ -1,5 +1,11 @@
 import { ProblemError } from "./call";
 
+/** The headers of a reply that may be read here: whoever is told to come later must see when. */
+function headersOf(call: XMLHttpRequest): Headers {
+  const lines = call.getAllResponseHeaders().split("\r\n").filter((line) => line.includes(":"));
+  return new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+}
+
 /** The reply to a call whose body is so large that its way is worth telling; fetch could not tell how much has left. */
 export function uploaded(url: string, init: RequestInit, onProgress: (percent: number) => void, stopped: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
@@ -31,8 +37,7 @@ export function uploaded(url: string, init: RequestInit, onProgress: (percent: n
           call.abort();
         },
       });
-      const headers = { "content-type": call.getResponseHeader("content-type") ?? "" };
-      resolve(new Response(stream, { status: call.status, headers }));
+      resolve(new Response(stream, { status: call.status, headers: headersOf(call) }));
     });
     call.addEventListener("progress", more);
     call.addEventListener("load", () => {

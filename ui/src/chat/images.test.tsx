@@ -22,7 +22,7 @@ class FakeCall extends EventTarget {
 
   open() {}
   setRequestHeader() {}
-  getResponseHeader = () => "text/event-stream";
+  getAllResponseHeaders = () => "content-type: text/event-stream\r\n";
 
   send(body: string) {
     this.sent = body;
