@@ -41,7 +41,7 @@ class Trail:
         self.head, self.version = "", 0
         self.is_whole, self.is_compared = True, False
         self.images: dict[int, AttachedFile] = {}
-        """What the messages of a thread's runs name."""
+        """The images that a thread lists, as its messages name them."""
         self._state: dict[str, Any] = {}
         self._emptied: dict[int, Event] = {}
         self._covered: set[tuple[int, str]] = set()
@@ -56,6 +56,8 @@ class Trail:
         self._state.update(event.changed)
         if event.record == Thread.record:
             self.images |= {file["number"]: file for file in images_in(event.changed.get("run"))}
+            listed = self._state.get("images") or ()
+            self.images = {number: file for number, file in self.images.items() if number in listed}
         if sought and sought.head == event.hash:
             self.compare(sought)
 

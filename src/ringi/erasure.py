@@ -181,8 +181,9 @@ class Eraser:
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
-            if not await self._forget_run(thread):
+            if not await self._forget_run(thread, erased):
                 continue
+            failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, history, history, None):
                 # Again: what was sent meanwhile, for a run that this erasure kept from its beginning.
                 await self._images.erase(key, fence=after.fence)
@@ -321,15 +322,20 @@ class Eraser:
             left = request.model_copy(update={"response": changes.get("response", request.response)})
             await self.attachments.erase(request, numbers_in(left))
 
-    async def _forget_run(self, thread: Thread) -> bool:
-        """Delete output and checkpoints, and return whether no new run of the thread came in between."""
+    async def _forget_run(self, thread: Thread, erased: Erased) -> bool:
+        """Delete output, checkpoints and images; False when the thread has changed, and all is to be done again."""
         try:
             if self._savers:
                 await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
+            if thread.images:
+                # Before their bytes go: if a new run begins meanwhile, its thread must not list what is gone.
+                await self._store.put(*thread.without_images(erased.by, erased.at))
+                failpoint("erase.before_images")
+                return False
             if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
                 await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
             await self._images.erase(thread.key, fence=thread.fence)
-        except FenceError:
+        except (ConflictError, FenceError):
             return False
         return True
 

@@ -2,19 +2,27 @@
 
 One stream numbers the images of a thread, and each image is a stream of its own, as an attached file is. They are
 written under the fence that the thread has once the run begins that they belong to: an erasure under way, which works
-under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too.
+under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too. An image
+counts only if the thread lists its number: one whose run never began is read by nobody.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ringi.attachments import NO_STREAM, chunks_of, clean_name, damage_as_unreadable, parts_of
 from ringi.domain.media import media_type_of, picture_of
-from ringi.errors import FenceError, InvalidError, NotFoundError, UnreadableError, UnsupportedError
+from ringi.errors import (
+    FenceError,
+    InvalidError,
+    NotFoundError,
+    UnavailableError,
+    UnreadableError,
+    UnsupportedError,
+)
 from ringi.field_parts import AttachedFile, attached_file
 from ringi.misfit import MisfitError
 from ringi.record import Key
@@ -25,8 +33,8 @@ MAX_IMAGES = 4
 MAX_IMAGE = 5 * 1024 * 1024
 """Bytes of one image."""
 MAX_OF_THREAD = 100
-MAX_TOTAL = 40 * 1024 * 1024
-"""Bytes of all images of one thread."""
+MAX_TOTAL = MAX_IMAGES * MAX_IMAGE
+"""Bytes of all images of one thread: a client that sends the whole history with each message can send them again."""
 IMAGES = "ringi_images"
 """The key under which a message of a run's input names its images; only Ringi writes it."""
 FIELD = "messages"
@@ -51,35 +59,41 @@ class Images:
             return self._opened
         raise UnsupportedError(NO_STREAM)
 
-    async def add(self, key: Key, images: Sequence[NewImage], *, fence: int) -> list[AttachedFile]:
+    async def add(
+        self, key: Key, images: Sequence[NewImage], *, fence: int, listed: Collection[int] = ()
+    ) -> list[AttachedFile]:
         """Store the images of one message durably, and return what the message says of them.
 
-        Raises `InvalidError` beyond the limits of a thread, `FenceError` once the thread was erased or begun again.
+        `listed` are the numbers that the thread lists. Raises `InvalidError` beyond the limits of a thread,
+        `FenceError` once the thread was erased or begun again.
         """
         sizes = [len(image.content) for image in images]
-        refuse_beyond(await self._sizes(key), sizes)
+        refuse_beyond([size for number, size in (await self._sizes(key)).items() if number in listed], sizes)
         last = await self._stream.append(index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence)
         files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
         try:
-            # Others may have done the same meanwhile: each sees all that were before it.
-            known = await self._sizes(key)
-            refuse_beyond({n: size for n, size in known.items() if n < files[0]["number"]}, sizes)
             for file, image in zip(files, images, strict=True):
                 items = [StreamItem({"file": file}), *map(StreamItem, chunks_of(image.content))]
                 await self._stream.append(image_key(key, file["number"]), items, fence=fence)
-        except (InvalidError, FenceError):
-            await self.release(key, files, fence=fence)
+        except Exception:
+            with suppress(UnavailableError):
+                await self.release(key, [file["number"] for file in files], fence=fence)
             raise
         return files
 
-    async def release(self, key: Key, files: Sequence[AttachedFile], *, fence: int) -> None:
-        """Forget images whose run did not begin; they do not count for the limits any more."""
-        for file in files:
+    async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
+        """Forget images whose run did not begin."""
+        for number in numbers:
             with suppress(FenceError):
-                await self._stream.delete(image_key(key, file["number"]), fence=fence)
+                await self._stream.delete(image_key(key, number), fence=fence)
         with suppress(FenceError):
-            freed = [StreamItem({"freed": file["number"]}) for file in files]
-            await self._stream.append(index_key(key), freed, fence=fence)
+            await self._stream.append(index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
+
+    async def release_others(self, key: Key, listed: Collection[int], *, fence: int) -> None:
+        """Forget all images that a thread does not list, but those that were written under a higher fence."""
+        others = [number for number in await self._sizes(key) if number not in listed]
+        if others:
+            await self.release(key, others, fence=fence)
 
     async def find(self, key: Key, number: int) -> AttachedFile:
         """Return what is known of an image, or raise `NotFoundError`."""
@@ -88,14 +102,6 @@ class Images:
             if items:
                 return attached_file(items[0].event["file"])
         raise NotFoundError("image", f"{key.id}/{number}")
-
-    async def all(self, key: Key) -> list[AttachedFile]:
-        """Return what is known of the images of a thread."""
-        found = []
-        for number in await self._sizes(key):
-            with suppress(NotFoundError):
-                found.append(await self.find(key, number))
-        return found
 
     async def content(self, key: Key, file: AttachedFile) -> bytes:
         """Return the bytes of an image; raise `UnreadableError` unless they are those that were sent."""
@@ -178,10 +184,15 @@ def file_of(number: int, image: NewImage) -> AttachedFile:
     return AttachedFile(number=number, name=name, size=len(image.content), media_type=media_type, sha256=sha256)
 
 
+def refuse_many(count: int) -> None:
+    """Raise `InvalidError` for more images than one message takes."""
+    if count > MAX_IMAGES:
+        raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
+
+
 def check(images: Sequence[NewImage]) -> None:
     """Raise `InvalidError` for what is no image, or too large, or too many for one message."""
-    if len(images) > MAX_IMAGES:
-        raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
+    refuse_many(len(images))
     for image in images:
         name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
         if not 0 < size <= MAX_IMAGE:
@@ -194,13 +205,13 @@ def check(images: Sequence[NewImage]) -> None:
             raise InvalidError.of(FIELD, what)
 
 
-def refuse_beyond(known: Mapping[int, int], sizes: Sequence[int]) -> None:
-    """Raise `InvalidError` when a thread takes no images more, or none of these sizes."""
+def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
+    """Raise `InvalidError` when a thread with images of known sizes takes no more images, or none of these sizes."""
+    remedy = "send the message without images, or begin another conversation"
     if len(known) + len(sizes) > MAX_OF_THREAD:
-        raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: begin another one")
-    if sum(known.values()) + sum(sizes) > MAX_TOTAL:
-        what = f"the images of this conversation would be over {MAX_TOTAL} bytes: begin another one"
-        raise InvalidError.of(FIELD, what)
+        raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: {remedy}")
+    if sum(known) + sum(sizes) > MAX_TOTAL:
+        raise InvalidError.of(FIELD, f"the images of this conversation would be over {MAX_TOTAL} bytes: {remedy}")
 
 
 def messages_in(input: Mapping[str, Any]) -> list[Any]:
@@ -231,6 +242,17 @@ def refuse_names(input: Mapping[str, Any]) -> None:
     for n, message in enumerate(messages_in(input)):
         if isinstance(message, dict) and IMAGES in message:
             raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is Ringi's own: send the images themselves")
+
+
+def check_newest(input: Mapping[str, Any]) -> None:
+    """Raise `InvalidError` unless the newest message of an input can have images: text that a person says."""
+    messages = messages_in(input)
+    newest = messages[-1] if messages else None
+    if not isinstance(newest, dict) or newest.get("role") != "user" or not isinstance(newest.get("content"), str):
+        field = f"input.messages[{len(messages) - 1}]" if messages else "input.messages"
+        raise InvalidError.of(
+            field, 'images belong to the newest message: send it as {"role": "user", "content": text}'
+        )
 
 
 def with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def without_words(response: Response | None) -> Response | None:
 def thread_without_content(thread: Thread) -> dict[str, Any]:
     """Return what changes when a thread's content is erased; whoever still runs it is stopped by the fence."""
     run = thread.run.model_copy(update={"input": {}, "by": nameless(thread.run.by)}) if thread.run else None
-    nothing = dict.fromkeys(("error", "attention", "missed", "reason"))
+    nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
     status = "idle" if thread.status == "error" else thread.status
     return {
         "title": None,

@@ -87,13 +87,23 @@ class Thread(Record):
     """How many workers have begun the present stretch of the run and not let go of it; 0 again after each pause."""
     outages: int | None = None
     """How many of them lived, and did not count because the store was away; None again after each pause."""
+    images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty)
+    """The numbers of the images in its messages. An image that is not listed here is one whose run never began."""
 
     @classmethod
     def begun(
-        cls, id: str, agent: str, run: Run, *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
+        cls,
+        id: str,
+        agent: str,
+        run: Run,
+        *,
+        by: str,
+        now: datetime,
+        tenant: str = DEFAULT_TENANT,
+        images: tuple[int, ...] | None = None,
     ) -> tuple[Self, Event]:
-        """Return a new thread whose first run waits for a worker."""
-        told = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by}
+        """Return a new thread whose first run waits for a worker; its message has these images."""
+        told = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
         thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **told)
         return thread.created("started", by)
 
@@ -122,13 +132,19 @@ class Thread(Record):
         """Whether some worker holds it now."""
         return self.owner is not None and self.lease_until is not None and self.lease_until > now
 
-    def started(self, agent: str, run: Run, *, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return it with a new run; raises `ThreadBusyError` while it runs or waits for a person."""
+    def started(
+        self, agent: str, run: Run, *, by: str, now: datetime, images: tuple[int, ...] = ()
+    ) -> tuple[Self, Event]:
+        """Return it with a new run, whose message has these images.
+
+        Raises `ThreadBusyError` while it runs or waits for a person.
+        """
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
         title = self.title or title_of(run.input)
         told = {"agent": agent, "title": title, "run": run}
-        known = {"missed": None} if self.missed else {}
+        known: dict[str, Any] = {"missed": None} if self.missed else {}
+        known |= {"images": (*(self.images or ()), *images)} if images else {}
         fresh = {**told, **known, "status": "running", "error": None, "attention": None, **self._afresh}
         # An erasure that began before works under the fence of then: it must not take away what comes now.
         fence = self.fence + 1
@@ -214,6 +230,10 @@ class Thread(Record):
     def needing_attention(self, why: str | None, now: datetime) -> tuple[Self, Event]:
         """Return it marked for an operator, or no longer so."""
         return self.changed("attention", SYSTEM, now, attention=why)
+
+    def without_images(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it with no images listed: their bytes are about to be erased."""
+        return self.changed("images_erased", by, now, images=None)
 
     def missing(self, titles: tuple[str, ...], now: datetime) -> tuple[Self, Event]:
         """Return it with what its run has not asked; what waits goes on waiting."""

@@ -8,13 +8,13 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.test_images import KEY, PHOTO, findings, looker, photo, said, short, talk
+from tests.test_images import KEY, PHOTO, files_in, findings, looker, photo, said, short, talk
 
 from ringi.clock import utc_now
 from ringi.connect import inbox_on, open_backend
 from ringi.erasure import Eraser
 from ringi.errors import ConflictError, ThreadBusyError
-from ringi.images import MAX_IMAGE, Images, image_key, index_key
+from ringi.images import MAX_IMAGE, image_key, index_key
 from ringi.record import Erased
 from ringi.thread import Run, Thread
 from ringi.threads.images import begin_with
@@ -70,7 +70,7 @@ async def test_of_two_processes_one_begins_and_the_images_of_the_other_are_gone(
         ended = await asyncio.gather(*starts, return_exceptions=True)
         (begun,) = [each for each in ended if isinstance(each, Thread)]
         assert {type(each) for each in ended if not isinstance(each, Thread)} <= {ThreadBusyError, ConflictError}
-        (left,) = await Images(there.stream).all(KEY)
+        (left,) = await files_in(there)
         assert begun.run
         assert begun.run.input["messages"][0]["ringi_images"] == [left]
         assert looker().images

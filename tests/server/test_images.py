@@ -262,7 +262,7 @@ async def test_the_largest_message_is_taken_and_nothing_larger(world: World) -> 
         reply = await say(ann, *parts, text="more")
         assert reply.status_code == 422
         assert says in reply.json()["errors"][0]["message"]
-    assert (await say(ann, *[ai_file(url)] * (MAX_IMAGES + 2), text="over")).status_code == 413
+    assert (await say(ann, *[ai_file(url)] * (2 * MAX_IMAGES + 1), text="over")).status_code == 413
     assert (await ann.post("/v1/requests", json={"title": "x" * 300_000})).status_code == 413
 
 

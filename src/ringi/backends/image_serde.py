@@ -6,14 +6,23 @@ what is written, and put back when it is read: the graph never sees the differen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ringi.errors import NotFoundError
+
 SHORTENED = "+ringi.images"
 """What the type of a shortened value ends with."""
 MARK = b"\0ringi.image:"
+ESCAPED = MARK + b"="
+"""In place of what looks like a mark, and was written by somebody else."""
+MARKED = re.compile(re.escape(MARK) + rb"(?:=|([0-9a-f]{64})\0)")
+HEAD = 10
+"""Characters by which the beginning of an image is found: its format takes up as much."""
 
 
 class ImageSerializer(JsonPlusSerializer):
@@ -21,28 +30,49 @@ class ImageSerializer(JsonPlusSerializer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[bytes, bytes] = {}
+        self.know({})
 
-    def know(self, texts: Mapping[str, str]) -> None:
+    def know(self, texts: Mapping[str, bytes]) -> None:
         """Learn the images of the thread, in base64 by their digests."""
-        self._texts = {MARK + digest.encode() + b"\0": text.encode() for digest, text in texts.items()}
+        self._texts, self._heads = texts, defaultdict[bytes, list[tuple[bytes, str]]](list)
+        # The longest first: an image may begin with all of another one.
+        for digest, text in sorted(texts.items(), key=lambda item: -len(item[1])):
+            self._heads[text[:HEAD]].append((text, digest))
+        self._begins = re.compile(b"|".join(map(re.escape, [MARK, *self._heads])))
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Return a value without the images that are known."""
         kind, data = super().dumps_typed(obj)
-        # Text that looks like a mark would become an image when it is read.
-        if not self._texts or MARK in data:
-            return kind, data
-        shorter = data
-        for mark, text in self._texts.items():
-            shorter = shorter.replace(text, mark)
-        return (kind, data) if shorter == data else (f"{kind}{SHORTENED}", shorter)
+        shorter = b"".join(self._shortened(data)) if self._texts else data
+        return (kind, data) if len(shorter) == len(data) else (f"{kind}{SHORTENED}", shorter)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return a value with its images."""
+        """Return a value with its images, or raise `NotFoundError` for one whose images are not known."""
         kind, whole = data
         if kind.endswith(SHORTENED):
-            kind = kind.removesuffix(SHORTENED)
-            for mark, text in self._texts.items():
-                whole = whole.replace(mark, text)
+            kind, whole = kind.removesuffix(SHORTENED), MARKED.sub(self._restored, whole)
         return super().loads_typed((kind, whole))
+
+    def _shortened(self, data: bytes) -> Iterator[bytes]:
+        done = start = 0
+        while found := self._begins.search(data, start):
+            start, end, mark = found.start(), found.end(), ESCAPED
+            if found[0] != MARK:
+                known = ((text, digest) for text, digest in self._heads[found[0]] if data.startswith(text, start))
+                text, digest = next(known, (b"", ""))
+                if not text:
+                    start += 1
+                    continue
+                end, mark = start + len(text), MARK + digest.encode() + b"\0"
+            yield data[done:start]
+            yield mark
+            done = start = end
+        yield data[done:]
+
+    def _restored(self, found: re.Match[bytes]) -> bytes:
+        if not found[1]:
+            return MARK
+        digest = found[1].decode()
+        if digest not in self._texts:
+            raise NotFoundError("image", digest)
+        return self._texts[digest]

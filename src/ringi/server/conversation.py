@@ -22,7 +22,7 @@ from ringi.server.permissions import answerable, inbox_for, readable_thread, ref
 from ringi.server.platform import Platform
 from ringi.thread import Thread, words_in
 from ringi.threads.agent import Agent
-from ringi.threads.message_ids import client_id, own_id
+from ringi.threads.message_ids import began_with, own_id
 from ringi.threads.offers import Offer
 from ringi.threads.runner import Runner
 
@@ -69,12 +69,12 @@ class Conversations:
         runner = self.runner(agent)
         if not await runner.has_offer(agent):
             raise NotFoundError("agent", agent)
-        images = await images_of(self._images, Key(who.tenant, id), sent)
+        images = await images_of(self._images, thread, sent)
         until = time.monotonic() + PATIENCE
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
-                    return await runner.start(who.tenant, id, agent, input, by=who.actor, images=images)
+                    return await runner.start(who.tenant, id, agent, input, by=who.actor, images=images, once=True)
                 except ThreadBusyError:
                     now = await runner.get(who.tenant, id)
                     if began_with(now, input):
@@ -119,25 +119,6 @@ def said(text: str, id: str) -> dict[str, Any]:
 def is_silent(thread: Thread) -> bool:
     """Whether its run answers nobody's words: news of what an agent does beside the talk, done in a moment."""
     return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
-
-
-def began_with(thread: Thread, input: dict[str, Any]) -> bool:
-    """Whether the newest run of a thread has this message, known by its id, for its input."""
-    before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
-    return bool(now and before == now)
-
-
-def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the newest message of a run's input."""
-    messages = input.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    return last if isinstance(last, dict) else None
-
-
-def id_of(message: dict[str, Any] | None) -> str | None:
-    """Return the id under which a client sent a message, if it did."""
-    id = message.get("id") if message else None
-    return client_id(id) if id else None
 
 
 def takes_messages(agent: Agent | Offer) -> bool:

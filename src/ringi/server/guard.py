@@ -87,7 +87,8 @@ class Guard:
         if UPLOAD.fullmatch(path):
             return max(MAX_BODY, self._settings.max_body)
         if path.startswith(CHATS):
-            return self._settings.max_history + MOST_IMAGES
+            # Of the whole history, and of the newest message.
+            return self._settings.max_history + 2 * MOST_IMAGES
         return self._settings.max_body + (MOST_IMAGES if RUNS.fullmatch(path) else 0)
 
     def _check_host(self, headers: Headers) -> None:

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Path
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from ringi.errors import NotFoundError
 from ringi.images import Images
 from ringi.record import Key
 from ringi.server.auth import Door
@@ -36,6 +37,8 @@ class ImageRoutes:
         """Return an image that was sent with a message; it may be shown in a page, for it is nothing but an image."""
         who = self._door.caller(http.scope)
         thread = readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
+        if number not in (thread.images or ()):
+            raise NotFoundError("image", f"{id}/{number}")
         file = await self._images.find(thread.key, number)
         content = await self._images.content(thread.key, file)
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(file['name'], safe='')}"}

@@ -14,9 +14,9 @@ from urllib.parse import quote, unquote
 
 from ringi.errors import InvalidError, NotFoundError
 from ringi.field_parts import AttachedFile
-from ringi.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage
+from ringi.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
 from ringi.misfit import shown
-from ringi.record import Key
+from ringi.thread import Thread
 
 MOST_TEXT = 4 * -(-MAX_IMAGE // 3)
 MOST_IMAGES = MAX_IMAGES * MOST_TEXT
@@ -75,12 +75,14 @@ SOURCES: dict[str, Callable[[Part], Source]] = {
 def spoken_in(content: Any) -> Spoken:
     """Return what a message says, or raise `InvalidError`: it is text, or a list of parts."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
+    # Before any of them is decoded, or read from the store.
+    refuse_many(sum(isinstance(kind, str) and kind in SOURCES for kind in kinds))
     texts, images = list[str](), list[NewImage | str]()
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
+    for part, kind in zip(parts, kinds, strict=True):
         if kind == "text" and isinstance(part.get("text"), str):
             texts.append(part["text"])
-        elif kind in SOURCES:
+        elif isinstance(kind, str) and kind in SOURCES:
             images.append(image_of(SOURCES[kind](part)))
         else:
             raise InvalidError.of(FIELD, f"a part of type {shown(kind)} is not taken: send text or images")
@@ -113,23 +115,23 @@ def decoded(text: str) -> bytes:
         raise InvalidError.of(FIELD, f"an image is no base64 ({error}): send it again") from None
 
 
-async def images_of(images: Images, key: Key, sent: Sequence[NewImage | str]) -> list[NewImage]:
+async def images_of(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
     """Return what was sent with the bytes of those that the conversation holds already."""
-    return [each if isinstance(each, NewImage) else await held(images, key, each) for each in sent]
+    return [each if isinstance(each, NewImage) else await held(images, thread, each) for each in sent]
 
 
-async def held(images: Images, key: Key, url: str) -> NewImage:
+async def held(images: Images, thread: Thread | None, url: str) -> NewImage:
     """Return an image of this conversation by its address, or raise `InvalidError` for any other address."""
     found = OWN.match(url)
     if not found:
         raise InvalidError.of(FIELD, ELSEWHERE)
     try:
-        if unquote(found[1]) != key.id:
+        if not thread or unquote(found[1]) != thread.id or int(found[2]) not in (thread.images or ()):
             raise NotFoundError("image", url)
-        file = await images.find(key, int(found[2]))
+        file = await images.find(thread.key, int(found[2]))
     except NotFoundError:
         raise InvalidError.of(FIELD, "names an image that is not in this conversation: send its bytes") from None
-    return NewImage(file["name"], await images.content(key, file))
+    return NewImage(file["name"], await images.content(thread.key, file))
 
 
 def address(base: str, thread_id: str, number: int) -> str:

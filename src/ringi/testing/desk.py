@@ -30,6 +30,7 @@ from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
 from ringi.thread import Thread, ThreadStatus, checkpoint_thread
 from ringi.threads.agent import Agent, State, by_name
+from ringi.threads.images import saver_of
 from ringi.threads.loose_ends import is_asked_by
 from ringi.threads.reconciler import pages
 from ringi.threads.runner import Runner, advancing
@@ -339,7 +340,7 @@ class Desk:
     async def _outcome(self, thread: Thread) -> Outcome:
         if thread.status == "error" or thread.attention:
             raise RunFailedError(thread)
-        graph = self._agents[thread.agent].graph.copy({"checkpointer": self.backend.savers(thread)})
+        graph = self._agents[thread.agent].graph.copy({"checkpointer": await saver_of(self.backend, thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         events = await self.inbox.events(START, MOST_EVENTS)
         # By the events: while the clock stands still, all questions are of one moment.

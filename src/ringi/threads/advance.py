@@ -29,7 +29,6 @@ from ringi.errors import (
     UnavailableError,
 )
 from ringi.failpoint import failpoint
-from ringi.images import Images
 from ringi.inbox import Inbox
 from ringi.record import SYSTEM, Key
 from ringi.request import Request
@@ -38,7 +37,7 @@ from ringi.threads.agent import Agent
 from ringi.threads.dialects import OWN
 from ringi.threads.hold import Hold
 from ringi.threads.host import CALL, Host
-from ringi.threads.images import RunImages
+from ringi.threads.images import Room, RunImages
 from ringi.threads.langgraph import GraphRun, Place, Question, resume_value, resume_with
 from ringi.threads.lease import Lease
 from ringi.threads.loose_ends import (
@@ -77,7 +76,7 @@ REFUSED = (
 class Turn:
     """The work on one thread under one lease."""
 
-    def __init__(self, hold: Hold, agents: Mapping[str, Agent]) -> None:
+    def __init__(self, hold: Hold, agents: Mapping[str, Agent], room: Room) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
         self._by = hold.run.by or hold.lease.thread.started_by
@@ -86,7 +85,7 @@ class Turn:
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
-        self._images, self._saver = RunImages(Images(hold.backend.stream), hold.lease.key), saver
+        self._images = RunImages(hold.backend.stream, saver, room)
         self._handed: set[str] = set()
         self._taken: tuple[str | None, Sequence[Asked]] = None, ()
         """The answers that the agent has been given since its last pause, and the checkpoint at which it was."""
@@ -99,11 +98,10 @@ class Turn:
         """
         await self._emitter.take_over()
         try:
-            if self._graph.agent.images:
-                await self._images.load()
-                self._saver.images.know(self._images.texts)
-            while await self._step():
-                failpoint("run.between_steps")
+            # Also where the agent takes none any more: the history has them.
+            async with self._images.loaded(self._hold.thread):
+                while await self._step():
+                    failpoint("run.between_steps")
         except (FenceError, UnavailableError):
             raise
         except Exception as error:
@@ -297,7 +295,7 @@ class Turn:
             log.warning("thread %s keeps its old checkpoints until its next run ends", id, exc_info=True)
 
 
-async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease) -> None:
+async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease, room: Room) -> None:
     """Take one turn with a thread that is held."""
     hold, thread = Hold(backend, inbox, lease), lease.thread
     try:
@@ -310,7 +308,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         else:
             inbox.measures.retried.inc(thread.tries > 1)
             with tracing.within(hold.run.traceparent):
-                await Turn(hold, agents).take()
+                await Turn(hold, agents, room).take()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(hold.give_back(is_outage=isinstance(error, UnavailableError)))
         raise

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
 from ringi.backend import Backend
-from ringi.errors import AgentError, ConflictError, FenceError, NotFoundError, ThreadBusyError, UnreadableError
+from ringi.errors import (
+    AgentError,
+    ConflictError,
+    FenceError,
+    NotFoundError,
+    RingiError,
+    ThreadBusyError,
+    UnreadableError,
+)
 from ringi.failpoint import failpoint
+from ringi.field_parts import AttachedFile
 from ringi.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
 from ringi.record import Key
+from ringi.stream import Stream
 from ringi.thread import Run, Thread
+from ringi.threads.message_ids import began_with
 
 TRIES = 10
+ROOM = 128 * 1024 * 1024
+"""Bytes of images that the runs of one worker have in memory together."""
+PATIENCE = 30.0
+"""Seconds for which a run waits for room."""
 
 
 async def begin_with(
@@ -27,32 +43,58 @@ async def begin_with(
     *,
     by: str,
     clock: Callable[[], datetime],
+    once: bool = False,
 ) -> Thread:
     """Store images and begin the run whose newest message they belong to, both or neither.
 
     The run begins only if the thread is as it was before the images were stored: an erasure may have come between.
+    With `once`, a message that began the newest run begins no other one.
     """
-    images = Images(backend.stream)
     for _ in range(TRIES):
         known = await found(backend, key)
+        if known and once and began_with(known, run.input):
+            return known
         if known and known.is_live:
             raise ThreadBusyError(known.id, known.status)
-        fence = known.fence + 1 if known else 0
-        with suppress(FenceError):
-            files = await images.add(key, new, fence=fence)
-            failpoint("images.stored")
-            told = run.model_copy(update={"input": with_images(run.input, files)})
-            now = clock()
-            if known:
-                thread, event = known.started(agent, told, by=by, now=now)
-            else:
-                thread, event = Thread.begun(key.id, agent, told, by=by, now=now, tenant=key.tenant)
-            try:
-                await backend.store.put(thread, event)
-                return thread
-            except ConflictError:
-                await images.release(key, files, fence=fence)
+        with suppress(ConflictError, FenceError):
+            return await begin_from(backend, known, key, agent, run, new, by=by, clock=clock)
     raise ConflictError.too_often(Thread.record, key.id)
+
+
+async def begin_from(
+    backend: Backend,
+    known: Thread | None,
+    key: Key,
+    agent: str,
+    run: Run,
+    new: Sequence[NewImage],
+    *,
+    by: str,
+    clock: Callable[[], datetime],
+) -> Thread:
+    """Store images and begin their run on the thread as it is known, or raise `ConflictError` or `FenceError`."""
+    images, fence = Images(backend.stream), known.fence + 1 if known else 0
+    files = await images.add(key, new, fence=fence, listed=(known.images if known else None) or ())
+    failpoint("images.stored")
+    numbers = tuple(file["number"] for file in files)
+    told = run.model_copy(update={"input": with_images(run.input, files)})
+    try:
+        if known:
+            thread, event = known.started(agent, told, by=by, now=clock(), images=numbers)
+        else:
+            thread, event = Thread.begun(key.id, agent, told, by=by, now=clock(), tenant=key.tenant, images=numbers)
+        await backend.store.put(thread, event)
+    except Exception:
+        now = await found(backend, key)
+        # A store that was away may have saved the run all the same.
+        if now and set(numbers) <= set(now.images or ()):
+            return now
+        await images.release(key, numbers, fence=fence)
+        raise
+    with suppress(RingiError):
+        # Of processes that were killed, or could not reach the store, before their run began.
+        await images.release_others(key, thread.images or (), fence=fence)
+    return thread
 
 
 async def found(backend: Backend, key: Key) -> Thread | None:
@@ -63,23 +105,73 @@ async def found(backend: Backend, key: Key) -> Thread | None:
         return None
 
 
+async def texts_of(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
+    """Return the images of a thread in base64, by their digests."""
+    return {file["sha256"]: base64.b64encode(await images.content(key, file)) for file in files}
+
+
+async def saver_of(backend: Backend, thread: Thread) -> Any:
+    """Return a saver that reads the checkpoints of a thread with their images."""
+    saver = backend.savers(thread)
+    if thread.images:
+        images = Images(backend.stream)
+        saver.images.know(await texts_of(images, thread.key, await files_of(images, thread)))
+    return saver
+
+
+async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
+    """Return what is known of the images that a thread lists; raise `UnreadableError` for one that is missing."""
+    try:
+        return [await images.find(thread.key, number) for number in thread.images or ()]
+    except NotFoundError as error:
+        raise UnreadableError("image", error.id, "it is missing") from error
+
+
+class Room:
+    """Bounds the bytes of images that the runs of one worker have in memory together."""
+
+    def __init__(self, size: int = ROOM) -> None:
+        self._size = self._free = size
+        self._freed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def of(self, size: int) -> AsyncIterator[None]:
+        """Wait until there is room for so many bytes, and hold it while the block lasts."""
+        size = min(size, self._size)
+        async with self._freed:
+            with suppress(TimeoutError):
+                # Not for ever: code of an agent may wait for a person, or for the run that waits here.
+                async with asyncio.timeout(PATIENCE):
+                    await self._freed.wait_for(lambda: self._free >= size)
+            self._free -= size
+        try:
+            yield
+        finally:
+            async with self._freed:
+                self._free += size
+                self._freed.notify_all()
+
+
 class RunImages:
     """The images of one thread in the hands of the worker that runs it."""
 
-    def __init__(self, images: Images, key: Key) -> None:
-        self._images, self._key = images, key
-        self.texts: dict[str, str] = {}
-        """In base64, by their digests."""
+    def __init__(self, stream: Stream, saver: Any, room: Room) -> None:
+        self._images, self._saver, self._room = Images(stream), saver, room
+        self._texts: dict[str, bytes] = {}
 
-    async def load(self) -> None:
-        """Read all images of the thread: the graph's history may hold any of them."""
-        try:
-            for file in await self._images.all(self._key):
-                content = await self._images.content(self._key, file)
-                self.texts[file["sha256"]] = base64.b64encode(content).decode()
-        except UnreadableError as error:
-            # Tried again it would be the same: the run fails, and says why.
-            raise AgentError(error) from error
+    @asynccontextmanager
+    async def loaded(self, thread: Thread) -> AsyncIterator[None]:
+        """Have all images of the thread in memory while the block lasts: the graph's history may hold any of them."""
+        if not thread.images:
+            yield
+            return
+        with failing():
+            files = await files_of(self._images, thread)
+        async with self._room.of(sum(file["size"] for file in files)):
+            with failing():
+                self._texts = await texts_of(self._images, thread.key, files)
+            self._saver.images.know(self._texts)
+            yield
 
     def shown(self, input: dict[str, Any]) -> dict[str, Any]:
         """Return a run's input with its images as content blocks of their messages."""
@@ -93,7 +185,17 @@ class RunImages:
             return message
         words = [{"type": "text", "text": message["content"]}] if message["content"] else []
         blocks = [
-            {"type": "image", "base64": self.texts[file["sha256"]], "mime_type": file["media_type"]} for file in files
+            {"type": "image", "base64": self._texts[file["sha256"]].decode(), "mime_type": file["media_type"]}
+            for file in files
         ]
         left = {name: value for name, value in message.items() if name != IMAGES}
         return {**left, "content": [*words, *blocks]}
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Raise as `AgentError` that an image is damaged: tried again it would be the same, so the run fails."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise AgentError(error) from error

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
+from typing import Any
+
+from ringi.thread import Thread
 
 OURS = re.compile(r"~[0-9a-f]{32}\Z")
 
@@ -17,3 +20,22 @@ def own_id(id: str) -> str:
 def client_id(id: object) -> str:
     """Return the id under which a client sent a message."""
     return OURS.sub("", str(id))
+
+
+def began_with(thread: Thread, input: dict[str, Any]) -> bool:
+    """Whether the newest run of a thread has this message, known by its id, for its input."""
+    before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
+    return bool(now and before == now)
+
+
+def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the newest message of a run's input."""
+    messages = input.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    return last if isinstance(last, dict) else None
+
+
+def id_of(message: dict[str, Any] | None) -> str | None:
+    """Return the id under which a client sent a message, if it did."""
+    id = message.get("id") if message else None
+    return client_id(id) if id else None

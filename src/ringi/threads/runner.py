@@ -25,7 +25,7 @@ from ringi.errors import (
     RingiError,
     ThreadBusyError,
 )
-from ringi.images import FIELD, NewImage, check, messages_in, refuse_names
+from ringi.images import FIELD, NewImage, check, check_newest, refuse_names
 from ringi.inbox import Inbox, change
 from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.record import Event, Key, Query
@@ -34,10 +34,11 @@ from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads import offers
 from ringi.threads.agent import Agent
-from ringi.threads.images import begin_with
+from ringi.threads.images import Room, begin_with
 from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
+from ringi.threads.message_ids import began_with
 from ringi.threads.offers import ANNOUNCED_SECONDS, MISSING_SECONDS, Offer
 from ringi.threads.reconciler import KINDS, Reconciler, start_job
 
@@ -55,7 +56,7 @@ class Runner:
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
         self._debts = Debts(backend.store, inbox.clock)
-        self._held, self._began = set[Lease](), time.monotonic()
+        self._held, self._began, self._room = set[Lease](), time.monotonic(), Room()
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     @property
@@ -89,15 +90,17 @@ class Runner:
         *,
         by: str,
         images: Sequence[NewImage] = (),
+        once: bool = False,
     ) -> Thread:
         """Begin a run and return its thread at once; a worker takes it up. The images belong to its newest message.
 
+        With `once`, a message that began the newest run of the thread, known by its id, begins no other one.
         Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input or images that it does not take,
         `ThreadBusyError` while the thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
-        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once)
         await self.backend.jobs.submit(start_job(thread))
         return thread
 
@@ -163,34 +166,47 @@ class Runner:
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
         # Any of the workers may take the run: the input has to fit each version that is at work.
         here = self.agents.get(agent)
-        versions: Sequence[Agent | Offer] = [here] if here else (await self.announced()).get(agent, ())
+        elsewhere = () if here and not images else (await self.announced()).get(agent, ())
+        versions: Sequence[Agent | Offer] = [here] if here else elsewhere
         if not versions:
             raise NotFoundError("agent", agent)
         refuse_names(input)
         for version in versions:
             version.check_input(input)
-        if images and not (all(version.images for version in versions) and messages_in(input)):
-            raise InvalidError.of(FIELD, f"agent {agent!r} takes no images: send the message without them")
-        check(images)
+        if images:
+            if not all(version.images for version in (*versions, *elsewhere)):
+                raise InvalidError.of(FIELD, f"agent {agent!r} takes no images: send the message without them")
+            check_newest(input)
+            check(images)
 
     async def _announce(self) -> None:
         await self.backend.jobs.announce(self._owner, offers.written(self.agents), ANNOUNCED_SECONDS)
 
-    async def _begin(self, key: Key, agent: str, run: Run, by: str, images: Sequence[NewImage]) -> Thread:
+    async def _begin(
+        self, key: Key, agent: str, run: Run, by: str, images: Sequence[NewImage], *, once: bool
+    ) -> Thread:
         now = self.inbox.clock()
         span = tracing.beginning("started", now)
         run = run.model_copy(update={"traceparent": span.traceparent})
         if images:
-            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=self.inbox.clock)
+            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=self.inbox.clock, once=once)
+        else:
+            thread = await self._begin_without(key, agent, run, by, once=once)
+        if thread.run_id == run.id:
             span.started(thread, now)
-            return thread
-        thread, event = Thread.begun(key.id, agent, run, by=by, now=now, tenant=key.tenant)
+        return thread
+
+    async def _begin_without(self, key: Key, agent: str, run: Run, by: str, *, once: bool) -> Thread:
+        def restart(thread: Thread) -> tuple[Thread, Event | None]:
+            if once and began_with(thread, run.input):
+                return thread, None
+            return thread.started(agent, run, by=by, now=self.inbox.clock())
+
+        thread, event = Thread.begun(key.id, agent, run, by=by, now=self.inbox.clock(), tenant=key.tenant)
         try:
             await self.backend.store.put(thread, event)
         except ConflictError:
-            restart = lambda thread: thread.started(agent, run, by=by, now=self.inbox.clock())  # noqa: E731
             _, thread = await change(self.backend.store, Thread, key, restart)
-        span.started(thread, now)
         return thread
 
     async def _handle(self, job: Job) -> None:
@@ -201,7 +217,7 @@ class Runner:
         advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
         try:
             async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts, self._held) as lease:
-                await advance(self.backend, inbox, self.agents, lease)
+                await advance(self.backend, inbox, self.agents, lease, self._room)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: whoever holds the thread does the work, or the reconciler asks again.
             log.info("left alone: %s", error)
@@ -223,7 +239,7 @@ class Runner:
         return agent in offers.read(await self.backend.jobs.announced(since))
 
 
-def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease], Awaitable[None]]:
+def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, Room], Awaitable[None]]:
     """Return what runs graphs, or raise `MissingExtraError`: a server that only holds an inbox does without."""
     try:
         from ringi.threads.advance import advance

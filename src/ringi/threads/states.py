@@ -6,10 +6,12 @@ from typing import Any
 
 from ringi.backend import Backend
 from ringi.thread import Thread, checkpoint_thread
+from ringi.threads.images import saver_of
 
 
 async def state_of(backend: Backend, thread: Thread) -> dict[str, Any]:
     """Return the state of a thread's graph as of its newest step; of one that was erased, nothing."""
     place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
-    saved = await backend.savers(thread).aget_tuple({"configurable": place})
+    saver = await saver_of(backend, thread)
+    saved = await saver.aget_tuple({"configurable": place})
     return saved.checkpoint["channel_values"] if saved else {}

@@ -1,0 +1,131 @@
+"""Images in messages over HTTP: what is refused before anything is read, and what nobody may read."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.server.test_images import FILE, PNG, TEXT, URL, agui, ai_file, answer, langgraph, say, world
+from tests.server.world import World
+from tests.test_images import photo, short
+
+from ringi.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, index_key
+from ringi.record import Key
+from ringi.server import message_parts
+from ringi.thread import Thread
+
+__all__ = ["world"]
+KEY = Key("default", "t1")
+FULL = base64.b64encode(PNG + b"\0" * (MAX_IMAGE - len(PNG))).decode()
+HELD = "/v1/threads/t1/images/1"
+
+
+MANY: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "ai sdk": (lambda client, parts: say(client, *parts, text="many"), ai_file(HELD)),
+    "ai sdk bytes": (lambda client, parts: say(client, *parts, text="many"), ai_file()),
+    "ag-ui": (agui, {"type": "image", "source": {"type": "url", "value": HELD}}),
+    "ag-ui 0.x": (agui, {"type": "binary", "mimeType": "image/png", "data": TEXT}),
+    "langgraph": (langgraph, {"type": "image_url", "image_url": {"url": HELD}}),
+}
+
+
+@pytest.mark.parametrize("protocol", MANY)
+async def test_of_too_many_images_none_is_read_or_decoded(
+    world: World, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, (send, part) = world.client(), MANY[protocol]
+    await say(ann, ai_file())
+    await answer(world)
+    touched: list[Any] = []
+    monkeypatch.setattr(Images, "content", lambda *args: touched.append(args))
+    monkeypatch.setattr(message_parts, "decoded", touched.append)
+    reply = await send(ann, [part] * 40)
+    message = f"a message takes {MAX_IMAGES} images: send the other images in the next one"
+    assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
+    assert touched == []
+
+
+UNFIT: dict[str, list[Any]] = {
+    "words": ["hi"],
+    "pair": [["user", "hi"]],
+    "no content": [{"role": "user"}],
+    "blocks": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
+    "the agent's": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hi"}],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+async def test_images_of_what_no_person_says_are_refused_and_nothing_is_stored(world: World, kind: str) -> None:
+    messages = UNFIT[kind]
+    body = {"agent": "looker", "input": {"messages": messages}, "images": [{"data": TEXT}]}
+    reply = await world.client().post("/v1/threads/t1/runs", json=body)
+    assert reply.status_code == 422, reply.text
+    (error,) = reply.json()["errors"]
+    assert error["field"] == (f"input.messages[{len(messages) - 1}]" if messages else "input.messages")
+    assert error["message"] == 'images belong to the newest message: send it as {"role": "user", "content": text}'
+    assert await world.backend.store.get_many(Thread, [KEY]) == []
+    assert await world.backend.stream.read(index_key(KEY)) == []
+
+
+async def test_nobody_reads_an_image_of_a_run_that_never_began(world: World) -> None:
+    # Stored by a process that was killed before it began the run.
+    await Images(world.backend.stream).add(KEY, [photo()], fence=0)
+    rival = world.client("agent", "rival")
+    assert (await say(rival, text="hi")).status_code == 200
+    assert await answer(world) == "hi: "
+    assert (await rival.get(HELD)).status_code == 404
+    reply = await say(rival, FILE, text="again")
+    assert reply.status_code == 422
+    assert "names an image that is not in this conversation" in reply.text
+
+
+def image(text: str = FULL) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "data", "value": text, "mimeType": "image/png"}}
+
+
+async def test_a_conversation_at_the_limit_goes_on_for_a_client_that_sends_the_history_again(world: World) -> None:
+    ann, history = world.client(), list[dict[str, Any]]()
+
+    async def send(content: Any) -> Any:
+        history.append({"id": f"m{len(history)}", "role": "user", "content": content})
+        reply = await ann.post("/agui/looker", json={"threadId": "t1", "runId": "r", "messages": history})
+        if reply.status_code == 200:
+            await answer(world)
+        return reply
+
+    for _ in range(2):
+        assert (await send([image(), image()])).status_code == 200
+    refused = await send([{"type": "text", "text": "more"}, *[image()] * MAX_IMAGES])
+    assert (refused.status_code, refused.json()["errors"]) == (422, [{
+        "field": "messages",
+        "message": f"the images of this conversation would be over {MAX_TOTAL} bytes: "
+                   "send the message without images, or begin another conversation",
+    }])  # fmt: skip
+    # A stock client leaves the refused message in its history.
+    assert len(json.dumps(history)) > 2 * MAX_TOTAL
+    assert (await send("words")).status_code == 200
+    assert (await answer(world)).startswith("words: image/png")
+    assert (await say(ann, text="over the page")).status_code == 200
+    assert (await answer(world)).count("image/png") == MAX_IMAGES
+    assert (await say(ann, ai_file(URL), text="again")).status_code == 422
+
+
+async def test_a_message_that_is_sent_twice_begins_one_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, put = world.client(), world.backend.store.put
+
+    async def overtaken(record: Any, event: Any) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        assert (await say(ann, ai_file())).status_code == 200
+        await answer(world)
+        await put(record, event)
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    reply = await say(ann, ai_file())
+    assert reply.status_code == 200
+    assert await answer(world) == f"look: image/png {short(PNG)}"
+    (run,) = (await ann.get("/v1/chat/t1")).json()["runs"]
+    assert run["id"] == (await world.backend.store.get(Thread, *KEY)).run_id
