@@ -30,9 +30,8 @@ In the order of the folders, the slow files are not left for the end: a few test
 """
 
 
-FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"
-FEW = 5
-"""How many failed tests may be run once more."""
+AGAIN = ROOT / ".pytest_cache/v/ringi/again"
+"""Where a run of pytest leaves the tests that are judged once more."""
 
 
 class StepError(Exception):
@@ -120,27 +119,17 @@ def with_page(name: str) -> None:
 
 
 def tier(name: str, *arguments: str) -> None:
-    """Run the tests of a tier; tests/tiers.py says which they are. What fails is judged `once_more`."""
+    """Run the tests of a tier; tests/tiers.py says which they are, and which failures are judged once more, alone."""
     command = [PYTHON, "-m", "pytest", "--tier", name]
-    FAILED.unlink(missing_ok=True)
+    AGAIN.unlink(missing_ok=True)
     try:
         run([*command, *AT_ONCE, *arguments])
     except StepError:
-        again = once_more()
+        again = json.loads(AGAIN.read_text()) if AGAIN.exists() else []
         if not again:
             raise
         print("\nFailed beside others, now run alone:", *again, sep="\n  ", flush=True)
         run([*command, *again])
-
-
-def once_more() -> list[str]:
-    """Return the tests that failed, if they are few and of a kind that a busy machine makes too slow.
-
-    What fails under kills and outages is not asked twice: there, once in many times is a loss.
-    """
-    failed = list(json.loads(FAILED.read_text())) if FAILED.exists() else []
-    is_judged = any(name.startswith("tests/faults/") or "::" not in name for name in failed)
-    return [] if is_judged or len(failed) > FEW else failed
 
 
 def check(_: list[str]) -> None:

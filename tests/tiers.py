@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -83,6 +84,10 @@ PLACES = {
 WIDE = pytest.mark.tier("stores")
 """The mark of what another language, theme or way to sign in, a kill, or a look at every page adds to `quick`."""
 
+FEW = 5
+LATE = re.compile(r"tests/(?:acceptance|cli)/(?!\S*kill)")
+"""The tests of a browser or a terminal in which nothing is killed."""
+
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",
     "tests/delivery/",
@@ -114,6 +119,19 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         kept = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = chosen
+
+
+def once_more(failed: Iterable[pytest.TestReport], errors: Collection[pytest.TestReport], exit_code: int) -> list[str]:
+    """Return the tests that failed, if they are few, and all look at a screen that a busy machine draws too late.
+
+    Nothing else is asked twice: what is lost once in many times is lost, and an error may stand at another test than
+    the one that left something behind.
+    """
+    found = list(failed)
+    if errors or exit_code != 1 or len(found) > FEW:
+        return []
+    is_late = all(report.when == "call" and LATE.match(report.nodeid) for report in found)
+    return [report.nodeid for report in found] if is_late else []
 
 
 def load_profile(run: str) -> None:

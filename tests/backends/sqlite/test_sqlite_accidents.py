@@ -16,7 +16,7 @@ from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.notifier import RECORDS, SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.errors import ConflictError, NotFoundError, SettingError, UnavailableError
+from ringi.errors import ClosedError, ConflictError, NotFoundError, SettingError, UnavailableError
 from ringi.record import Query
 from ringi.request import Request
 from ringi.testing import stored
@@ -144,6 +144,15 @@ async def test_the_write_of_a_caller_who_was_cancelled_does_not_happen_later(pat
         await writing
 
         assert await exist(store, 2) == [True, False]
+
+
+async def test_who_comes_after_the_end_is_told_so_and_does_not_wait(path: Path) -> None:
+    async with Database(path) as database:
+        await database.write(lambda c: c.execute("PRAGMA user_version").fetchone())
+    for work in (database.write, database.read):
+        async with asyncio.timeout(5):
+            with pytest.raises(ClosedError, match="the store is closed"):
+                await work(lambda c: c.execute("SELECT 1").fetchone())
 
 
 async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: Database) -> None:
