@@ -18,6 +18,8 @@ from ringi.assistant.turns import Turn
 from ringi.errors import DefinitionError
 
 LIMIT = {"properties": {"limit": {"type": "integer", "maximum": 50}}}
+REFERRED = {"$ref": "#/$defs/limit", "$defs": {"limit": LIMIT}}
+EITHER = {"anyOf": [LIMIT, {"properties": {"all": {"type": "boolean"}}}]}
 READY = told(ContextMemory(), topic="lamps")
 
 
@@ -41,6 +43,8 @@ def heard(definitions: Definitions, parameters: dict[str, Any]) -> Outcome:
         (LIMIT, {"limit": 500}, "args.limit"),
         (LIMIT, {"limit": "all"}, "args.limit"),
         (LIMIT, {"limit": 5, "sudo": True}, "args.sudo"),
+        (REFERRED, {"limit": 5, "sudo": True}, "args.sudo"),
+        ({**LIMIT, "required": ["limit"]}, {}, "args.limit"),
     ],
 )
 def test_what_a_model_adds_to_an_action_is_refused_in_words(
@@ -55,7 +59,10 @@ def test_what_a_model_adds_to_an_action_is_refused_in_words(
     assert len({in_words(outcome.words, language) for language in LANGUAGES}) == 3
 
 
-@pytest.mark.parametrize(("schema", "parameters"), [({}, {}), (LIMIT, {}), (LIMIT, {"limit": 5})])
+@pytest.mark.parametrize(
+    ("schema", "parameters"),
+    [({}, {}), (LIMIT, {}), (LIMIT, {"limit": 5}), (REFERRED, {"limit": 5}), (EITHER, {"all": True})],
+)
 def test_what_the_schema_names_is_handed_over(schema: dict[str, Any], parameters: dict[str, Any]) -> None:
     (call,) = heard(taking(schema=schema), parameters).calls
     assert call.args == parameters
@@ -78,6 +85,7 @@ def test_the_model_is_told_what_an_action_takes() -> None:
     ("action", "says"),
     [
         ({"schema": {"type": "nonsense"}}, "action 'search' schema"),
+        ({"schema": {"type": "array"}}, "action 'search' schema: is of type 'array'"),
         ({"schema": LIMIT, "kind": "plan"}, "action 'search': has a schema of args, which only an immediate takes"),
     ],
 )

@@ -222,6 +222,12 @@ async def test_a_wrong_body_is_refused_with_its_field(world: World) -> None:
     for action, name, value in (("count-1", "less", 1), ("count-1", "more", "5"), ("plan-1", "more", 5)):
         reply = await press(world.client(), action, args={name: value})
         assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, [f"args.{name}"])
+    reply = await press(world.client(), "refresh:projects", args={"more": 5})
+    assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, ["args"])
+    for args in ("x", [1]):
+        run = {"agent": "office", "input": {"event": {"type": "action", "action": "count-1", "args": args}}}
+        reply = await world.client().post("/v1/threads/odd/runs", json=run)
+        assert (reply.status_code, [each["field"] for each in reply.json()["errors"]]) == (422, ["input.event.args"])
     reply = await press(world.client(), "count-1", args={"x": "x" * 300_000})
     assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
 

@@ -34,7 +34,11 @@ INPUT = {
     "type": "object",
     "properties": {
         "messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE},
-        "event": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+        "event": {
+            "type": "object",
+            "properties": {"type": {"type": "string"}, "args": {"type": "object"}},
+            "required": ["type"],
+        },
     },
     "oneOf": [{"required": ["messages"]}, {"required": ["event"]}],
     "additionalProperties": False,

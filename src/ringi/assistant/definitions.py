@@ -137,7 +137,10 @@ class Action:
     info: str | None = None
     """What a `selector` sets."""
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """What the `args` of an `immediate` may be: JSON Schema of an object. Without one it takes none."""
+    """What the `args` of an `immediate` may be: JSON Schema of an object. Without one it takes none.
+
+    What a model adds to an action of another kind is dropped.
+    """
 
     def __post_init__(self) -> None:
         if self.kind == "apply":
@@ -150,7 +153,7 @@ class Action:
 
     def check_args(self, args: Mapping[str, Any]) -> None:
         """Raise InvalidError unless it may be called with these arguments."""
-        check_call({"type": "object", "properties": {}, "additionalProperties": False, **self.schema}, dict(args))
+        check_call({"type": "object", **self.schema}, dict(args))
 
     def name_in(self, language: str) -> str:
         """Return its label in a language, or its id."""

@@ -129,6 +129,8 @@ def _actions(definitions: Definitions) -> Iterator[FieldError]:
             yield FieldError(
                 where, f"has a schema of args, which only an immediate takes, not a {action.kind}: remove it"
             )
+        if action.schema.get("type", "object") != "object":
+            yield FieldError(f"{where} schema", f"is of type {action.schema['type']!r}: args are an object, write that")
         yield from _schema_faults(action.schema, f"{where} schema")
 
 

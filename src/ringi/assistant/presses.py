@@ -57,6 +57,8 @@ class Presses:
         }
         if verb not in verbs:
             raise NotFoundError("action", pressed)
+        if args:
+            raise InvalidError.of("args", f"{verb}: takes none: leave them out")
         return {"type": verb, **verbs[verb](name)}
 
     def _ask(self, key: str) -> Event:

@@ -27,10 +27,10 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "无法采用“{what}”：{why}。{todo}",
     },
     "unfit": {
-        "en": "I did not start “{action}”: it does not take {what}. Say it in other words, or press “{action}”.",
-        "ja": "「{action}」は {what} を受け取れないため、実行していません。"
+        "en": "I did not start “{action}”: {what} does not fit. Say it in other words, or press “{action}”.",
+        "ja": "{what} が合わないため、「{action}」を実行していません。"
         "別の言い方でお試しいただくか、「{action}」を押してください。",
-        "zh": "未执行“{action}”：它不接受 {what}。请换种说法，或按“{action}”。",
+        "zh": "未执行“{action}”：{what} 不符合要求。请换种说法，或按“{action}”。",
     },
     "disabled": {
         "en": "“{action}” is not possible yet: {why}. {todo}",
