@@ -12,8 +12,8 @@ export function Message({ item }: { item: ItemOf<"message"> }) {
     <div className={fromUser ? "message of-user" : "message"}>
       {fromUser && <div className="quiet">{strings.userSaid}</div>}
       <div data-testid="message" data-role={item.role} aria-busy={item.open}><Prose text={item.text} /></div>
-      {item.images && <MessageImages images={item.images} />}
       {!item.open && item.text !== "" && <Copy text={item.text} />}
+      {item.images && <MessageImages images={item.images} />}
     </div>
   );
 }
