@@ -53,7 +53,12 @@ async def test_a_photo_is_chosen_by_keyboard_sent_and_there_after_a_reload(perso
     await is_drawn(image)
     assert "/v1/threads/chat-" in str(await image.get_attribute("src"))
     await person.goto(person.url.replace("/chat/", "/t/"))
-    await is_drawn(person.get_by_role("img", name="parcel.png"))
+    image = person.get_by_role("img", name="parcel.png")
+    await is_drawn(image)
+    words, picture = await person.get_by_test_id("message").first.bounding_box(), await image.bounding_box()
+    assert words
+    assert picture
+    assert words["y"] + words["height"] <= picture["y"]
 
 
 PASTE = """async (box, bytes) => {

@@ -129,3 +129,20 @@ async def test_a_message_that_is_sent_twice_begins_one_run(world: World, monkeyp
     assert await answer(world) == f"look: image/png {short(PNG)}"
     (run,) = (await ann.get("/v1/chat/t1")).json()["runs"]
     assert run["id"] == (await world.backend.store.get(Thread, *KEY)).run_id
+
+
+@pytest.mark.parametrize("parts", [(), (ai_file(),)])
+async def test_who_is_overtaken_by_a_rival_with_the_same_ids_reads_nothing_of_theirs(
+    world: World, parts: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+
+    async def overtaken(record: Any, event: Any) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        assert (await say(rival, *parts)).status_code == 200
+        await answer(world)
+        await put(record, event)
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    reply = await say(bot, *parts)
+    assert (reply.status_code, reply.json()["code"]) == (404, "not_found")

@@ -74,11 +74,13 @@ class Conversations:
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
-                    return await runner.start(who.tenant, id, agent, input, by=who.actor, images=images, once=True)
+                    begun = await runner.start(who.tenant, id, agent, input, by=who.actor, images=images, once=True)
+                    # Somebody else's, who was faster with the same ids, is hidden as ever.
+                    return readable_thread(who, begun)
                 except ThreadBusyError:
                     now = await runner.get(who.tenant, id)
                     if began_with(now, input):
-                        return now
+                        return readable_thread(who, now)
                     left = until - time.monotonic()
                     if left <= 0 or not is_silent(now):
                         raise

@@ -158,6 +158,8 @@ class RunImages:
     def __init__(self, stream: Stream, saver: Any, room: Room) -> None:
         self._images, self._saver, self._room = Images(stream), saver, room
         self._texts: dict[str, bytes] = {}
+        self._shown: tuple[object, dict[str, Any]] = None, {}
+        """The last input, and what it was shown as: its images are there once."""
 
     @asynccontextmanager
     async def loaded(self, thread: Thread) -> AsyncIterator[None]:
@@ -177,9 +179,12 @@ class RunImages:
         """Return a run's input with its images as content blocks of their messages."""
         if not any(named_by(message) for message in messages_in(input)):
             return input
-        return {**input, "messages": [self._shown(message) for message in messages_in(input)]}
+        if self._shown[0] is not input:
+            messages = [self._with_images(message) for message in messages_in(input)]
+            self._shown = input, {**input, "messages": messages}
+        return self._shown[1]
 
-    def _shown(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _with_images(self, message: dict[str, Any]) -> dict[str, Any]:
         files = named_by(message)
         if not files:
             return message
