@@ -67,7 +67,18 @@ def test_whole_words_count(said: str, text: str) -> None:
     ("said", "text", "has"),
     [
         ({"warning": "Two orders are overdue.", "x": "a"}, "Have a nice day", False),
-        ({"warning": "Two orders are overdue.", "answer": "Two lamps."}, "Two lamps.", False),
+        ({"warning": "Two orders are overdue.", "answer": "Two lamps."}, "Two lamps.", True),
+        ({"warning": "Two orders are overdue.", "answer": "Two lamps."}, "So: Two lamps.", False),
+        ({"answer": "Two lamps.", "confidence": "high"}, "Two lamps.", True),
+        ({"answer": "Two lamps.", "confidence": "high"}, "**Stock**\n\nTwo lamps.", True),
+        ({"answer": "Two lamps.", "confidence": "high"}, "The pressure is high", False),
+        ({"answer": "Yes"}, "Yes", True),
+        ({"answer": "Yes"}, " Yes\n", True),
+        ({"answer": "Yes"}, "Yes, two lamps.", False),
+        ({"answer": "Yes"}, "Yesterday", False),
+        ({"answer": " "}, " ", False),
+        ({"answer": " "}, "", False),
+        ({}, "", False),
         ({"x": "a", "y": ""}, "Have a nice day", False),
         ({"kind": "lamp"}, "Two lamps.", False),
         ({"lamps": 2}, "2", False),
@@ -75,8 +86,14 @@ def test_whole_words_count(said: str, text: str) -> None:
         ({"rows": [{"text": "Two lamps."}, {"text": "One chair."}]}, "One chair. Two\nlamps.", True),
     ],
 )
-def test_of_a_structured_answer_all_texts_count(said: dict[str, Any], text: str, has: bool) -> None:
+def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
+    said: dict[str, Any], text: str, has: bool
+) -> None:
     assert has_all_of(text, json.dumps(said)) is has
+
+
+def test_json_that_is_nested_too_deep_is_no_structured_answer() -> None:
+    assert not has_all_of("Two lamps.", '{"answer": "Two lamps.", "more": ' + "[" * 200_000)
 
 
 @pytest.mark.parametrize("part", ["a", "1", "1,", "a'", ".", "-", "\u0301", "a ", "1 000 ", "{"])
@@ -149,6 +166,21 @@ async def test_an_answer_of_two_drafts_is_told_once(is_inner: bool) -> None:
     parts = (("Two lamps.", is_inner), ("One chair.", is_inner))
     async with at_work("memory://", [sayer(*parts, answer="Two lamps.\n\nOne chair.")]) as world:
         assert sorted("\n\n".join(await seen(world)).split("\n\n")) == ["One chair.", "Two lamps."]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ({"answer": "Two lamps are left.", "confidence": "high"}, "Two lamps are left."),
+        ({"reasoning": "I count the list of stock.", "answer": "Two lamps are left."}, "Two lamps are left."),
+        ({"answer": "Yes"}, "Yes"),
+    ],
+)
+async def test_a_structured_answer_is_taken_back_by_the_text_that_the_step_takes_from_it(
+    said: dict[str, Any], answer: str
+) -> None:
+    async with at_work("memory://", [sayer((json.dumps(said), False), answer=answer)]) as world:
+        assert await seen(world) == [answer]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from ringi.threads.emitter import SAY, Emitter
 from ringi.threads.host import HOST, Host
 from ringi.threads.model_form import Words, clean
 from ringi.threads.outcome import final_values, output_of
-from ringi.threads.repeats import has_all_of, paragraphs_of, said_of
+from ringi.threads.repeats import Message, left_of
 from ringi.threads.tool_arguments import misfit, schema_of, tools_of
 from ringi.threads.written import cleaned, written
 
@@ -263,25 +263,6 @@ def resume_with(answers: dict[str, Any]) -> Command[Any]:
     return Command(resume=answers)
 
 
-def step_of(place: str) -> str:
-    """Return the step of the outermost graph in which something is said."""
-    return place.partition("|")[0]
-
-
-@dataclass
-class Message:
-    """A message of the agent while it arrives."""
-
-    id: str
-    task: str
-    step: str
-    """The step of the outermost graph in which it is said."""
-    text: str = ""
-    """What a model has said of it."""
-    whole: AIMessageChunk | None = None
-    words: Words | None = None
-
-
 @dataclass
 class Translation:
     """From LangGraph's stream to the emitter's words, with names that a second try repeats."""
@@ -348,10 +329,11 @@ class Translation:
         text, is_models = clean(message.text), chunk is not None or MODEL in metadata
         if not is_models and message.id not in self.messages:
             text = self._left_of(message, text, place)
-        known = self._known(message, place)
+        known = self._known(message, place, is_models)
+        known.has_ended |= chunk is None or chunk.chunk_position == "last"
         if MODEL_FORMS in metadata.get("tags", ()):
             known.words = known.words or Words()
-        known.text += text if is_models else ""
+        known.text += text
         self.emitter.text(known.id, known.words.add(text) if known.words else text)
         if QUIET_CALLS in metadata.get("tags", ()):
             return None
@@ -361,28 +343,21 @@ class Translation:
             known.whole = chunk if known.whole is None else known.whole + chunk
 
     def _left_of(self, message: AIMessage, text: str, place: str) -> str:
-        """Return what is left to say of a step's result; what a model said of it within the step was streamed."""
-        streamed = [each for each in self.messages.values() if each.step == step_of(place) and each.words is None]
-        known = max(streamed, key=lambda each: said_of(text, each.text), default=None)
-        said = said_of(text, known.text) if known else 0
-        left, known = text[said:], known if said else None
-        if known and not known.task and left:
-            # Its message has ended: what follows is another one.
-            left, known = (own, known) if (own := paragraphs_of(left)) else (text, None)
-        elif known and message.id:
+        """Return what is left to say of a step's result; what was said of it within the step is in the stream."""
+        left, known, repeated = left_of(text, place, self.messages.values())
+        if known and message.id:
             self.messages[message.id] = known
-        for each in streamed:
-            if each is not known and has_all_of(left, each.text):
-                self.emitter.supersede(each.id)
-                each.text = ""
+        for each in repeated:
+            self.emitter.supersede(each.id)
+            each.text = ""
         return left
 
-    def _known(self, message: AIMessage, place: str) -> Message:
+    def _known(self, message: AIMessage, place: str, is_models: bool) -> Message:
         key = message.id or place
         if key not in self.messages:
             self.ordinals[place] += 1
             id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
-            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2], step_of(place))
+            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2], place, is_models)
         return self.messages[key]
 
     def _close(self, message: Message) -> None:

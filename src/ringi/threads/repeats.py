@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.messages import AIMessageChunk
+
+from ringi.threads.model_form import Words
+
 FEW = 3
-"""A text of a structured answer with so few characters is a mark: an answer has it by chance."""
+"""A text of a structured answer with so few characters is in other texts by chance."""
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)+")
 _LETTER = r"[^\W_]\0*"
 _JOINT = (
@@ -19,6 +24,39 @@ _JOINT = (
 """What may stand within a word or a number: in `don't`, `well-known`, `example.com`, `2.5`, `10:30`, `2 500`."""
 _TOKEN = re.compile(rf"(?:(?<!\w)[-+.\u2212](?=\d))?(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*|\S\0*")
 """A word, a number with its sign, or any other character; each with the marks (`\\0`) that belong to it."""
+
+
+@dataclass
+class Message:
+    """A message of the agent while it arrives."""
+
+    id: str
+    task: str
+    """The task that says it; empty once the task has ended."""
+    place: str
+    """Where it is said: the step of the outermost graph, then those of the graphs within it."""
+    is_models: bool
+    has_ended: bool = False
+    """Whether its model has said the last of it."""
+    text: str = ""
+    whole: AIMessageChunk | None = None
+    words: Words | None = None
+
+    def may_be_in(self, place: str) -> bool:
+        """Return whether a step's result at a place may repeat this message.
+
+        What another graph is still saying at the same time is only a beginning.
+        """
+        is_below = self.place.startswith(f"{place}|")
+        if self.words is not None or step_of(self.place) != step_of(place):
+            return False
+        if not self.is_models:
+            return is_below
+        return is_below or self.place == place or self.has_ended or not self.task
+
+    def goes_on_in(self, place: str) -> bool:
+        """Return whether a step's result at a place may go on in this message."""
+        return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
 
 
 class _Marks(dict[int, str]):
@@ -50,12 +88,40 @@ def paragraphs_of(left: str) -> str:
 
 
 def has_all_of(text: str, said: str) -> bool:
-    """Return whether a text has the words of a model in it, or all texts of a structured answer that is JSON."""
-    words = [said]
+    """Return whether a text repeats the words of a model.
+
+    Of a structured answer that is JSON, one text is all of the text, or the longest text is in it.
+    """
+    words, within = said, _line(text)
     if said.strip().startswith("{"):
-        words = [each for each in _strings(said) if len(each.strip()) > FEW]
-    within = _line(text)
-    return any(each.strip() for each in words) and all(_line(each) in within for each in words)
+        found = [each for each in _strings(said) if each.strip()]
+        if any(each.split() == text.split() for each in found):
+            return True
+        words = max((each for each in found if len(each.strip()) > FEW), key=len, default="")
+    return bool(words.strip()) and _line(words) in within
+
+
+def step_of(place: str) -> str:
+    """Return the step of the outermost graph in which something is said."""
+    return place.partition("|")[0]
+
+
+def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Message | None, list[Message]]:
+    """Return what a step's result still has to say, the message that it goes on in, and those that it repeats."""
+    within = [each for each in messages if each.may_be_in(place)]
+    known = max(within, key=lambda each: said_of(text, each.text), default=None)
+    said = said_of(text, known.text) if known else 0
+    if known is None or not said:
+        left, first, goes_on_in = text, None, None
+    elif said == len(text) or known.goes_on_in(place):
+        left, first, goes_on_in = text[said:], known, known
+    elif own := paragraphs_of(text[said:]):
+        later = within[within.index(known) + 1 :]
+        is_said = any(said_of(own, each.text) == len(own) for each in later)
+        left, first, goes_on_in = "" if is_said else own, known, None
+    else:
+        left, first, goes_on_in = text, None, None
+    return left, goes_on_in, [each for each in within if each is not first and has_all_of(left, each.text)]
 
 
 def _tokens(text: str) -> list[str]:
@@ -69,7 +135,7 @@ def _line(text: str) -> str:
 def _strings(said: str) -> Iterator[str]:
     try:
         parts: list[Any] = [json.loads(said)]
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     for part in parts:
         if isinstance(part, str):

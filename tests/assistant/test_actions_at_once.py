@@ -1,0 +1,61 @@
+"""Immediate actions that are done at once: what each graph says is told whole and once, with a model or without."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.graph import MessagesState
+from tests.assistant.talk import Talk
+from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
+from tests.threads.test_told_at_once import Interrupted
+from tests.threads.world import at_work
+
+from ringi.assistant import Action, Assistant, CallJob, Definitions
+from ringi.assistant.front import DECLARE
+from ringi.testing.scripted_model import ScriptedModel, calls, together
+
+STREAMED = "Two lamps are left."
+
+
+def front(messages: Sequence[BaseMessage]) -> AIMessage:
+    return together(calls(DECLARE, required_actions=[{"type": "lamps"}, {"type": "chairs"}]), words="I look.")
+
+
+@pytest.mark.parametrize(
+    "ready", ["One chair is broken.", "Two chairs are broken.", "Chairs: Two are broken.", "Two lamps"]
+)
+async def test_a_streamed_answer_and_a_ready_one_are_both_whole(ready: str) -> None:
+    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+    slow = Interrupted(script=lambda _: STREAMED, has_begun=has_begun, may_go_on=may_go_on)
+
+    async def lamps(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await slow.ainvoke("?")]}
+
+    async def chairs(state: MessagesState) -> dict[str, Any]:
+        await has_begun.wait()
+        return {"messages": [AIMessage(ready)]}
+
+    async def then_go_on(job: CallJob) -> Any:
+        answer = await graph_of(chairs)(job)
+        may_go_on.set()
+        return answer
+
+    actions = tuple(Action(name, "immediate", name, workflow=name) for name in ("lamps", "chairs"))
+    workflows = {"lamps": graph_of(lamps), "chairs": then_go_on}
+    assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=front), workflows)
+    async with at_work(URL, assistant.agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", STREAMED, ready]
+
+
+async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> None:
+    async def chairs(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("One chair is broken.")]}
+
+    async with at_work(URL, counting(graph_of(chairs)).agents()) as world:
+        await Talk(world).say("count")
+        assert (await shown(world))[1:] == ["I look.", "One chair is broken."]
