@@ -19,6 +19,10 @@ from ringi.thread import Thread
 CHUNK = 500
 TRIES = 5
 """How often records are read again that changed while they were compared."""
+IN_ORDER = 0
+"""The score of every member: Redis sorts by name only what has the same score, and finds nothing else."""
+NAME = 100
+"""How much of a list's name a finding shows."""
 TIMED = ("ended", "expires")
 """The lists in which a time stands before the place."""
 
@@ -74,7 +78,7 @@ class Inspection:
         *now, scores = await self._together(
             *(("hmget", name, fields) for name in names), ("zmscore", self._lists, wanted)
         )
-        listed = {member for member, score in zip(wanted, scores, strict=True) if score is not None}
+        listed = {member for member, score in zip(wanted, scores, strict=True) if score == IN_ORDER}
         findings, changed = list[Finding](), list[bytes]()
         for field, old, members, body, filed, text in zip(fields, before, expected, *now, strict=True):
             if old != body:
@@ -108,10 +112,13 @@ class Inspection:
         found = []
         for member, field, body, score in zip(members, fields, bodies, scores, strict=True):
             record = self._record(body)
-            if score is not None and (body is None or (record and member not in members_of(record))):
-                name = member.split(b"\0", 1)[0].decode("utf-8", "replace")
-                what = f"it stands in a list that is not its own ({name})"
-                found.append(Finding(self._kind.record, key_of(field), "", what))
+            is_foreign = body is None or (record is not None and member not in members_of(record))
+            if score is not None and (is_foreign or score != IN_ORDER):
+                name = member.split(b"\0", 1)[0].decode("utf-8", "replace")[:NAME]
+                what = (
+                    "it stands in a list that is not its own" if is_foreign else "it stands at a wrong place in a list"
+                )
+                found.append(Finding(self._kind.record, key_of(field), "", f"{what} ({name})"))
         return found
 
     def _record(self, body: bytes | None) -> Record | None:
@@ -139,7 +146,7 @@ def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -
         found = json.loads(filed or b"{}")
         # The scripts write an empty object like an empty list.
         return set(found.get("lists") or ()) == set(lists) and (found.get("marks") or {}) == marks
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return False
 
 
@@ -148,7 +155,7 @@ def field_in(member: bytes) -> bytes:
     name, _, rest = member.partition(b"\0")
     try:
         is_timed = json.loads(name)[0] in TIMED
-    except (ValueError, IndexError, TypeError, KeyError):
+    except (ValueError, IndexError, TypeError, KeyError, RecursionError):
         is_timed = False
     return rest[2 * DIGITS :] if is_timed else rest[DIGITS:]
 

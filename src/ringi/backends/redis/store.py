@@ -203,8 +203,8 @@ def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def body_of(row: bytes) -> bytes:
-    """Return the record that is stored behind its version and the token of its writing."""
-    return row.split(b" ", 2)[2]
+    """Return the record that is stored behind its version and the token of its writing; nothing if it is damaged."""
+    return b" ".join(row.split(b" ", 2)[2:])
 
 
 def lists_of(event: Event) -> list[str]:

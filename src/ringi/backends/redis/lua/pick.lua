@@ -28,7 +28,9 @@ for n = 4, #ARGV do
   if #found >= limit then break end
   -- The text first: most records that a search comes by are done with then.
   local filed = is_mentioned(ARGV[n]) and redis.call('HGET', KEYS[2], ARGV[n])
-  if filed and is_marked(filed) then
+  -- A record whose marks are damaged is left out: verify names it.
+  local is_read, fits = pcall(is_marked, filed)
+  if is_read and fits then
     found[#found + 1] = ARGV[3] == '1' and '' or redis.call('HGET', KEYS[1], ARGV[n])
   end
 end

@@ -8,9 +8,11 @@ if tonumber(version) + 1 ~= tonumber(ARGV[3]) then return 0 end
 
 -- First the command that is refused when memory is short: after it none is.
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5])
-local before, new = redis.call('HGET', KEYS[2], ARGV[1]), {}
+local before, new, old = redis.call('HGET', KEYS[2], ARGV[1]), {}, {}
+-- Damaged marks name no lists; they are replaced below.
+pcall(function() for _, head in ipairs(cjson.decode(before).lists) do old[#old + 1] = head .. '' end end)
 for _, head in ipairs(cjson.decode(ARGV[6]).lists) do new[head] = true end
-for _, head in ipairs(before and cjson.decode(before).lists or {}) do
+for _, head in ipairs(old) do
   if not new[head] then redis.call('ZREM', KEYS[4], head .. ARGV[2]) end
   new[head] = nil
 end
