@@ -19,8 +19,8 @@ from ringi.thread import Thread
 CHUNK = 500
 TRIES = 5
 """How often records are read again that changed while they were compared."""
-IN_ORDER = 0
-"""The score of every member: Redis sorts by name only what has the same score, and finds nothing else."""
+SCORE = 0
+"""The score of every member: Redis finds members by name only if all have the same score."""
 NAME = 100
 """How much of a list's name a finding shows."""
 TIMED = ("ended", "expires")
@@ -78,7 +78,7 @@ class Inspection:
         *now, scores = await self._together(
             *(("hmget", name, fields) for name in names), ("zmscore", self._lists, wanted)
         )
-        listed = {member for member, score in zip(wanted, scores, strict=True) if score == IN_ORDER}
+        listed = {member for member, score in zip(wanted, scores, strict=True) if score == SCORE}
         findings, changed = list[Finding](), list[bytes]()
         for field, old, members, body, filed, text in zip(fields, before, expected, *now, strict=True):
             if old != body:
@@ -113,12 +113,10 @@ class Inspection:
         for member, field, body, score in zip(members, fields, bodies, scores, strict=True):
             record = self._record(body)
             is_foreign = body is None or (record is not None and member not in members_of(record))
-            if score is not None and (is_foreign or score != IN_ORDER):
+            if score is not None and (is_foreign or score != SCORE):
                 name = member.split(b"\0", 1)[0].decode("utf-8", "replace")[:NAME]
-                what = (
-                    "it stands in a list that is not its own" if is_foreign else "it stands at a wrong place in a list"
-                )
-                found.append(Finding(self._kind.record, key_of(field), "", f"{what} ({name})"))
+                where = "in a list that is not its own" if is_foreign else "at a wrong place in a list"
+                found.append(Finding(self._kind.record, key_of(field), "", f"it stands {where} ({name})"))
         return found
 
     def _record(self, body: bytes | None) -> Record | None:
