@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from ringi.thread import Thread
 from ringi.threads import images as thread_images
 from ringi.threads import offers
 from ringi.threads.agent import by_name
-from ringi.threads.images import Room
+from ringi.threads.images import Room, RunImages
 from ringi.threads.runner import Runner
 from ringi.threads.states import state_of
 
@@ -272,3 +273,20 @@ async def test_a_message_that_is_sent_twice_begins_one_run(
         begun = [event for event in events if event.type == "thread.started"]
         assert len(begun) == (2 if overtaken_at == "second" else 1)
         assert await stored_numbers(here.backend) == [file["number"] for file in await files_in(here.backend)]
+
+
+async def test_the_images_of_a_run_are_in_memory_once() -> None:
+    async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
+        large, runner = PHOTO + bytes(2_000_000), Runner(backend, inbox, by_name([looker()]))
+        thread = await runner.start("default", "t1", "looker", said(), by="ann", images=[photo(large)])
+        assert thread.run
+        saver = backend.savers(thread)
+        images = RunImages(backend.stream, saver, Room())
+        tracemalloc.start()
+        try:
+            async with images.loaded(thread):
+                held = tracemalloc.get_traced_memory()[0]
+                assert images.shown(thread.run.input) is images.shown(thread.run.input)
+        finally:
+            tracemalloc.stop()
+        assert len(large) < held < 1.5 * len(base64.b64encode(large))
