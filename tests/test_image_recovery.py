@@ -38,11 +38,13 @@ from ringi.connect import Backend, inbox_on, open_backend
 from ringi.errors import InvalidError, ThreadBusyError, UnavailableError
 from ringi.images import Images, image_key
 from ringi.record import START
+from ringi.store import change
 from ringi.thread import Thread
 from ringi.threads import images as thread_images
 from ringi.threads import offers
 from ringi.threads.agent import by_name
 from ringi.threads.images import Room, RunImages
+from ringi.threads.reconciler import start_job
 from ringi.threads.runner import Runner
 from ringi.threads.states import state_of
 
@@ -58,7 +60,24 @@ async def stored_numbers(backend: Backend) -> list[int]:
     return [n for n in range(1, 30) if await backend.stream.read(image_key(KEY, n))]
 
 
-async def test_a_store_that_saves_no_run_keeps_none_of_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_the_store_saves_after_it_has_failed_has_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with talk("memory://") as here:
+        put, late = here.backend.store.put, list[tuple[Any, Any]]()
+
+        async def away(record: Any, event: Any) -> None:
+            monkeypatch.setattr(here.backend.store, "put", put)
+            late.append((record, event))
+            raise UnavailableError("no answer in 10 s")
+
+        monkeypatch.setattr(here.backend.store, "put", away)
+        with pytest.raises(UnavailableError):
+            await here.start("one", photo())
+        await put(*late[0])
+        await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
+        assert (await here.ended()).values["messages"][-1]["content"] == f"one: image/png {short(PHOTO)}"
+
+
+async def test_images_that_a_store_may_yet_save_a_run_of_go_with_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     async with talk("memory://") as here:
 
         async def away(record: Any, event: Any) -> None:
@@ -69,8 +88,37 @@ async def test_a_store_that_saves_no_run_keeps_none_of_its_images(monkeypatch: p
             for _ in range(3):
                 with pytest.raises(UnavailableError):
                     await here.start("one", photo())
-        assert await stored_numbers(here.backend) == []
         assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
+        assert [file["number"] for file in await files_in(here.backend)] == await stored_numbers(here.backend)
+
+
+async def test_a_run_whose_image_was_erased_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_broken = [True]
+
+    def prepare(input: dict[str, Any]) -> dict[str, Any]:
+        assert not is_broken[0], "the model is away"
+        return input
+
+    async with talk("memory://", looker(prepare=prepare)) as here:
+        await here.start("one", photo())
+        assert (await here.ended()).status == "error"
+        is_broken[0], put = False, here.backend.store.put
+
+        async def killed(record: Any, event: Any) -> None:
+            await put(record, event)
+            if event and event.type == "thread.images_erased":
+                raise asyncio.CancelledError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(here.backend.store, "put", killed)
+            with pytest.raises(asyncio.CancelledError):
+                await erase(here.backend)
+        now = here.runner.inbox.clock()
+        await change(here.backend.store, Thread, KEY, lambda thread: thread.retried("ann", now, None))
+        await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
+        ended = await here.ended()
+        assert ended.error
+        assert "it was erased: send it again" in ended.error.message
 
 
 async def test_a_run_that_was_saved_although_the_store_failed_keeps_its_images(monkeypatch: pytest.MonkeyPatch) -> None:

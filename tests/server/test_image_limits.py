@@ -146,3 +146,43 @@ async def test_who_is_overtaken_by_a_rival_with_the_same_ids_reads_nothing_of_th
     monkeypatch.setattr(world.backend.store, "put", overtaken)
     reply = await say(bot, *parts)
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+@pytest.mark.parametrize("parts", [(), (ai_file(),)])
+async def test_who_is_overtaken_by_a_rival_begins_nothing_in_their_conversation(
+    world: World, parts: tuple[Any, ...], has_ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+
+    async def overtaken(record: Any, event: Any) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        assert (await say(rival, text="mine")).status_code == 200
+        if has_ended:
+            await answer(world)
+        await put(record, event)
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    assert (await say(bot, *parts, text="intruding")).status_code == 404
+    await answer(world)
+    (run,) = (await rival.get("/v1/chat/t1")).json()["runs"]
+    assert run["id"] == (await world.backend.store.get(Thread, *KEY)).run_id
+    assert "intruding" not in (await rival.get("/v1/threads/t1")).text
+
+
+@pytest.mark.parametrize("images", [[], [{"name": "a.png", "data": base64.b64encode(PNG).decode()}]])
+async def test_nor_by_a_run_over_http(
+    world: World, images: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+    body = {"agent": "looker", "input": {"messages": [{"role": "user", "content": "intruding"}]}, "images": images}
+
+    async def overtaken(record: Any, event: Any) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        assert (await say(rival, text="mine")).status_code == 200
+        await answer(world)
+        await put(record, event)
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    assert (await bot.post("/v1/threads/t1/runs", json=body)).status_code == 404
+    assert "intruding" not in (await rival.get("/v1/threads/t1")).text

@@ -182,3 +182,24 @@ async def test_results_with_the_same_words_side_by_side_are_both_told() -> None:
         return {}
 
     assert await run(step) == ["Done."] * 4
+
+
+async def test_a_short_message_takes_no_structured_answer_of_another_graph_back() -> None:
+    said = '{"ok": "Yes", "reason": "The hall is locked after six."}'
+
+    async def step(state: MessagesState) -> dict[str, Any]:
+        has_ended = asyncio.Event()
+
+        async def hall(state: MessagesState) -> dict[str, Any]:
+            answer = await model(lambda _: said).ainvoke("?")
+            has_ended.set()
+            return {"messages": [answer]}
+
+        async def chairs(state: MessagesState) -> dict[str, Any]:
+            await has_ended.wait()
+            return {"messages": [AIMessage("Yes")]}
+
+        await asyncio.gather(graph_of(hall).ainvoke(state), graph_of(chairs).ainvoke(state))
+        return {}
+
+    assert sorted(await run(step)) == ["Yes", said]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -74,13 +75,15 @@ class Conversations:
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
-                    begun = await runner.start(who.tenant, id, agent, input, by=who.actor, images=images, once=True)
-                    # Somebody else's, who was faster with the same ids, is hidden as ever.
-                    return readable_thread(who, begun)
+                    # Somebody else's, who was faster with the same id, is hidden as ever.
+                    check = partial(readable_thread, who)
+                    return await runner.start(
+                        who.tenant, id, agent, input, by=who.actor, images=images, once=True, check=check
+                    )
                 except ThreadBusyError:
-                    now = await runner.get(who.tenant, id)
+                    now = readable_thread(who, await runner.get(who.tenant, id))
                     if began_with(now, input):
-                        return readable_thread(who, now)
+                        return now
                     left = until - time.monotonic()
                     if left <= 0 or not is_silent(now):
                         raise

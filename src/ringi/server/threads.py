@@ -23,7 +23,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decoded
 from ringi.server.models import Operation
 from ringi.server.openapi import documented
-from ringi.server.permissions import may_read, may_read_thread, readable_thread, refuse_hidden_thread
+from ringi.server.permissions import may_read, may_read_thread, readable_thread
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
 from ringi.server.requests import Cursor, given
@@ -86,9 +86,11 @@ class ThreadRoutes:
             raise NotFoundError("agent", run.agent)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        await refuse_hidden_thread(self._platform.backend.store, who, thread_id)
         images = [NewImage(image.name, decoded(image.data)) for image in run.images]
-        thread = await runner.start(who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images)
+        check = partial(readable_thread, who)
+        thread = await runner.start(
+            who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images, check=check
+        )
         return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def find(

@@ -17,6 +17,7 @@ from ringi.errors import (
     NotFoundError,
     RingiError,
     ThreadBusyError,
+    UnavailableError,
     UnreadableError,
 )
 from ringi.failpoint import failpoint
@@ -34,6 +35,10 @@ PATIENCE = 30.0
 """Seconds for which a run waits for room."""
 
 
+def anybodys(thread: Thread) -> None:
+    """Let whoever asks begin a run of a thread that is there already."""
+
+
 async def begin_with(
     backend: Backend,
     key: Key,
@@ -44,6 +49,7 @@ async def begin_with(
     by: str,
     clock: Callable[[], datetime],
     once: bool = False,
+    check: Callable[[Thread], object] = anybodys,
 ) -> Thread:
     """Store images and begin the run whose newest message they belong to, both or neither.
 
@@ -52,6 +58,8 @@ async def begin_with(
     """
     for _ in range(TRIES):
         known = await found(backend, key)
+        if known:
+            check(known)
         if known and once and began_with(known, run.input):
             return known
         if known and known.is_live:
@@ -84,11 +92,13 @@ async def begin_from(
         else:
             thread, event = Thread.begun(key.id, agent, told, by=by, now=clock(), tenant=key.tenant, images=numbers)
         await backend.store.put(thread, event)
-    except Exception:
+    except UnavailableError:
         now = await found(backend, key)
-        # A store that was away may have saved the run all the same.
+        # A store that was away may have saved the run all the same, or save it yet: its images stay.
         if now and set(numbers) <= set(now.images or ()):
             return now
+        raise
+    except Exception:
         await images.release(key, numbers, fence=fence)
         raise
     with suppress(RingiError):
@@ -188,6 +198,9 @@ class RunImages:
         files = named_by(message)
         if not files:
             return message
+        erased = next((file["number"] for file in files if file["sha256"] not in self._texts), None)
+        if erased:
+            raise AgentError(UnreadableError("image", str(erased), "it was erased: send it again"))
         words = [{"type": "text", "text": message["content"]}] if message["content"] else []
         blocks = [
             {"type": "image", "base64": self._texts[file["sha256"]].decode(), "mime_type": file["media_type"]}

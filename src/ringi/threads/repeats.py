@@ -54,6 +54,11 @@ class Message:
             return is_below
         return is_below or self.place == place or self.has_ended or not self.task
 
+    def is_beside(self, place: str) -> bool:
+        """Return whether it is said neither within a step at this place nor around it."""
+        one, other = f"{self.place}|", f"{place}|"
+        return not (one.startswith(other) or other.startswith(one))
+
     def goes_on_in(self, place: str) -> bool:
         """Return whether a step's result at a place may go on in this message."""
         return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
@@ -87,7 +92,7 @@ def paragraphs_of(left: str) -> str:
     return left[behind.end() :] if behind else ""
 
 
-def has_all_of(text: str, said: str) -> bool:
+def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
     """Return whether a text repeats the words of a model.
 
     Of a structured answer that is JSON, one text is all of the text, or the longest text is in it.
@@ -95,7 +100,7 @@ def has_all_of(text: str, said: str) -> bool:
     words, within = said, _line(text)
     if said.strip().startswith("{"):
         found = [each for each in _strings(said) if each.strip()]
-        if any(each.split() == text.split() for each in found):
+        if not is_beside and any(each.split() == text.split() for each in found):
             return True
         words = max((each for each in found if len(each.strip()) > FEW), key=len, default="")
     return bool(words.strip()) and _line(words) in within
@@ -121,7 +126,12 @@ def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Me
         left, first, goes_on_in = "" if is_said else own, known, None
     else:
         left, first, goes_on_in = text, None, None
-    return left, goes_on_in, [each for each in within if each is not first and has_all_of(left, each.text)]
+    return left, goes_on_in, [each for each in within if each is not first and repeats(left, each, place)]
+
+
+def repeats(text: str, message: Message, place: str) -> bool:
+    """Return whether a step's result at a place repeats a message."""
+    return has_all_of(text, message.text, is_beside=message.is_beside(place))
 
 
 def _tokens(text: str) -> list[str]:

@@ -34,7 +34,7 @@ from ringi.switch import VARIABLE, is_on
 from ringi.thread import Run, Thread, ThreadStatus
 from ringi.threads import offers
 from ringi.threads.agent import Agent
-from ringi.threads.images import Room, begin_with
+from ringi.threads.images import Room, anybodys, begin_with
 from ringi.threads.lease import Debts, Lease, leased
 from ringi.threads.loop_watch import LoopWatch
 from ringi.threads.loose_ends import CANCELLED, ended_requests, open_requests, tidy, wind_up
@@ -91,16 +91,18 @@ class Runner:
         by: str,
         images: Sequence[NewImage] = (),
         once: bool = False,
+        check: Callable[[Thread], object] = anybodys,
     ) -> Thread:
         """Begin a run and return its thread at once; a worker takes it up. The images belong to its newest message.
 
         With `once`, a message that began the newest run of the thread, known by its id, begins no other one.
+        `check` gets a thread that is there already, and raises what keeps the caller from going on with it.
         Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input or images that it does not take,
         `ThreadBusyError` while the thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
-        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once, check=check)
         await self.backend.jobs.submit(start_job(thread))
         return thread
 
@@ -183,21 +185,33 @@ class Runner:
         await self.backend.jobs.announce(self._owner, offers.written(self.agents), ANNOUNCED_SECONDS)
 
     async def _begin(
-        self, key: Key, agent: str, run: Run, by: str, images: Sequence[NewImage], *, once: bool
+        self,
+        key: Key,
+        agent: str,
+        run: Run,
+        by: str,
+        images: Sequence[NewImage],
+        *,
+        once: bool,
+        check: Callable[[Thread], object],
     ) -> Thread:
         now = self.inbox.clock()
         span = tracing.beginning("started", now)
         run = run.model_copy(update={"traceparent": span.traceparent})
         if images:
-            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=self.inbox.clock, once=once)
+            clock = self.inbox.clock
+            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=clock, once=once, check=check)
         else:
-            thread = await self._begin_without(key, agent, run, by, once=once)
+            thread = await self._begin_without(key, agent, run, by, once=once, check=check)
         if thread.run_id == run.id:
             span.started(thread, now)
         return thread
 
-    async def _begin_without(self, key: Key, agent: str, run: Run, by: str, *, once: bool) -> Thread:
+    async def _begin_without(
+        self, key: Key, agent: str, run: Run, by: str, *, once: bool, check: Callable[[Thread], object]
+    ) -> Thread:
         def restart(thread: Thread) -> tuple[Thread, Event | None]:
+            check(thread)
             if once and began_with(thread, run.input):
                 return thread, None
             return thread.started(agent, run, by=by, now=self.inbox.clock())
