@@ -82,7 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
     """Leave for dev.py what is judged once more; of a run that broke off, nothing."""
     failed, errors = (terminalreporter.stats.get(name, []) for name in ("failed", "error"))
-    config.cache.set("ringi/again", tiers.once_more(failed, errors, exitstatus))
+    if cache := getattr(config, "cache", None):
+        cache.set("ringi/again", tiers.once_more(failed, errors, exitstatus))
 
 
 @pytest.fixture(scope="session")

@@ -104,13 +104,21 @@ async def test_a_wait_in_the_process_of_the_answer_ends_without_a_poll(url: str,
 @pytest.mark.parametrize("mode", ["polling", "webhook"])
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 async def test_polling_and_webhook_are_woken_by_nothing_but_the_poll(
-    store: str, mode: Notify, request: pytest.FixtureRequest, tmp_path: Path
+    store: str, mode: Notify, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = url_of(store, request, tmp_path)
     async with ringi.open(url, notify=mode, poll_interval=HOUR) as here, ringi.open(url) as there:
         question = await here.ask("Go?")
+        has_looked, look = asyncio.Event(), here._ended
+
+        async def looked(id: str) -> Request | None:
+            found = await look(id)
+            has_looked.set()
+            return found
+
+        monkeypatch.setattr(here, "_ended", looked)
         waiting = asyncio.create_task(here.wait(question.id, timeout=LIMIT))
-        await until(lambda: here.feed.position is not None)
+        await has_looked.wait()
         await answer(there, question)
 
         assert not (await asyncio.wait({waiting}, timeout=0.5))[0]

@@ -272,9 +272,11 @@ async def test_a_worker_that_stood_still_past_its_lease_changes_nothing_any_more
     shop.worker()
     thread = await finished(shop)
     before, events = await shop.world.items(), await shop.world.inbox.events(limit=1000)
-    assert len(shop.payments()) == 1
+    # More than once, under the same key, where a store that is slow to answer let the other one's lease run out.
+    paid = shop.payments()
+    assert len(set(paid)) == 1
     os.kill(pid_of(sleeper), signal.SIGCONT)
-    await until(lambda: has_paid(shop, 2), "the late worker goes on", 30)
+    await until(lambda: has_paid(shop, len(paid) + 1), "the late worker goes on", 30)
     await shop.world.start("two_questions", {}, "t2")
     await shop.world.rest("t2")
     await until(lambda: is_idle(shop), "nobody works any more", 30)
