@@ -3,8 +3,8 @@
 | run | tests | for |
 |---|---|---|
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
-| `quick` | `fast`, the browser, the command line, everything on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs on PostgreSQL and Redis; faults, attacks, clients, `WIDE` | `make test-stores` |
+| `quick` | `fast`, the main pages, the command line, all on one store, the contracts on every store | `make test` |
+| `stores` | fences, streams, jobs on PostgreSQL and Redis; other pages, faults, clients, `WIDE` | `make test-stores` |
 | `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
 
 `quick` and `stores` share no test, and CI runs both. A promise needs a test in one of the two.
@@ -32,10 +32,19 @@ CONTRACTS = "ringi.testing.conformance"
 
 PLACES = {
     "tests/acceptance/": "quick",
+    "tests/acceptance/test_attachments.py": "stores",
+    "tests/acceptance/test_deliveries.py": "stores",
     "tests/acceptance/test_engrammer.py": "stores",
+    "tests/acceptance/test_erased.py": "stores",
     "tests/acceptance/test_everyone.py": "stores",
     "tests/acceptance/test_hostile.py": "stores",
+    "tests/acceptance/test_images.py": "stores",
     "tests/acceptance/test_kill_server.py": "stores",
+    "tests/acceptance/test_memory.py": "stores",
+    "tests/acceptance/test_operations.py": "stores",
+    "tests/acceptance/test_replace_session.py": "stores",
+    "tests/acceptance/test_request_people.py": "stores",
+    "tests/acceptance/test_streaming_workflows.py": "stores",
     "tests/acceptance/test_superseded.py": "stores",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
