@@ -23,6 +23,7 @@ async def open_chat(page: Page, house: DemoServer, agent: str = "Echo", id: str 
     if not id:
         await page.get_by_test_id("chat-agent").click()
         await page.locator(f".ant-select-item[title='{agent}']").click()
+        await expect(page.get_by_test_id("chat-agent")).to_contain_text(agent)
 
 
 async def write(page: Page, words: str) -> None:
