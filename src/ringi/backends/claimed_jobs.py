@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import uuid
 from abc import abstractmethod
 from collections.abc import Collection
@@ -55,7 +56,8 @@ class ClaimedJobs(Jobs):
                         begun.add(task)
                         task.add_done_callback(begun.discard)
                         task.add_done_callback(lambda _: wakeup.ring())
-                    await wakeup.wait(self._notifier.recheck_after)
+                    # Workers that look in step would leave a job that is put off to the first of them for ever.
+                    await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
             await asyncio.gather(*begun, return_exceptions=True)
         finally:
             for left in (stopping, *begun):
