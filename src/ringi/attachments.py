@@ -77,8 +77,8 @@ class Upload(NamedTuple):
     is_gone: bool = False
 
 
-class Attachments:
-    """The files of all requests of one store."""
+class Files:
+    """Files in streams of one store."""
 
     def __init__(self, stream: Stream | None) -> None:
         self._opened = stream
@@ -88,6 +88,10 @@ class Attachments:
         if self._opened:
             return self._opened
         raise UnsupportedError(NO_STREAM)
+
+
+class Attachments(Files):
+    """The files of all requests of one store."""
 
     async def add(
         self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime, read: Read
@@ -181,13 +185,8 @@ class Attachments:
                 yield f"the file attached as {field} {wrong}"
 
     async def _misfit(self, key: Key, file: AttachedFile) -> str:
-        stored, size, sha256 = await self.find(key, file["number"]), 0, hashlib.sha256()
-        async for part in self.read(key, file["number"]):
-            size += len(part)
-            sha256.update(part)
-        if not stored or not size:
-            return "is missing"
-        return "" if sha256.hexdigest() == file["sha256"] and stored.file == file else "was changed"
+        stored = await self.find(key, file["number"])
+        return await misfit_of(file, stored.file if stored else None, self.read(key, file["number"]))
 
     async def is_from(self, key: Key, person: str) -> bool:
         """Whether a person attached a file to a request that no answer of theirs names."""
@@ -292,6 +291,17 @@ async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerat
         for part in parts:
             yield part
         after = items[-1].number
+
+
+async def misfit_of(file: AttachedFile, stored: AttachedFile | None, parts: AsyncGenerator[bytes, None]) -> str:
+    """Return what is wrong with a stored file and its bytes, which somebody names as `file`; nothing if they fit."""
+    size, sha256 = 0, hashlib.sha256()
+    async for part in parts:
+        size += len(part)
+        sha256.update(part)
+    if not stored or not size:
+        return "is missing"
+    return "" if sha256.hexdigest() == file["sha256"] and stored == file else "was changed"
 
 
 def fields_of(request: Request) -> dict[str, Attachment]:

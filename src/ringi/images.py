@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Seque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ringi.attachments import NO_STREAM, chunks_of, clean_name, damage_as_unreadable, parts_of
+from ringi.attachments import Files, chunks_of, clean_name, damage_as_unreadable, misfit_of, parts_of
 from ringi.domain.media import media_type_of, picture_of
 from ringi.errors import (
     FenceError,
@@ -21,12 +21,11 @@ from ringi.errors import (
     NotFoundError,
     UnavailableError,
     UnreadableError,
-    UnsupportedError,
 )
 from ringi.field_parts import AttachedFile, attached_file
 from ringi.misfit import MisfitError
 from ringi.record import Key
-from ringi.stream import Stream, StreamItem
+from ringi.stream import StreamItem
 
 MAX_IMAGES = 4
 """Images of one message."""
@@ -47,17 +46,8 @@ class NewImage(NamedTuple):
     content: bytes
 
 
-class Images:
+class Images(Files):
     """The images of all threads of one store."""
-
-    def __init__(self, stream: Stream | None) -> None:
-        self._opened = stream
-
-    @property
-    def _stream(self) -> Stream:
-        if self._opened:
-            return self._opened
-        raise UnsupportedError(NO_STREAM)
 
     async def add(
         self, key: Key, images: Sequence[NewImage], *, fence: int, listed: Collection[int] = ()
@@ -121,14 +111,10 @@ class Images:
                 yield f"the image {file['number']} {wrong}"
 
     async def _misfit(self, key: Key, file: AttachedFile) -> str:
-        size, sha256 = 0, hashlib.sha256()
-        async for part in self._read(key, file["number"]):
-            size += len(part)
-            sha256.update(part)
-        if not size:
-            return "is missing"
-        is_same = sha256.hexdigest() == file["sha256"] and await self.find(key, file["number"]) == file
-        return "" if is_same else "was changed"
+        stored = None
+        with suppress(NotFoundError):
+            stored = await self.find(key, file["number"])
+        return await misfit_of(file, stored, self._read(key, file["number"]))
 
     async def erase(self, key: Key, *, fence: int) -> None:
         """Forget all images of a thread but those that were written under a higher fence."""

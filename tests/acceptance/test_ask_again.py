@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, shop_server, sign_in, until_status
+from tests.acceptance.test_thread import shop
+from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, sign_in, until_status
+
+__all__ = ["shop"]
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    with shop_server(tmp_path_factory.mktemp("shop")) as server:
-        yield server
 
 
 async def test_an_answer_that_the_code_cannot_take_is_asked_again(page: Page, shop: DemoServer) -> None:

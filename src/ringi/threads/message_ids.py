@@ -6,6 +6,7 @@ import re
 import uuid
 from typing import Any
 
+from ringi.images import messages_in
 from ringi.thread import Thread
 
 OURS = re.compile(r"~[0-9a-f]{32}\Z")
@@ -30,8 +31,8 @@ def began_with(thread: Thread, input: dict[str, Any]) -> bool:
 
 def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
     """Return the newest message of a run's input."""
-    messages = input.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
+    messages = messages_in(input)
+    last = messages[-1] if messages else None
     return last if isinstance(last, dict) else None
 
 
