@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -53,3 +56,24 @@ def test_a_file_that_is_no_database_any_more_is_lost(path: Path) -> None:
     for _ in range(2):
         with pytest.raises(UnavailableError, match=r"ringi\.db was cut short"):
             guard.check()
+
+
+def test_two_threads_that_find_the_same_loss_at_once_log_it_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    guard = FileGuard(path, lambda: sqlite3.connect(path))
+    path.unlink()
+    both_look, stat = threading.Barrier(2, timeout=10), Path.stat
+
+    def together(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if self == path:
+            both_look.wait()
+        return stat(self, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", together)
+    with ThreadPoolExecutor(2) as threads:
+        looks = [threads.submit(guard.check) for _ in range(2)]
+    monkeypatch.undo()
+
+    assert [type(look.exception()) for look in looks] == [UnavailableError] * 2
+    assert len(caplog.messages) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -28,6 +29,7 @@ class FileGuard:
         self._opened = identity_of(path)
         self._wal_path, self._wal, self._size = path, self._opened, 0
         self._why: str | None = None
+        self._losing = threading.Lock()
         self._is_rescued = False
 
     def begin(self, writing: sqlite3.Connection) -> None:
@@ -98,8 +100,10 @@ class FileGuard:
             log.error("all that was acknowledged was written to %s", self._path)
 
     def _lose(self, why: str) -> None:
-        self._why = f"{why} under this process"
-        log.error("%s (%s): nothing is acknowledged any more; put it in order and restart", why, self._path)
+        with self._losing:  # Several threads look at once.
+            if not self._why:
+                self._why = f"{why} under this process"
+                log.error("%s (%s): nothing is acknowledged any more; put it in order and restart", why, self._path)
         self.refuse_if_lost()
 
     def _is_cut_short(self, size: int) -> bool:
