@@ -107,3 +107,15 @@ async def test_a_list_with_a_damaged_name_is_named(server: Server, store: RedisS
 def test_what_is_nested_too_deep_is_no_mark_and_no_list() -> None:
     assert not is_filed(DEEP.encode(), ["a"], {})
     assert field_in(DEEP.encode() + b"\0" + b"1" * 18 + FIELD) == FIELD
+
+
+@pytest.mark.parametrize("part", ["lists", "filed", "texts"])
+async def test_a_key_of_another_type_is_named_and_the_rest_is_checked(
+    server: Server, store: RedisStore, part: str
+) -> None:
+    journals = server.key("journal", "filed")
+    await server.redis.hset(journals, b"journal-1\0tenant-1", "{}")
+    await server.redis.set(server.key("request", part), "x")
+    found = await findings(store)
+    assert [each for each in found if each.startswith(": its lists cannot all be read (")]
+    assert "journal-1: it is filed, and is not there" in found

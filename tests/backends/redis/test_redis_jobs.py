@@ -51,3 +51,22 @@ async def test_nothing_is_left_of_what_is_done(server: Server, bell: Notifier) -
     await jobs.work(handle, kinds=("test",), concurrency=8, stop=stop)
     assert len(set(done)) == 50
     assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
+
+
+@pytest.mark.parametrize("damaged", ["", "[", "5", "null", "{}", '{"lane":null}', '{"lane":[]}'])
+async def test_a_damaged_job_is_forgotten_and_stops_no_other(server: Server, bell: Notifier, damaged: str) -> None:
+    jobs, stop, done = RedisJobs(server, bell), asyncio.Event(), list[str]()
+
+    async def handle(job: Job) -> None:
+        done.append(job.key)
+        if job.key == "again":
+            stop.set()
+        elif job.key == "whole":
+            await jobs.submit(Job(key="damaged", kind="test", lane="a"))
+            await jobs.submit(Job(key="again", kind="test", lane="b"))
+
+    await jobs.submit_all([Job(key=key, kind="test", lane=key) for key in ("damaged", "whole")])
+    await server.redis.hset(server.key("jobs", "all"), "damaged", damaged)
+    async with asyncio.timeout(10):
+        await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
+    assert done == ["whole", "damaged", "again"]

@@ -9,7 +9,7 @@ from typing import Any
 from ringi.backends import stored
 from ringi.backends.redis.lists import DIGITS, field_of, on_lists, place_of
 from ringi.backends.redis.server import Server
-from ringi.errors import UnreadableError
+from ringi.errors import UnavailableError, UnreadableError
 from ringi.journal import Journal
 from ringi.record import Key, Record
 from ringi.request import Request
@@ -129,8 +129,11 @@ class Inspection:
 async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
     """Yield what differs from the records."""
     for kind in (Request, Thread, Journal):
-        async for finding in Inspection(server, kind).findings():
-            yield finding
+        try:
+            async for finding in Inspection(server, kind).findings():
+                yield finding
+        except UnavailableError as error:
+            yield Finding(kind.record, Key("", ""), "", f"its lists cannot all be read ({error})")
 
 
 def members_of(record: Record) -> list[bytes]:

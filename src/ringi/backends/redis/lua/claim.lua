@@ -7,9 +7,13 @@ for n = 3, #ARGV do
   local due = KEYS[2] .. ARGV[n]
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now)) do
     local job = redis.call('HGET', KEYS[1], key)
-    local lane = cjson.decode(job).lane
-    local held, by = string.match(redis.call('HGET', KEYS[5], lane) or '0 ', '^(%d+) (.*)$')
-    if tonumber(held) <= now or by == key then
+    local is_read, lane = pcall(function() return cjson.decode(job).lane .. '' end)
+    local held, by = string.match(is_read and redis.call('HGET', KEYS[5], lane) or '0 ', '^(%d+) (.*)$')
+    if not is_read then
+      -- A job that cannot be read is forgotten: it would stop all others, and the reconciler submits it again.
+      redis.call('ZREM', due, key)
+      for _, each in ipairs({KEYS[1], KEYS[3], KEYS[4]}) do redis.call('HDEL', each, key) end
+    elseif tonumber(held) <= now or by == key then
       local to = string.format('%.0f', now + tonumber(ARGV[2]))
       redis.call('ZADD', due, to, key)
       redis.call('HSET', KEYS[3], key, ARGV[1])
