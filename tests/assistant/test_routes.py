@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.server.world import World, is_at_rest, until
 
 from ringi.assistant import reaching
 from ringi.assistant.seed import MemoryDocument
-from ringi.record import Key, topic_of
+from ringi.record import Event, Key, Record, topic_of
 from ringi.thread import Thread
 
 Json = dict[str, Any]
@@ -476,3 +477,21 @@ def undescribed(schemas: Json, schema: Json, shown: Any) -> set[str]:
     known = schema["properties"]
     nested = [undescribed(schemas, known[name], value) for name, value in shown.items() if name in known]
     return (set(shown) - set(known)).union(*nested)
+
+
+async def test_an_agent_that_is_overtaken_begins_nothing_in_the_conversation_of_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+
+    async def overtaken(record: Record, event: Event) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        assert (await press(rival, "ask:goals")).status_code == 202
+        await until(partial(is_at_rest, world))
+        await put(record, event)
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    assert (await press(bot, "refresh:projects")).status_code == 404
+    thread = await world.backend.store.get(Thread, "default", "c1")
+    assert thread.started_by == "agent:rival"
+    assert "refresh" not in json.dumps(thread.model_dump(mode="json"))

@@ -14,6 +14,8 @@ from tests.server.world import World, open_world
 
 from ringi.engrammer import Engrammer, playbook
 from ringi.engrammer.family import MOST
+from ringi.record import Event, Record
+from ringi.thread import Thread
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH, PLAIN = "How long do I clamp?", "What about sanding and oil?", "What teaches nothing?"
@@ -303,3 +305,30 @@ async def test_what_a_playbook_learned_so_many_entries_ago_that_it_forgot_the_re
     conversation = await get(ann, "/v1/engrammer/c1")
     assert statuses(conversation) == {SAND: "learned", OIL: "cancelled"}
     assert [each["version"] for each in conversation["turns"][0]["insights"]] == [2, None]
+
+
+@pytest.mark.parametrize("begun", ["c1", "c1~q2"])
+async def test_who_is_overtaken_asks_nothing_in_the_conversation_of_another(
+    world: World, monkeypatch: pytest.MonkeyPatch, begun: str
+) -> None:
+    """An agent whose name for a conversation, and a person whose next thread in it, was taken a moment before."""
+    put = world.backend.store.put
+    mine = world.client("agent", "bot") if begun == "c1" else world.client("person", "ann")
+    if begun != "c1":
+        await asked(mine, ASK)
+
+    async def overtaken(record: Record, event: Event) -> None:
+        monkeypatch.setattr(world.backend.store, "put", put)
+        thread = await world.runner.start("default", begun, "engrammer", {"query": PLAIN}, by="agent:rival")
+        await put(record, event)
+        assert thread.started_by == "agent:rival"
+
+    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    reply = await mine.post("/v1/engrammer/c1/questions", json={"query": "intruding", "agent": "engrammer"})
+    if begun == "c1":
+        assert reply.status_code == 404
+    else:
+        assert reply.json()["thread_id"] == "c1~q3"
+    taken = await world.backend.store.get(Thread, "default", begun)
+    assert "intruding" not in taken.model_dump_json()
+    assert taken.started_by == "agent:rival"

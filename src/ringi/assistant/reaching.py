@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ringi.ask import parsed
@@ -133,7 +134,8 @@ class Reach:
             raise ThreadBusyError(thread.id, thread.status)
         agent, input = conversation.assistant.name, {"event": event_in(conversation)}
         runner = self._runner(conversation.id)
-        return await runner.start(self._who.tenant, conversation.id, agent, input, by=self._who.actor)
+        check = partial(readable_thread, self._who)
+        return await runner.start(self._who.tenant, conversation.id, agent, input, by=self._who.actor, check=check)
 
     async def _thread(self, id: str) -> Thread | None:
         try:

@@ -157,9 +157,15 @@ class Reach:
         name = self._agent_for(known.get(id), id, agent)
         own = {thread.id for thread in self._own(known, id)}
         free = [each for each in family(id) if each not in known or (each in own and not known[each].is_live)]
+
+        def check(thread: Thread) -> None:
+            readable_thread(self._who, thread)
+            if id in known and not is_of(known[id], thread):  # Somebody else has just taken its name.
+                raise ThreadBusyError(thread.id, thread.status)
+
         for each in free:
             try:
-                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.actor)
+                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.actor, check=check)
             except ThreadBusyError:
                 # Another question has just come into it.
                 continue

@@ -11,6 +11,7 @@ from ringi.backends.redis.inspection import field_in, is_filed
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
+from ringi.errors import UnavailableError
 from ringi.inbox import change
 from ringi.record import Key, Query
 from ringi.request import Request
@@ -117,5 +118,14 @@ async def test_a_key_of_another_type_is_named_and_the_rest_is_checked(
     await server.redis.hset(journals, b"journal-1\0tenant-1", "{}")
     await server.redis.set(server.key("request", part), "x")
     found = await findings(store)
-    assert [each for each in found if each.startswith(": its lists cannot all be read (")]
+    assert [each for each in found if each.startswith(": not all of them can be compared with their lists (WRONGTYPE")]
     assert "journal-1: it is filed, and is not there" in found
+
+
+async def test_an_outage_is_no_finding(server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scan(*_: object, **__: object) -> None:
+        raise ConnectionError("refused")
+
+    monkeypatch.setattr(server.redis, "hscan", scan)
+    with pytest.raises(UnavailableError, match="refused"):
+        await findings(store)

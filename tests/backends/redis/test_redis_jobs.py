@@ -53,20 +53,59 @@ async def test_nothing_is_left_of_what_is_done(server: Server, bell: Notifier) -
     assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
 
 
-@pytest.mark.parametrize("damaged", ["", "[", "5", "null", "{}", '{"lane":null}', '{"lane":[]}'])
-async def test_a_damaged_job_is_forgotten_and_stops_no_other(server: Server, bell: Notifier, damaged: str) -> None:
+DAMAGED = {
+    "empty": "",
+    "broken": "[",
+    "number": "5",
+    "null": "null",
+    "no lane": "{}",
+    "null lane": '{"lane":null}',
+    "list as lane": '{"lane":[]}',
+    "only a lane": '{"lane":"damaged"}',
+    "number as lane": '{"lane":7}',
+    "number as kind": '{"lane":"damaged","key":"damaged","kind":5}',
+    "another kind": '{"lane":"damaged","key":"damaged","kind":"other"}',
+    "another key": '{"lane":"damaged","key":"whole","kind":"test"}',
+    "half a letter": '{"lane":"damaged","key":"damaged","kind":"test","payload":{"a":"\\ud800"}}',
+    "deep": '{"lane":"damaged","key":"damaged","kind":"test","payload":' + "[" * 1_500 + "]" * 1_500 + "}",
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_job_is_named_kept_and_stops_no_other(
+    server: Server, bell: Notifier, caplog: pytest.LogCaptureFixture, damaged: str
+) -> None:
+    bodies, jobs, stop = server.key("jobs", "all"), RedisJobs(server, bell), asyncio.Event()
+    done = list[str]()
+
+    async def handle(job: Job) -> None:
+        done.append(job.key)
+        stop.set()
+
+    await jobs.submit_all([Job(key=key, kind="test", lane=key) for key in ("damaged", "whole")])
+    await server.redis.hset(bodies, "damaged", damaged)
+    async with asyncio.timeout(10):
+        await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
+        assert done == ["whole"]
+        assert await server.redis.hgetall(bodies) == {b"damaged": damaged.encode()}
+        assert caplog.messages == [f"job b'damaged' cannot be read and is set aside, undone: look at it in {bodies}"]
+        await jobs.submit(Job(key="damaged", kind="test", lane="damaged"))
+        stop.clear()
+        await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
+    assert done == ["whole", "damaged"]
+    assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
+
+
+@pytest.mark.parametrize("held", ["", "x", "5", "x damaged"])
+async def test_a_damaged_lane_is_free(server: Server, bell: Notifier, held: str) -> None:
     jobs, stop, done = RedisJobs(server, bell), asyncio.Event(), list[str]()
 
     async def handle(job: Job) -> None:
         done.append(job.key)
-        if job.key == "again":
-            stop.set()
-        elif job.key == "whole":
-            await jobs.submit(Job(key="damaged", kind="test", lane="a"))
-            await jobs.submit(Job(key="again", kind="test", lane="b"))
+        stop.set()
 
-    await jobs.submit_all([Job(key=key, kind="test", lane=key) for key in ("damaged", "whole")])
-    await server.redis.hset(server.key("jobs", "all"), "damaged", damaged)
+    await jobs.submit(Job(key="a", kind="test", lane="a"))
+    await server.redis.hset(server.key("jobs", "lanes"), "a", held)
     async with asyncio.timeout(10):
         await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
-    assert done == ["whole", "damaged", "again"]
+    assert done == ["a"]

@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any
 
+from redis.exceptions import ResponseError
+
 from ringi.backends import stored
 from ringi.backends.redis.lists import DIGITS, field_of, on_lists, place_of
 from ringi.backends.redis.server import Server
@@ -133,7 +135,11 @@ async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
             async for finding in Inspection(server, kind).findings():
                 yield finding
         except UnavailableError as error:
-            yield Finding(kind.record, Key("", ""), "", f"its lists cannot all be read ({error})")
+            if not isinstance(error.__cause__, ResponseError):
+                raise
+            # The error of a pipeline begins with the whole command, and its cause is written as a tuple.
+            why = str(error.__cause__).rpartition("caused error: ")[2].strip("(',)")
+            yield Finding(kind.record, Key("", ""), "", f"not all of them can be compared with their lists ({why})")
 
 
 def members_of(record: Record) -> list[bytes]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from typing import NoReturn
+
+from pydantic import ValidationError
 
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
@@ -12,6 +15,8 @@ from ringi.errors import UnsupportedError
 from ringi.jobs import Job
 from ringi.notifier import Notifier
 from ringi.thread import Thread
+
+log = logging.getLogger(__name__)
 
 
 class RedisJobs(ClaimedJobs):
@@ -32,11 +37,14 @@ class RedisJobs(ClaimedJobs):
             await self._notifier.publish(TOPIC)
 
     async def _claim(self, kinds: Collection[str]) -> Job | None:
-        found = await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])
-        if not found:
-            return None
-        _, job, tries = found
-        return Job.model_validate_json(job).model_copy(update={"tries": int(tries)})
+        while found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds]):
+            key, body, kind, lane, tries = found
+            job = job_of(body)
+            if job and (job.key.encode(), job.kind.encode(), job.lane.encode()) == (key, kind, lane):
+                return job.model_copy(update={"tries": int(tries)})
+            log.error("job %r cannot be read and is set aside, undone: look at it in %s", key, self._keys[0])
+            await self._hold(self._keys, [self._me, key, kind, lane, "set_aside", 0])
+        return None
 
     async def _renew(self, job: Job) -> None:
         await self._change(job, "renew", claimed_jobs.CLAIM_SECONDS)
@@ -49,6 +57,14 @@ class RedisJobs(ClaimedJobs):
 
     async def _change(self, job: Job, what: str, seconds: float) -> None:
         await self._hold(self._keys, [self._me, job.key, job.kind, job.lane, what, int(seconds * 1e6)])
+
+
+def job_of(body: bytes) -> Job | None:
+    """Return a stored job, None if it is damaged."""
+    try:
+        return Job.model_validate_json(body)
+    except ValidationError:
+        return None
 
 
 def redis_savers(held: Thread) -> NoReturn:

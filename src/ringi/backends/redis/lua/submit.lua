@@ -1,8 +1,9 @@
--- Keep jobs whose keys are free. KEYS: jobs, due. ARGV: key, kind, job … Returns how many are new.
+-- Keep jobs whose keys are free; a job that was set aside is replaced. KEYS: jobs, due. ARGV: key, kind, job … Returns how many are new.
 local clock = redis.call('TIME')
 local now, new = clock[1] * 1000000 + clock[2], 0
 for n = 1, #ARGV, 3 do
-  if redis.call('HSETNX', KEYS[1], ARGV[n], ARGV[n + 2]) == 1 then
+  if not redis.call('ZSCORE', KEYS[2] .. ARGV[n + 1], ARGV[n]) then
+    redis.call('HSET', KEYS[1], ARGV[n], ARGV[n + 2])
     redis.call('ZADD', KEYS[2] .. ARGV[n + 1], now, ARGV[n])
     new = new + 1
   end
