@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from tests.engrammer.lab import Models, Thoughtful, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
-from tests.server.world import World, open_world
+from tests.server.world import World, open_world, until
 
 from ringi.engrammer import Engrammer, playbook
 from ringi.engrammer.family import MOST
@@ -320,8 +320,12 @@ async def test_who_is_overtaken_asks_nothing_in_the_conversation_of_another(
     async def overtaken(record: Record, event: Event) -> None:
         monkeypatch.setattr(world.backend.store, "put", put)
         thread = await world.runner.start("default", begun, "engrammer", {"query": PLAIN}, by="agent:rival")
-        await put(record, event)
         assert thread.started_by == "agent:rival"
+        await until(has_ended)
+        await put(record, event)
+
+    async def has_ended() -> bool:
+        return not (await world.backend.store.get(Thread, "default", begun)).is_live
 
     monkeypatch.setattr(world.backend.store, "put", overtaken)
     reply = await mine.post("/v1/engrammer/c1/questions", json={"query": "intruding", "agent": "engrammer"})
