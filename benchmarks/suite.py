@@ -58,7 +58,7 @@ LONGER = {
     "page-postgres": 1_800.0,
     "redis": 300.0,
     "expiry": 1_800.0,
-    "verify": 3_600.0,
+    "verify": 7_200.0,
 }
 """A million requests have to be written first, or a hundred thousand three times; a server has to be made."""
 
