@@ -92,6 +92,30 @@ def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
     assert has_all_of(text, json.dumps(said)) is has
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "has"),
+    [
+        ({"answer": "Two lamps are left.", "confidence": "high"}, "**Stock**\n\nTwo lamps are left.", True),
+        ({"answer": "ランプは二個あります。", "lamps": 2}, "在庫：ランプは二個あります。", True),
+        ({"status": "Done", "count": 5}, "Done.", False),
+        ({"status": "Done"}, "Done.", False),
+        ({"status": "All done.", "count": 5}, "All done.", False),
+        ({"answer": "I don't know", "code": 7}, "I don't know", False),
+        ({"answer": "closed", "code": 7}, "It is closed today.", False),
+        ({"answer": "a-well-known-lamp", "code": 7}, "It is a-well-known-lamp.", False),
+        ({"answer": "... - ... - ...", "code": 7}, "... - ... - ...", False),
+        ({"status": "完了しました", "count": 5}, "完了しました。", False),
+        ({"status": "완료되었습니다", "count": 5}, "완료되었습니다.", False),
+        ({"status": "已经完成了", "count": 5}, "已经完成了。", False),
+    ],
+)
+def test_a_structured_answer_of_another_graph_is_repeated_only_by_more_than_a_few_words(
+    said: dict[str, Any], text: str, has: bool
+) -> None:
+    assert has_all_of(text, json.dumps(said), is_beside=True) is has
+    assert has_all_of(text, json.dumps(said))
+
+
 def test_json_that_is_nested_too_deep_is_no_structured_answer() -> None:
     assert not has_all_of("Two lamps.", '{"answer": "Two lamps.", "more": ' + "[" * 200_000)
 

@@ -11,10 +11,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
+from ringi.record import RUN
 from ringi.threads.model_form import Words
 
 FEW = 3
 """A text of a structured answer with so few characters is in other texts by chance."""
+FEW_WORDS = 3
+"""So few words are in what another graph says by chance."""
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)+")
 _LETTER = r"[^\W_]\0*"
 _JOINT = (
@@ -95,7 +98,8 @@ def paragraphs_of(left: str) -> str:
 def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
     """Return whether a text repeats the words of a model.
 
-    Of a structured answer that is JSON, one text is all of the text, or the longest text is in it.
+    Of a structured answer that is JSON, one text is all of the text, or the longest text is in it; if another graph
+    says the text, only the second counts, and the longest text must be more than a few words.
     """
     words, within = said, _line(text)
     if said.strip().startswith("{"):
@@ -103,6 +107,8 @@ def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
         if not is_beside and any(each.split() == text.split() for each in found):
             return True
         words = max((each for each in found if len(each.strip()) > FEW), key=len, default="")
+        if is_beside and _words_in(words) <= FEW_WORDS:
+            return False
     return bool(words.strip()) and _line(words) in within
 
 
@@ -136,6 +142,12 @@ def repeats(text: str, message: Message, place: str) -> bool:
 
 def _tokens(text: str) -> list[str]:
     return [text[found.start() : found.end()] for found in _TOKEN.finditer(text.translate(_MARKS))]
+
+
+def _words_in(text: str) -> int:
+    """Return how many words a text has; where they run into each other, two characters count as one."""
+    words = [token for token in _tokens(text) if any(map(str.isalnum, token))]
+    return sum(max(1, len("".join(RUN.findall(word))) // 2) for word in words)
 
 
 def _line(text: str) -> str:
