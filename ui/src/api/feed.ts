@@ -1,36 +1,18 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
-import type { Pages } from "./lists";
-import { drop, keep, keepUp, requestQuery } from "./requests";
+import { drop, keep, keepUp } from "./requests";
 import { feedEvents } from "./schema";
 import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
 
-const idsListed = (client: QueryClient) => new Set(
-  client.getQueriesData<Pages>({ queryKey: ["requests"] })
-    .flatMap(([, pages]) => pages?.pages ?? [])
-    .flatMap((page) => page.items.map(({ id }) => id)),
-);
-const mostLeft = 50;
-
-/** Ask for the lists again, and how those ended that are in none any more: nobody has told it. */
-export async function relist(client: QueryClient): Promise<void> {
-  const before = idsListed(client);
-  await client.invalidateQueries({ queryKey: ["requests"] });
-  const now = idsListed(client);
-  const left = [...before].filter((each) => !now.has(each));
-  for (const id of left.slice(0, mostLeft)) void client.prefetchQuery(requestQuery(id));
-}
-
 /** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
 function catchUp(client: QueryClient, resumed: boolean): void {
   const unheard = ["counts", "thread", "threads"];
-  for (const key of resumed ? unheard : ["request", ...unheard]) {
+  for (const key of resumed ? unheard : ["request", "requests", ...unheard]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
-  if (!resumed) void relist(client);
   void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 }
 

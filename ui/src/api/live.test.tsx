@@ -1,12 +1,11 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, render, renderHook, screen, waitFor } from "@testing-library/react";
-import type { ReactNode } from "react";
+import { act, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
-import { relist, useFeed } from "./feed";
-import { keep, requestQuery, useRequests } from "./requests";
+import { useFeed } from "./feed";
+import { keep, requestQuery } from "./requests";
 import { feedEvents } from "./schema";
 import { takeToken } from "./session";
 
@@ -59,18 +58,6 @@ test("a request that was on its way from the server while the feed told of a cha
   arrive([200, aRequest({})]);
   expect(await fetching).toEqual(done);
   expect(client.getQueryData(["request", "r1"])).toEqual(done);
-});
-
-test("what left the lists while nobody told is asked for, so that its row says how it ended", async () => {
-  const client = new QueryClient();
-  let items = [aRequest({}), aRequest({ id: "r2" })];
-  serve((path) => [200, path.startsWith("/v1/requests/") ? completed(aRequest({})) : { items, next: null }]);
-  const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={client}>{children}</QueryClientProvider>;
-  const { result } = renderHook(() => useRequests({ tab: "pending" }), { wrapper });
-  await waitFor(() => expect(result.current.data?.pages[0]?.items).toHaveLength(2));
-  items = items.slice(1);
-  await act(() => relist(client));
-  await waitFor(() => expect(client.getQueryData(["request", "r1"])).toMatchObject({ status: "completed" }));
 });
 
 test("the token leaves the address bar before anything else happens", () => {

@@ -62,7 +62,9 @@ export function useInbox(openId: string | undefined): InboxState {
   const of = searchOf(filters);
   const selection = useChosen(of, listed);
   const { isCalm, watch } = useCalm();
-  const shown = useSteady(of, listed, isCalm && openId === undefined && selection.ids.size === 0);
+  const shown = useSteady({
+    of, listed, asOf: list.data?.pages[0]?.asOf, isCalm: isCalm && openId === undefined && selection.ids.size === 0,
+  });
   const { rows } = shown;
   const cursor = useCursor(rows, openId);
   return {

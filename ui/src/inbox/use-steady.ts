@@ -1,5 +1,6 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { requestQuery } from "../api/requests";
 import type { Request } from "../api/types";
 import { followed, renewed, tidied, type Row, type Shown } from "./steady";
 
@@ -7,6 +8,10 @@ interface State extends Shown {
   /** Of which list the rows are. */
   of: string;
   listed: readonly Request[] | undefined;
+  /** When the server was asked for the list: until it is asked again, only the feed changes the list. */
+  asOf: number | undefined;
+  /** The rows that a reply of the server took out of the list without their outcome. */
+  unexplained: readonly string[];
 }
 
 export interface Steady extends State {
@@ -14,17 +19,41 @@ export interface Steady extends State {
   tidy: (decided: string) => void;
 }
 
-function next(state: State, of: string, listed: readonly Request[], client: QueryClient, isCalm: boolean): State {
+const mostAsked = 50;
+const none: readonly string[] = [];
+
+/** The rows that have just left the list and still look pending. */
+function justLeft(old: Shown, shown: Shown): string[] {
+  const before = new Set(old.rows.filter(({ left }) => left).map(({ request }) => request.id));
+  const now = shown.rows.filter(({ left, request }) => left && request.status === "pending" && !before.has(request.id));
+  return now.slice(0, mostAsked).map(({ request }) => request.id);
+}
+
+interface List {
+  /** Which list it is. */
+  of: string;
+  listed: readonly Request[] | undefined;
+  asOf: number | undefined;
+  isCalm: boolean;
+}
+
+function next(state: State, { of, asOf, isCalm }: List, listed: readonly Request[], client: QueryClient): State {
   const latest = (id: string) => client.getQueryData<Request>(["request", id]);
-  const shown = state.of === of ? followed(state, listed, latest) : renewed(listed);
-  return { ...(isCalm && shown.fresh.length > state.fresh.length ? renewed(listed) : shown), of, listed };
+  const steady = state.of === of ? followed(state, listed, latest) : renewed(listed);
+  const shown = isCalm && steady.fresh.length > state.fresh.length ? renewed(listed) : steady;
+  return { ...shown, of, listed, asOf, unexplained: asOf === state.asOf ? none : justLeft(state, shown) };
 }
 
 /** The rows of a list, held still; what arrives while it is calm joins by itself. */
-export function useSteady(of: string, listed: readonly Request[] | undefined, isCalm: boolean): Steady {
+export function useSteady(list: List): Steady {
+  const { of, listed } = list;
   const client = useQueryClient();
-  const [state, setState] = useState<State>({ rows: [], fresh: [], of: "", listed: undefined });
-  if (listed && (listed !== state.listed || of !== state.of)) setState(next(state, of, listed, client, isCalm));
+  const [state, setState] = useState<State>({ rows: [], fresh: [], of: "", listed: undefined, asOf: undefined, unexplained: none });
+  if (listed && (listed !== state.listed || of !== state.of)) setState(next(state, list, listed, client));
+  // The feed was away when these rows left, so it never sent their outcomes.
+  useEffect(() => {
+    for (const id of state.unexplained) void client.prefetchQuery({ ...requestQuery(id), staleTime: 0 });
+  }, [client, state.unexplained]);
   // The list may say first that a row has left, and the feed only then how its request ended.
   useEffect(() => client.getQueryCache().subscribe(({ type, query: { queryKey, state: { data } } }) => {
     if (type !== "updated" || queryKey[0] !== "request" || !data) return;
