@@ -92,7 +92,9 @@ async def test_images_that_a_store_may_yet_save_a_run_of_go_with_the_next_ones(m
         assert [file["number"] for file in await files_in(here.backend)] == await stored_numbers(here.backend)
 
 
-async def test_a_run_whose_image_was_erased_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_whose_image_was_erased_says_only_that(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     is_broken = [True]
 
     def prepare(input: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +120,8 @@ async def test_a_run_whose_image_was_erased_names_it(monkeypatch: pytest.MonkeyP
         await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
         ended = await here.ended()
         assert ended.error
-        assert "it was erased: send it again" in ended.error.message
+        assert ended.error.message == "NotFoundError: image 1 was erased: send it again"
+        assert f"run {ended.run_id} failed: image 1 was erased: send it again" in caplog.messages
 
 
 async def test_a_run_that_was_saved_although_the_store_failed_keeps_its_images(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,9 +71,9 @@ class InvalidError(RingiError):
 class NotFoundError(RingiError):
     """There is no such thing, or it is not yours to know of."""
 
-    def __init__(self, kind: str, id: str) -> None:
+    def __init__(self, kind: str, id: str, why: str | None = None) -> None:
         self.kind, self.id = kind, id
-        super().__init__(f"no {kind} {id!r}")
+        super().__init__(why or f"no {kind} {id!r}")
 
 
 class ForbiddenError(RingiError):
