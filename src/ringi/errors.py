@@ -196,14 +196,12 @@ class LimitError(RingiError):
 class UnavailableError(RingiError):
     """The store, or another part that is named, cannot answer now; nothing was acknowledged, retrying is safe."""
 
-    def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store") -> None:
-        self.retry_after = retry_after
-        super().__init__(f"{part} is unavailable ({why}): retry in {retry_after:g} s")
+    is_unwritten = False
+    """True if nothing was written and nothing will be; else a change that was sent may still be saved."""
 
-    @classmethod
-    def no_turn(cls, seconds: float) -> UnavailableError:
-        """Return the error of work that was never begun."""
-        return cls(f"no turn in {seconds:g} s")
+    def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store", unwritten: bool = False) -> None:
+        self.retry_after, self.is_unwritten = retry_after, unwritten
+        super().__init__(f"{part} is unavailable ({why}): retry in {retry_after:g} s")
 
     @classmethod
     def replaced(cls, why: str = "another database stands where this process found its own") -> UnavailableError:
@@ -230,6 +228,7 @@ class UnreachableError(UnavailableError):
 class UnreadableError(UnavailableError):
     """This version cannot read a record: a newer one wrote it, or it was damaged. Nothing was changed."""
 
+    is_unwritten = True
     position: str | None = None
     """Where it stands, if it is an event: what follows can be read after this position."""
 

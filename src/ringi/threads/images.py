@@ -92,7 +92,11 @@ async def begin_from(
         else:
             thread, event = Thread.begun(key.id, agent, told, by=by, now=clock(), tenant=key.tenant, images=numbers)
         await backend.store.put(thread, event)
-    except UnavailableError:
+    except UnavailableError as error:
+        if error.is_unwritten:
+            with suppress(UnavailableError):
+                await images.release(key, numbers, fence=fence)
+            raise
         now = await found(backend, key)
         # A store that was away may have saved the run all the same, or save it yet: its images stay.
         if now and set(numbers) <= set(now.images or ()):

@@ -60,7 +60,7 @@ class Task(Generic[T]):
     def give_up(self) -> None:
         """Refuse the work for good unless it was taken."""
         if not self.future.done() and self.take():
-            self.future.set_exception(UnavailableError.no_turn(BUSY_SECONDS))
+            self.future.set_exception(UnavailableError(f"no turn in {BUSY_SECONDS:g} s", unwritten=True))
 
     def run(self, connection: sqlite3.Connection) -> None:
         """Do the work, again if it was undone, unless its caller gave up; an error is kept for the one who asked."""
