@@ -60,38 +60,6 @@ async def stored_numbers(backend: Backend) -> list[int]:
     return [n for n in range(1, 30) if await backend.stream.read(image_key(KEY, n))]
 
 
-async def test_a_run_that_the_store_saves_after_it_has_failed_has_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talk("memory://") as here:
-        put, late = here.backend.store.put, list[tuple[Any, Any]]()
-
-        async def away(record: Any, event: Any) -> None:
-            monkeypatch.setattr(here.backend.store, "put", put)
-            late.append((record, event))
-            raise UnavailableError("no answer in 10 s")
-
-        monkeypatch.setattr(here.backend.store, "put", away)
-        with pytest.raises(UnavailableError):
-            await here.start("one", photo())
-        await put(*late[0])
-        await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
-        assert (await here.ended()).values["messages"][-1]["content"] == f"one: image/png {short(PHOTO)}"
-
-
-async def test_images_that_a_store_may_yet_save_a_run_of_go_with_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talk("memory://") as here:
-
-        async def away(record: Any, event: Any) -> None:
-            raise UnavailableError("database is locked")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(here.backend.store, "put", away)
-            for _ in range(3):
-                with pytest.raises(UnavailableError):
-                    await here.start("one", photo())
-        assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
-        assert [file["number"] for file in await files_in(here.backend)] == await stored_numbers(here.backend)
-
-
 async def test_a_run_whose_image_was_erased_says_only_that(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -398,16 +398,18 @@ asyncio.run(main())
 """
 
 
-async def test_who_is_killed_between_the_images_and_the_run_begins_it_again(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("then", ["sends", "is erased"])
+async def test_what_is_stored_for_a_run_before_its_process_is_killed_goes(url: str, tmp_path: Path, then: str) -> None:
     command, environment = [sys.executable, "-c", KILLED, url], {**os.environ, "RINGI_FAILPOINT": "images.stored:kill9"}
     run = partial(subprocess.run, command, env=environment, capture_output=True, text=True, timeout=50, check=False)
     done = await asyncio.to_thread(run)
     assert done.returncode == -signal.SIGKILL, done.stderr
     async with talk(url) as here:
-        assert await here.backend.store.get_many(Thread, [KEY]) == []
-        assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
-        await erase(here.backend)
-        # What the killed process left goes, too.
+        assert [thread.run for thread in await here.backend.store.get_many(Thread, [KEY])] == [None]
+        if then == "sends":
+            assert await here.say("one", photo()) == f"one: image/png {short(PHOTO)}"
+            assert await bytes_left(here.backend) == [3, *range(1, 4)]  # Its own image, and the index.
+        assert (await here.runner.inbox.erase_all("root", person="ann")).threads == ("t1",)
         assert await bytes_left(here.backend) == []
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240
     assert base64.b64encode(PHOTO[:3_000])[:-8] not in left

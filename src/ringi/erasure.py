@@ -65,7 +65,8 @@ TRIES = 20
 MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
 """What is left of a thread's output: who reads on from an old place finds its end."""
 CREATED: FeedEventName = "request.created"
-ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in ("done", "error", "cancelled", "abandoned"))])
+IDLE = ("done", "error", "cancelled", "abandoned", "reserved")
+ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
 Check = Callable[[Request], None]
 
 
@@ -171,13 +172,19 @@ class Eraser:
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
         """Erase what a thread says, its output and its checkpoints, and again if a person who erased it is to go.
 
-        Raises `ThreadBusyError` while it is not over.
+        Raises `ThreadBusyError` while it is not over, `NotFoundError` if there is neither a thread nor images of one.
         """
         for _ in range(TRIES):
-            thread = await self._store.get(Thread, *key)
+            try:
+                thread = await self._store.get(Thread, *key)
+            except NotFoundError:
+                # Those of a thread that is about to begin carry a higher fence.
+                if await self._images.erase(key, fence=0):
+                    return
+                raise
             history, changes = await self._history(thread), thread_without_content(thread)
             if thread.erased and not (person and any(names(event, person) for event in history)):
-                await self._images.erase(key, fence=thread.fence)
+                await self._images.erase(key, fence=thread.fence + 1)
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
@@ -185,8 +192,9 @@ class Eraser:
                 continue
             failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, history, history, None):
-                # Again: what was sent meanwhile, for a run that this erasure kept from its beginning.
-                await self._images.erase(key, fence=after.fence)
+                # Again: what was sent meanwhile, for a run that this erasure kept from its beginning. One above its
+                # fence, so that no more of it comes: an erased thread is reserved before new images are stored.
+                await self._images.erase(key, fence=after.fence + 1)
                 return
         raise ConflictError.too_often(Thread.record, key.id)
 

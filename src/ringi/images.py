@@ -3,7 +3,9 @@
 One stream numbers the images of a thread, and each image is a stream of its own, as an attached file is. They are
 written under the fence that the thread has once the run begins that they belong to: an erasure under way, which works
 under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too. An image
-counts only if the thread lists its number: one whose run never began is read by nobody.
+counts only if the thread lists its number: one whose run never began is read by nobody. Where there is no thread, or an
+erased one, a thread without a run is saved before any image is: so an erasure finds each image, and one that finds no
+thread can take what is there.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ class Images(Files):
         `listed` are the numbers that the thread lists. Raises `InvalidError` beyond the limits of a thread,
         `FenceError` once the thread was erased or begun again.
         """
+        await self.unlisted(key, images, listed)
         sizes = [len(image.content) for image in images]
-        refuse_beyond([size for number, size in (await self._sizes(key)).items() if number in listed], sizes)
         last = await self._stream.append(index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence)
         files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
         try:
@@ -71,19 +73,22 @@ class Images(Files):
             raise
         return files
 
+    async def unlisted(self, key: Key, new: Sequence[NewImage], listed: Collection[int]) -> list[int]:
+        """Return the numbers of the images that a thread does not list.
+
+        Raises `InvalidError` if the thread does not take new images beside the listed ones.
+        """
+        known = await self._sizes(key)
+        refuse_beyond([known[number] for number in known if number in listed], [len(image.content) for image in new])
+        return [number for number in known if number not in listed]
+
     async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
-        """Forget images whose run did not begin."""
+        """Forget images whose run did not begin, and take no more bytes of them that were written under this fence."""
         for number in numbers:
             with suppress(FenceError):
-                await self._stream.delete(image_key(key, number), fence=fence)
+                await self._stream.delete(image_key(key, number), fence=fence + 1)
         with suppress(FenceError):
             await self._stream.append(index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
-
-    async def release_others(self, key: Key, listed: Collection[int], *, fence: int) -> None:
-        """Forget all images that a thread does not list, but those that were written under a higher fence."""
-        others = [number for number in await self._sizes(key) if number not in listed]
-        if others:
-            await self.release(key, others, fence=fence)
 
     async def find(self, key: Key, number: int) -> AttachedFile:
         """Return what is known of an image, or raise `NotFoundError`."""
@@ -116,11 +121,13 @@ class Images(Files):
             stored = await self.find(key, file["number"])
         return await misfit_of(file, stored, self._read(key, file["number"]))
 
-    async def erase(self, key: Key, *, fence: int) -> None:
-        """Forget all images of a thread but those that were written under a higher fence."""
-        for stream in await self._streams(key, fence) if self._opened else ():
+    async def erase(self, key: Key, *, fence: int) -> bool:
+        """Forget all images of a thread but those that were written under a higher fence; False if there was none."""
+        streams = await self._streams(key, fence) if self._opened else []
+        for stream in streams:
             with suppress(FenceError):
                 await self._stream.delete(stream, fence=fence)
+        return bool(streams)
 
     async def _streams(self, key: Key, fence: int) -> list[Key]:
         try:

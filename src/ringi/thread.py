@@ -107,6 +107,14 @@ class Thread(Record):
         thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **told)
         return thread.created("started", by)
 
+    @classmethod
+    def without_run(
+        cls, id: str, agent: str, *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
+    ) -> tuple[Self, Event]:
+        """Return a new thread that has no run yet: an erasure finds what is stored for its first one."""
+        thread = cls(tenant=tenant, id=id, agent=agent, started_by=by, created_at=now, updated_at=now)
+        return thread.created("reserved", by)
+
     @property
     def run_id(self) -> str | None:
         """The id of the newest run."""
@@ -149,6 +157,10 @@ class Thread(Record):
         # An erasure that began before works under the fence of then: it must not take away what comes now.
         fence = self.fence + 1
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
+
+    def reserved(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it under a higher fence, so that no run that was to begin before can begin any more."""
+        return self.changed("reserved", by, now, fence=self.fence + 1, erased=None, updated_at=now)
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return it held by one worker under a higher fence, running."""

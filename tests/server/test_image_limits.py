@@ -12,6 +12,7 @@ from tests.server.test_images import FILE, PNG, TEXT, URL, agui, ai_file, answer
 from tests.server.world import World
 from tests.test_images import photo, short
 
+from ringi.errors import UnavailableError
 from ringi.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, index_key
 from ringi.record import Key
 from ringi.server import message_parts
@@ -186,3 +187,26 @@ async def test_nor_by_a_run_over_http(
     monkeypatch.setattr(world.backend.store, "put", overtaken)
     assert (await bot.post("/v1/threads/t1/runs", json=body)).status_code == 404
     assert "intruding" not in (await rival.get("/v1/threads/t1")).text
+
+
+async def test_a_conversation_whose_first_message_was_refused_is_there_and_empty(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, put = world.client(), world.backend.store.put
+
+    async def away(record: Any, event: Any) -> None:
+        if event and event.type == "thread.started":
+            raise UnavailableError("the connection is lost")
+        await put(record, event)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.backend.store, "put", away)
+        assert (await say(ann, ai_file())).status_code == 503
+    (item,) = (await ann.get("/v1/threads")).json()["items"]
+    assert (item["id"], item["status"], item["run_id"], item["title"]) == ("t1", "idle", None, None)
+    for path in ("/v1/threads/t1", "/v1/chat/t1", "/langgraph/threads/t1", "/langgraph/threads/t1/state"):
+        assert (await ann.get(path)).status_code == 200, path
+    assert (await ann.get(HELD)).status_code == 404
+    assert (await ann.post("/v1/threads/t1/cancel", json={})).status_code == 200
+    assert (await say(ann, ai_file(), text="again")).status_code == 200
+    assert await answer(world) == f"again: image/png {short(PNG)}"

@@ -15,7 +15,6 @@ from ringi.errors import (
     ConflictError,
     FenceError,
     NotFoundError,
-    RingiError,
     ThreadBusyError,
     UnavailableError,
     UnreadableError,
@@ -56,6 +55,7 @@ async def begin_with(
     The run begins only if the thread is as it was before the images were stored: an erasure may have come between.
     With `once`, a message that began the newest run begins no other one.
     """
+    images, has_reserved = Images(backend.stream), False
     for _ in range(TRIES):
         known = await found(backend, key)
         if known:
@@ -65,49 +65,53 @@ async def begin_with(
         if known and known.is_live:
             raise ThreadBusyError(known.id, known.status)
         with suppress(ConflictError, FenceError):
-            return await begin_from(backend, known, key, agent, run, new, by=by, clock=clock)
+            others = await images.unlisted(key, new, (known.images if known else None) or ())
+            # Images of others may be of a run that is about to begin. Only once each, or nobody would ever begin one.
+            if known is None or known.erased or (others and not has_reserved):
+                known, has_reserved = await reserve(backend, known, key, agent, by=by, now=clock()), True
+                await images.release(key, others, fence=known.fence + 1)
+            return await begin_from(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
 
 
+async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime) -> Thread:
+    """Save the thread, without a run, so that no run whose images were stored before can begin any more.
+
+    An erasure finds it by this event, so images are stored only in a thread that an erasure finds.
+    """
+    if known:
+        thread, event = known.reserved(by, now)
+    else:
+        thread, event = Thread.without_run(key.id, agent, by=by, now=now, tenant=key.tenant)
+    await backend.store.put(thread, event)
+    return thread
+
+
 async def begin_from(
-    backend: Backend,
-    known: Thread | None,
-    key: Key,
-    agent: str,
-    run: Run,
-    new: Sequence[NewImage],
-    *,
-    by: str,
-    clock: Callable[[], datetime],
+    backend: Backend, known: Thread, agent: str, run: Run, new: Sequence[NewImage], *, by: str, now: datetime
 ) -> Thread:
     """Store images and begin their run on the thread as it is known, or raise `ConflictError` or `FenceError`."""
-    images, fence = Images(backend.stream), known.fence + 1 if known else 0
-    files = await images.add(key, new, fence=fence, listed=(known.images if known else None) or ())
+    images, key, fence = Images(backend.stream), known.key, known.fence + 1
+    files = await images.add(key, new, fence=fence, listed=known.images or ())
     failpoint("images.stored")
     numbers = tuple(file["number"] for file in files)
     told = run.model_copy(update={"input": with_images(run.input, files)})
     try:
-        if known:
-            thread, event = known.started(agent, told, by=by, now=clock(), images=numbers)
-        else:
-            thread, event = Thread.begun(key.id, agent, told, by=by, now=clock(), tenant=key.tenant, images=numbers)
+        thread, event = known.started(agent, told, by=by, now=now, images=numbers)
         await backend.store.put(thread, event)
     except UnavailableError as error:
         if error.is_unwritten:
             with suppress(UnavailableError):
                 await images.release(key, numbers, fence=fence)
             raise
-        now = await found(backend, key)
-        # A store that was away may have saved the run all the same, or save it yet: its images stay.
-        if now and set(numbers) <= set(now.images or ()):
-            return now
+        # The store may have saved the run all the same, or save it yet: its images stay until the next ones come.
+        saved = await found(backend, key)
+        if saved and set(numbers) <= set(saved.images or ()):
+            return saved
         raise
     except Exception:
         await images.release(key, numbers, fence=fence)
         raise
-    with suppress(RingiError):
-        # Of processes that were killed, or could not reach the store, before their run began.
-        await images.release_others(key, thread.images or (), fence=fence)
     return thread
 
 
