@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 TOKEN_SECONDS = 0.02
 

@@ -18,7 +18,8 @@ from benchmarks.measure import Row, folder, percentile
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import derive
-from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
+from ringi.assistant.catalog import Action, Info, InfoHandler
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.handlers import Handlers, Scope
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source

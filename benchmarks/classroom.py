@@ -15,17 +15,17 @@ from langchain_core.language_models import BaseChatModel
 from benchmarks.formula import PROMPT, Question, contradicts, is_right
 from benchmarks.pupil import Poisoner
 from benchmarks.threads import Desk, desk_at
-from ringi.audit import verify
+from ringi.audit.verify import verify
+from ringi.domain.record import DEFAULT_TENANT, Key, Query, topic_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer
+from ringi.engrammer.persistence import entries, read, turns_of
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.rendering import size
 from ringi.engrammer.roles import Reflection
-from ringi.engrammer.stored import entries, read, turns_of
 from ringi.engrammer.turns import Turn
-from ringi.record import DEFAULT_TENANT, Key, Query, topic_of
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.thread import Thread
+from ringi.testing.model import ScriptedModel
 
 BUDGET = 80_000
 """As many tokens as the authors allow a playbook."""

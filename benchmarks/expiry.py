@@ -15,12 +15,13 @@ from tests.servers import mortal_postgres, redis_program
 
 from benchmarks.inboxes import POLL, approve, ask, spread
 from benchmarks.measure import Row, folder, percentile
-from ringi.ask import Ask
+from ringi.base.clock import utc_now
 from ringi.connect import open_backend
-from ringi.inbox import Inbox, utc_now
-from ringi.record import Event, Query
-from ringi.request import Request
-from ringi.store import Store
+from ringi.contracts.store import Store
+from ringi.domain.ask import Ask
+from ringi.domain.record import Event, Query
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 DUE = 100_000
 WRITERS = 256

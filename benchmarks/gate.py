@@ -17,8 +17,8 @@ from tests.servers import mortal_postgres
 from benchmarks.measure import Row, folder, percentile
 from benchmarks.threads import Desk, counting_desk, desk_at
 from ringi.integrations.langchain import Approval
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 ROUNDS = 5
 RUNS = 20

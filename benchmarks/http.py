@@ -11,7 +11,7 @@ from benchmarks.inboxes import CALLERS, ask_many, sqlite_inbox
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from benchmarks.writes import stored_text
-from ringi.request import Request
+from ringi.domain.request import Request
 
 ROUNDS = 5
 ANSWERS = 1_500

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from ringi.ask import Action
 from ringi.connect import inbox_on, open_backend
-from ringi.inbox import Inbox
-from ringi.request import Request
+from ringi.domain.ask import Action
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 CALLERS = 64
 POLL = 0.5

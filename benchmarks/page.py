@@ -22,12 +22,12 @@ from urllib.parse import quote
 from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
-from ringi.ask import Action, Ask
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import Change, change_of, save
-from ringi.record import Event
-from ringi.request import Request
-from ringi.server.auth import Keys
+from ringi.domain.ask import Action, Ask
+from ringi.domain.record import Event
+from ringi.domain.request import Request
+from ringi.server.auth.authenticator import Keys
 
 FEW, MANY = 1_000, 1_000_000
 BATCH, COMMITTED, AHEAD = 1_000, 50, 6

@@ -15,8 +15,9 @@ from benchmarks.measure import Row, folder
 from benchmarks.page import FEW, MANY, Home, a_request, loads, made, some_requests
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import EVENT_COLUMNS, TEXT_COLUMNS, PostgresStore, columns_of, event_row, text_row
-from ringi.record import EPOCH, Event
-from ringi.request import Request
+from ringi.base.clock import EPOCH
+from ringi.domain.record import Event
+from ringi.domain.request import Request
 
 Rows = dict[str, list[tuple[Any, ...]]]
 SAMPLE = 100

@@ -16,8 +16,8 @@ from langgraph.types import Command, interrupt
 
 from benchmarks.measure import Row, folder, percentile
 from benchmarks.threads import Desk, counting_desk, desk_at, noting
-from ringi.record import Query
-from ringi.threads.agent import Agent
+from ringi.domain.record import Query
+from ringi.runs.agent import Agent
 
 ROUNDS = 5
 CYCLES = 20

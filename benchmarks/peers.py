@@ -15,14 +15,14 @@ from langgraph.types import Command, interrupt
 
 from benchmarks.inboxes import POLL, approve
 from benchmarks.measure import Row, folder, percentile
-from ringi.ask import Action
 from ringi.connect import inbox_on, open_backend
-from ringi.inbox import Inbox
+from ringi.domain.ask import Action
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 from ringi.integrations.langgraph import ask
-from ringi.record import Query
-from ringi.request import Request
-from ringi.threads.agent import Agent
-from ringi.threads.runner import Runner
+from ringi.runs.agent import Agent
+from ringi.runs.worker import Worker
 
 ROUNDS = 3
 ANSWERS = 12
@@ -104,7 +104,7 @@ async def rung(path: Path) -> list[float]:
     """Answer the same questions in an inbox whose worker runs the same graph."""
     async with open_backend(f"sqlite:///{path}", poll_interval=POLL) as backend, inbox_on(backend) as inbox:
         agent = Agent("step", graph_of(our_step).compile())
-        runner, stop = Runner(backend, inbox, {"step": agent}), asyncio.Event()
+        runner, stop = Worker(backend, inbox, {"step": agent}), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         runs = [uuid.uuid4().hex for _ in range(ANSWERS)]
         for run in runs:
@@ -120,7 +120,7 @@ async def rung(path: Path) -> list[float]:
     return times
 
 
-async def parked(inbox: Inbox, runner: Runner, run: str) -> Request:
+async def parked(inbox: Inbox, runner: Worker, run: str) -> Request:
     async with asyncio.timeout(20):
         while (await runner.get(inbox.tenant, run)).status != "interrupted":
             await asyncio.sleep(0.02)

@@ -11,15 +11,15 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.formula import PROMPT
-from ringi.backend import Backend
 from ringi.connect import open_backend
+from ringi.contracts.backend import Backend
+from ringi.domain.journal import Journal
+from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.engrammer.insights import Feedback, Insight, Proposal, entry_of, proposed, refused
+from ringi.engrammer.persistence import APPLICATION, enter, journal_id, read
 from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.rendering import shared_prefix, size
 from ringi.engrammer.roles import told_generator
-from ringi.engrammer.stored import APPLICATION, enter, journal_id, read
-from ringi.journal import Journal
-from ringi.record import DEFAULT_TENANT, SYSTEM
 
 SIZES = (10, 100, 1_000)
 ROUNDS = 15

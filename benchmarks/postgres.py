@@ -15,8 +15,8 @@ from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
 from benchmarks.measure import Row, percentile
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
 from ringi.connect import inbox_on, open_backend
-from ringi.inbox import Inbox
-from ringi.request import Request
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 CONNECTIONS = 16
 ROUNDS = 5

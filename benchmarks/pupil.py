@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from benchmarks.formula import Question, book_of, lesson, poison
 from ringi.engrammer.rendering import tokens
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
-from ringi.testing.scripted_model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, calls
 
 ASKED = "## Question\n"
 

@@ -17,7 +17,7 @@ from benchmarks.measure import Row, percentile
 from benchmarks.postgres import answers_a_second, published
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
 from ringi.connect import inbox_on, open_backend
-from ringi.inbox import Inbox
+from ringi.inbox.inbox import Inbox
 
 CONNECTIONS = 16
 ROUNDS = 5

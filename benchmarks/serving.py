@@ -119,8 +119,8 @@ async def serve_bare(path: Path) -> None:
 
 async def serve_ringi(path: Path) -> None:
     from benchmarks.agents import agents
-    from ringi.server.platform import ServerSettings
     from ringi.server.serve import serve
+    from ringi.server.settings import ServerSettings
 
     settings = ServerSettings(
         max_open_requests=UNLIMITED,

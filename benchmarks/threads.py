@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from benchmarks.inboxes import POLL
 from benchmarks.wakes import parts_on
-from ringi.ask import Action, Ask, Continuation
 from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.inbox import Inbox
-from ringi.request import Request
-from ringi.thread import Thread
-from ringi.threads.agent import Agent, by_name
-from ringi.threads.runner import Runner
+from ringi.domain.ask import Action, Ask, Continuation
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.inbox.inbox import Inbox
+from ringi.runs.agent import Agent, by_name
+from ringi.runs.worker import Worker
 
 LIMIT = 20.0
 
@@ -32,7 +32,7 @@ class Desk(NamedTuple):
 
     backend: Backend
     inbox: Inbox
-    runner: Runner
+    runner: Worker
 
     async def until(self, thread: Thread, status: str) -> Thread:
         """Return the thread as soon as it is so."""
@@ -62,7 +62,7 @@ async def desk_at(url: str, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
 async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
     """Work on the threads of a store that is open."""
     async with inbox_on(backend) as inbox:
-        runner, stop = Runner(backend, inbox, by_name(agents)), asyncio.Event()
+        runner, stop = Worker(backend, inbox, by_name(agents)), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         yield Desk(backend, inbox, runner)
         stop.set()

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.inboxes import approve, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.connect import open_to_verify
-from ringi.inbox import Inbox
-from ringi.request import Request
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 SIZES = [int(size) for size in os.environ.get("BENCH_VERIFY_SIZES", "10000,100000").split(",")]
 """Requests, each asked and answered; set it to 10000,1000000 for an hour's run."""

@@ -18,9 +18,9 @@ from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import Backend, inbox_on
-from ringi.inbox import Inbox
-from ringi.notifier import Notifier
-from ringi.request import Request
+from ringi.contracts.notifier import Notifier
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 ROUNDS = 7
 WAKES = 2_000

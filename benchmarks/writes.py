@@ -16,8 +16,8 @@ import aiosqlite
 from benchmarks.inboxes import CALLERS, approve, ask, ask_many, spread, sqlite_inbox
 from benchmarks.measure import Row, folder, percentile
 from ringi.backends.sqlite.database import Database
-from ringi.inbox import Inbox
-from ringi.request import Request
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 ROUNDS = 5
 ANSWERS = 2_000

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from tests.servers import free_port, mortal_postgres, redis
 
-from ringi.cli.running import person_name
-from ringi.examples import agents as demo_agents
+from ringi.cli.session import person_name
+from ringi.demo import agents as demo_agents
 from ringi.server import Keys, Principal
-from ringi.server.links import mint_link
+from ringi.server.auth.links import mint_link
 
 SERVERS, WORKERS = 2, 3
 agents = demo_agents()

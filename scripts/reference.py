@@ -18,12 +18,13 @@ from ringi import errors
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.settings import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems, refusals
 from ringi.server.app import App
-from ringi.server.auth import SHORTEST_SECRET, Keys
-from ringi.server.platform import Platform, ServerSettings
+from ringi.server.auth.authenticator import SHORTEST_SECRET, Keys
+from ringi.server.platform import Platform
+from ringi.server.settings import ServerSettings
 
 Json = dict[str, Any]
 GROUPS = {

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 from tests import browser as chromiums
 from tests.acceptance.demo_server import DemoServer
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 LARGEST = 150 * 1024

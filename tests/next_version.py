@@ -15,11 +15,11 @@ ROOT = Path(__file__).parent.parent
 MARK = "of_next"
 """The name of what the next version adds, wherever it adds something."""
 FIELDS = {
-    "ask.py": """
+    "domain/ask.py": """
 class Ask(Ask):
     of_next: str | None = "asked"
 """,
-    "request.py": """
+    "domain/request.py": """
 class Response(Response):
     of_next: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
@@ -34,14 +34,14 @@ class Request(Request):
     of_next: str | None = None
     noted: bool | None = None
 """,
-    "thread.py": """
+    "domain/thread.py": """
 class Thread(Thread):
     of_next: int | None = None
 
     def _let_go(self, type, fence, now, **changes):
         return super()._let_go(type, fence, now, **changes, of_next=fence)
 """,
-    "inbox.py": """
+    "inbox/inbox.py": """
 class Inbox(Inbox):
     async def submit(self, ask, **more):
         request = await super().submit(ask, **more)
@@ -57,7 +57,8 @@ def next_version(folder: Path, *, breaking: bool = False) -> Path:
     """Make it in a folder, which is what comes first on its `PYTHONPATH`."""
     shutil.copytree(HERE, folder / "ringi", ignore=shutil.ignore_patterns("__pycache__"))
     for name, added in FIELDS.items():
-        with (folder / "ringi" / name).open("a") as file:
+        with (folder / "ringi" / name).open("r+") as file:  # A file that has moved is an error here.
+            file.seek(0, os.SEEK_END)
             file.write(added)
     for backend in ("sqlite", "postgres"):
         add_migration(folder / "ringi/backends" / backend / "sql", breaking=breaking)

@@ -20,7 +20,7 @@ from tests import warm
 
 from ringi import open as open_inbox
 from ringi.cli.agents import load_agents
-from ringi.record import Query
+from ringi.domain.record import Query
 
 ENTRY = "from ringi.cli import main; main()"
 BARE = f"""
@@ -191,7 +191,7 @@ def test_running_agents_without_langgraph_names_the_extra(bare: Ringi, arguments
 def test_agents_on_a_store_that_keeps_no_runs_are_refused_before_anything_is_open(
     ringi: Ringi, tmp_path: Path, durable_redis_url: str, command: tuple[str, ...]
 ) -> None:
-    (tmp_path / "ours.py").write_text("from ringi.examples.two_questions import agent as agents\n")
+    (tmp_path / "ours.py").write_text("from ringi.demo.two_questions import agent as agents\n")
     done = ringi(*command, "--agents", "ours", RINGI_URL=durable_redis_url)
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -223,7 +223,7 @@ def test_a_module_may_hold_a_list_of_agents_an_agent_or_a_function(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "some_agents", raising=False)
     wanted = agents.format('Agent("one", None)')
-    (tmp_path / "some_agents.py").write_text(f"from ringi.threads.agent import Agent\nagents = {wanted}\n")
+    (tmp_path / "some_agents.py").write_text(f"from ringi.runs.agent import Agent\nagents = {wanted}\n")
     assert [agent.name for agent in load_agents("some_agents")] == ["one"]
     del sys.modules["some_agents"]
 

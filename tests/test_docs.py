@@ -19,9 +19,10 @@ from scripts import docs, reference
 from tests.pages import ROOT, WRITTEN_DATABASE, WRITTEN_NEW_DATABASE, WRITTEN_REDIS, PageError, Part, Reader, parts_of
 
 import ringi
-from ringi.ask import Ask
-from ringi.server import event_hub, models
-from ringi.threads import emitter
+from ringi.domain.ask import Ask
+from ringi.runs import stream_writer
+from ringi.server import schemas
+from ringi.server.sse import event_hub
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUNNING = [page for page in PAGES if any(part.kind != "text" for part in parts_of(page.read_text("utf-8")))]
@@ -124,7 +125,8 @@ def test_every_variable_is_described() -> None:
 
 def test_every_event_of_both_streams_is_described() -> None:
     page = text_of("reference/events.md")
-    used = [kind for _, kind in inspect.getmembers(emitter, inspect.isclass) if issubclass(kind, ag_ui.core.BaseEvent)]
+    classes = [kind for _, kind in inspect.getmembers(stream_writer, inspect.isclass)]
+    used = [kind for kind in classes if issubclass(kind, ag_ui.core.BaseEvent)]
     types = {kind.model_fields["type"].default.value for kind in used if kind is not ag_ui.core.BaseEvent}
 
     assert set(re.findall(r"^\| `(request\.\w+)`", page, re.M)) == event_hub.NAMES
@@ -133,7 +135,7 @@ def test_every_event_of_both_streams_is_described() -> None:
 
 def test_every_field_of_a_request_is_described() -> None:
     told = text_of("reference/http.md").partition("## What an answer says")[0]
-    fields = {info.alias or name for model in (models.Request, Ask) for name, info in model.model_fields.items()}
+    fields = {info.alias or name for model in (schemas.Request, Ask) for name, info in model.model_fields.items()}
 
     assert fields - set(re.findall(r"`(\w+)`", told)) == set()
 

@@ -16,9 +16,9 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Notify, inbox_on, open_backend
-from ringi.inbox import Inbox
-from ringi.request import Request
-from ringi.webhook import Webhook
+from ringi.domain.request import Request
+from ringi.domain.webhook import Webhook
+from ringi.inbox.inbox import Inbox
 
 HOUR = 3_600.0
 LIMIT = 20.0

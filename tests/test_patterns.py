@@ -7,10 +7,10 @@ import re
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ringi.engrammer import likeness
-from ringi.examples import chat
-from ringi.examples.assistant import calculation
-from ringi.examples.engrammer import movement
+from ringi.demo import chat
+from ringi.demo.assistant import calculation
+from ringi.demo.engrammer import movement
+from ringi.engrammer import similarity
 
 LENGTH = 256 * 1024
 
@@ -18,7 +18,7 @@ LENGTH = 256 * 1024
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        (likeness.NUMBER, "一" * LENGTH),
+        (similarity.NUMBER, "一" * LENGTH),
         (calculation.PIECE, "-" * LENGTH),
         (calculation.PIECE, "-(" * (LENGTH // 2)),
         (movement.WIDTH, "1" * LENGTH),
@@ -33,7 +33,7 @@ def test_a_long_row_of_one_character_takes_no_square_of_its_length(pattern: re.P
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [
-        (likeness.NUMBER, "三十二回、5.5と十小时", ["三十二", "5.5", "十"]),
+        (similarity.NUMBER, "三十二回、5.5と十小时", ["三十二", "5.5", "十"]),
         (calculation.PIECE, "what is -(3 + 4) * 2, and 1-2?", ["-(3 + 4) * 2", "1-2"]),
         (movement.WIDTH, "1.2.35 mm, 40mm", ["2.35", "40"]),
         (movement.MOISTURE, "from 6% to 百分之12", [("6", ""), ("", "12")]),

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ringi.ask import Ask
+from ringi.base.clock import utc_now
 from ringi.cli import app
-from ringi.examples import agents
-from ringi.inbox import utc_now
-from ringi.request import Request
-from ringi.server.agui import answer_of
-from ringi.server.models import HitlAnswer, Resume
+from ringi.demo import agents
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.server.routes.agui import answer_of
+from ringi.server.schemas import HitlAnswer, Resume
 
 PAGES = Path(__file__).resolve().parents[1] / "docs/explanation"
 

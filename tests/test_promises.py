@@ -32,12 +32,17 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.ask import Action, Ask, digest_of
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import PollingNotifier
+from ringi.contracts.store import change
+from ringi.contracts.stream import StreamItem
+from ringi.domain.ask import Action, Ask, digest_of
+from ringi.domain.record import Key, Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import (
     DigestMismatchError,
     FenceError,
@@ -48,12 +53,8 @@ from ringi.errors import (
     ThreadBusyError,
     UnavailableError,
 )
-from ringi.inbox import Inbox, change
-from ringi.record import Key, Query
-from ringi.request import Request
-from ringi.stream import StreamItem
+from ringi.inbox.inbox import Inbox
 from ringi.testing import Clock, a_thread
-from ringi.thread import Thread
 
 ACTION = Action("refund", {"amount": 40})
 LEASE = timedelta(seconds=30)

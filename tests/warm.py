@@ -18,8 +18,8 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         "ringi.cli",
-        "ringi.cli.serving",
-        "ringi.examples",
+        "ringi.cli.commands.serve",
+        "ringi.demo",
         "ringi.backends.sqlite.checkpoints",
         "tests.engrammer.learner",
         "tests.faults.thread_worker",
@@ -94,7 +94,7 @@ def _run(arguments: list[str], folder: Path, environment: dict[str, str], output
         os.close(target)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv, sys.path[:0] = ["ringi", *arguments], [""]
-    from ringi import failpoint
+    from ringi.base import failpoint
     from ringi.cli import main
 
     failpoint.ARMED.update(failpoint.armed(environment.get("RINGI_FAILPOINT", "")))

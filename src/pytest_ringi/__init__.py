@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from ringi import sync
     from ringi.testing import Clock, Desk, ScriptedPerson
-    from ringi.testing.desk import DeskInbox
+    from ringi.testing.harness import DeskInbox
 
 
 BROKE_OFF = pytest.StashKey[bool]()

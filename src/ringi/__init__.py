@@ -1,10 +1,12 @@
 """An agent stops, asks a person, and goes on: minutes or months later, on any machine."""
 
 from ringi import sync
-from ringi.ask import Action, Answer, Ask, Button
-from ringi.client import Client
+from ringi.client.client import Client
 from ringi.connect import open
+from ringi.domain.ask import Action, Answer, Ask, Button
 from ringi.domain.display import Code, Diff, Image, Link, Table
+from ringi.domain.record import Event, Query
+from ringi.domain.request import Request, Response
 from ringi.errors import (
     AgentError,
     AskedAgainError,
@@ -41,8 +43,8 @@ from ringi.errors import (
     UnsupportedError,
     WaitTimeoutError,
 )
-from ringi.field_parts import AttachedFile
-from ringi.form import (
+from ringi.forms.field_parts import AttachedFile
+from ringi.forms.form import (
     Attachment,
     Boolean,
     Checkbox,
@@ -57,9 +59,7 @@ from ringi.form import (
     Text,
     TextArea,
 )
-from ringi.inbox import Inbox, Limits
-from ringi.record import Event, Query
-from ringi.request import Request, Response
+from ringi.inbox.inbox import Inbox, Limits
 
 __all__ = [
     "Action",

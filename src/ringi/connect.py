@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
-from ringi.backend import AgentStores
-from ringi.backend import Backend as Backend
 from ringi.backends.memory.jobs import MemoryJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
@@ -23,17 +21,19 @@ from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
-from ringi.clock import LOOK_SECONDS, SharedClock
-from ringi.erasure import Eraser
+from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
+from ringi.base.log_limit import limited
+from ringi.contracts.backend import AgentStores
+from ringi.contracts.backend import Backend as Backend
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import Store
+from ringi.contracts.stream import Stream
+from ringi.domain.record import DEFAULT_TENANT
+from ringi.domain.thread import Savers, Thread
 from ringi.errors import MissingExtraError, RingiError, SettingError
-from ringi.inbox import Clock, Inbox, Limits
-from ringi.lifetime import opening
-from ringi.log_limit import limited
-from ringi.notifier import Notifier
-from ringi.record import DEFAULT_TENANT
-from ringi.store import Store
-from ringi.stream import Stream
-from ringi.thread import Savers, Thread
+from ringi.inbox.inbox import Inbox, Limits
+from ringi.inbox.lifetime import opening
+from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
 RETENTION_SECONDS = 600.0
@@ -257,7 +257,7 @@ def memory_savers(store: Store) -> Savers:
 
 def memory_agent_stores() -> Any:
     """Return the stores of agents in this process."""
-    from ringi.backends.agent_store import MemoryAgentStores
+    from ringi.backends.agent_stores import MemoryAgentStores
 
     return MemoryAgentStores()
 
@@ -267,7 +267,7 @@ def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentSto
     opened: list[Any] = []
 
     def store(*scope: str) -> Any:
-        from ringi.backends.agent_store import AgentStore
+        from ringi.backends.agent_stores import AgentStore
 
         if not opened:
             opened.append(open_all())

@@ -14,9 +14,11 @@ from weakref import WeakSet
 
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
-from ringi import client, connect, inbox
+from ringi import connect
+from ringi.client import client
 from ringi.errors import ClosedError
-from ringi.lifetime import Lifetime
+from ringi.inbox import inbox
+from ringi.inbox.lifetime import Lifetime
 
 P = ParamSpec("P")
 T = TypeVar("T")

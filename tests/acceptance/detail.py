@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 COUNTER = itertools.count(1)
 REFUND = {"name": "refund", "args": {"order": 1182, "amount": 4000}}

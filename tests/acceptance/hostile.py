@@ -10,8 +10,8 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi import Action
 from ringi.integrations.langgraph import ask
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 ELSEWHERE = "https://evil.example"
 STRIKE = "window.struck=1"

@@ -16,7 +16,7 @@ from tests.acceptance.demo_server import DemoServer
 
 import ringi
 from ringi import Action
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 
 @dataclass

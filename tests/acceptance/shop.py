@@ -16,10 +16,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from ringi import Action
-from ringi.examples import agents as demo_agents
+from ringi.demo import agents as demo_agents
 from ringi.integrations.langgraph import ask
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 WORDS = """## What I found
 

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob
 from ringi.integrations.langgraph import ask
-from ringi.testing.scripted_model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, calls
 
 STOP = "lamps "
 """The word at which an answer stops."""

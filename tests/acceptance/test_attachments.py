@@ -10,7 +10,7 @@ from playwright.async_api import Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened
-from tests.test_display import png
+from tests.domain.test_display import png
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -14,7 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.views import VIEWS, furnish, leave, visit
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 pytestmark = pytest.mark.timeout(180)
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.test_display import png
+from tests.domain.test_display import png
 
 pytestmark = pytest.mark.timeout(120)
 

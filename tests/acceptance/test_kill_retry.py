@@ -17,7 +17,7 @@ from typing import TypedDict
 
 from langgraph.graph import END, START, StateGraph
 
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 
 class State(TypedDict, total=False):

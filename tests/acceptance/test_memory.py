@@ -15,7 +15,7 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import somebody
 from tests.acceptance.thread_steps import assert_fits
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 pytestmark = pytest.mark.timeout(120)
 OPTIONS = [{"value": "v", "label": "Vegan"}, {"value": "o", "label": "Everything"}]

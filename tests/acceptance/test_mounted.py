@@ -11,7 +11,7 @@ from tests.acceptance.conftest import WAIT
 from tests.server.test_embedded import bearer, mounted, served
 
 from ringi.server import Keys, Principal, create_app
-from ringi.server.links import mint_link
+from ringi.server.auth.links import mint_link
 
 
 async def test_a_person_works_under_the_path_of_another_application(

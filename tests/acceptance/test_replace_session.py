@@ -9,7 +9,7 @@ from tests.acceptance.demo_server import DemoServer
 from tests.tiers import WIDE
 
 from ringi.server import Keys, Principal
-from ringi.server.links import mint_link
+from ringi.server.auth.links import mint_link
 
 ASKS = {"en": "Sign in as somebody else?", "ja": "別のユーザーとして", "zh": "要以其他人的身份登录吗"}
 LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}

@@ -6,9 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ringi.assistant import memory as memories
-from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs, WorkflowNeeds
+from ringi.assistant.catalog import (
+    Action,
+    Info,
+    InfoHandler,
+    Needs,
+    WorkflowNeeds,
+)
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, Op, Source
-from ringi.canonical import digest
+from ringi.base.canonical_json import digest
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 ANNA = Source(kind="user", actor="anna", ref="m1", quote="as I said")

@@ -12,10 +12,11 @@ from typing import Any
 from tests.server.world import World, is_at_rest, open_world, until
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler
+from ringi.assistant.catalog import Action, Info, InfoHandler
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
-from ringi.examples.script import say
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.demo.script import say
+from ringi.testing.model import ScriptedModel
 
 MORE = {"properties": {"more": {"type": "integer"}}}
 GOALS, PROJECTS = "Grow by 20 %", [{"id": "p1", "name": "Website"}, {"id": "p2", "name": "App"}]

@@ -9,20 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
-from tests.threads.world import World, at_work, until
+from tests.runs.world import World, at_work, until
 
-from ringi.assistant.assistant import Assistant, Workflow
-from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler
+from ringi.assistant.assistant import Assistant
+from ringi.assistant.catalog import Action, Choices, Info, InfoHandler
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.front import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.assistant.memory import ContextMemory, Item
+from ringi.assistant.persistence import memory_of
 from ringi.assistant.plans import Plan
-from ringi.assistant.stored import memory_of
+from ringi.assistant.settings import Workflow
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ThreadBusyError
-from ringi.record import Query
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel, calls
-from ringi.thread import Thread
+from ringi.testing.model import ScriptedModel, calls
 
 TENANT = "default"
 CHAT = "chat"

@@ -10,7 +10,8 @@ import pytest
 from tests.assistant.office import NOON, OFFICE, told
 
 from ringi.assistant.briefing import prompt_view
-from ringi.assistant.definitions import Action, Definitions
+from ringi.assistant.catalog import Action
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.situation import Outcome
 from ringi.assistant.speech import LANGUAGES, in_words

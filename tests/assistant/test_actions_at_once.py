@@ -11,12 +11,12 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
 from tests.assistant.talk import Talk
 from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
-from tests.threads.test_told_at_once import Interrupted
-from tests.threads.world import at_work
+from tests.runs.test_told_at_once import Interrupted
+from tests.runs.world import at_work
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions
 from ringi.assistant.front import DECLARE
-from ringi.testing.scripted_model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, calls, together
 
 STREAMED = "Two lamps are left."
 

@@ -11,11 +11,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
 from tests.assistant.talk import Talk
 from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 
 from ringi.assistant import Assistant, CallJob
 from ringi.assistant.front import DECLARE
-from ringi.testing.scripted_model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, calls, together
 
 REMARK = "I do not know “sing”. This is what I can do here: Count."
 

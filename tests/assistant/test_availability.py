@@ -10,11 +10,12 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import Availability, Fix, Reason, available, derive
-from ringi.assistant.definitions import Action, Definitions, Info, WorkflowNeeds
+from ringi.assistant.catalog import Action, Info, WorkflowNeeds
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Op, Source
 from ringi.assistant.wording import FIXES, REASONS, REFUSALS, fix_in, reason_in, reasons_in, refusal_in
-from ringi.canonical import digest
+from ringi.base.canonical_json import digest
 
 EMPTY = ContextMemory()
 DERIVED = Source(kind="derived")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from tests.assistant.talk import CHAT, TENANT, Office, Talk, talking
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 
-from ringi.ask import Ask
-from ringi.assistant.definitions import Info
-from ringi.record import Query
-from ringi.threads.operations import retry
+from ringi.assistant.catalog import Info
+from ringi.domain.ask import Ask
+from ringi.domain.record import Query
+from ringi.runs.operations import retry
 
 
 @pytest.fixture

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from tests.assistant.talk import Office
 
-from ringi.assistant.definitions import (
+from ringi.assistant.catalog import (
     Action,
     Choices,
-    Definitions,
     Info,
     InfoHandler,
     Needs,
     WorkflowNeeds,
     in_language,
 )
+from ringi.assistant.definitions import Definitions
 from ringi.errors import DefinitionError
-from ringi.form import Form, Text
+from ringi.forms.form import Form, Text
 
 
 async def nothing(_: dict[str, Any]) -> Any:

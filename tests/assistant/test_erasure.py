@@ -10,7 +10,7 @@ from tests.assistant.served import GOALS, Office, served
 from tests.assistant.test_routes import AT, asked_in, item, memory_of, once, planned, press, pressed
 from tests.server.world import World, is_at_rest, until
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 
 
 async def erased(world: World, person: str) -> set[str]:

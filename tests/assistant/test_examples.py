@@ -14,13 +14,13 @@ from langchain_core.messages import AIMessage
 from ringi.assistant.jobs import CallJob, PlanJob
 from ringi.assistant.memory import ContextMemory, loaded
 from ringi.assistant.plans import Plan
-from ringi.examples.assistant import agents, helper, projects, sales
-from ringi.examples.assistant.office import Office
-from ringi.examples.assistant.planner import NoProposalError, Planner
-from ringi.examples.script import say
-from ringi.request import Request
+from ringi.demo.assistant import agents, helper, projects, sales
+from ringi.demo.assistant.office import Office
+from ringi.demo.assistant.planner import NoProposalError, Planner
+from ringi.demo.script import say
+from ringi.domain.request import Request
 from ringi.testing import Desk, RunFailedError, ScriptedPerson
-from ringi.testing.scripted_model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, calls
 
 CHAT = "chat"
 

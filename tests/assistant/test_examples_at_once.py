@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ringi.assistant.jobs import CallJob, StepJob
-from ringi.examples.assistant.answers import Answers
-from ringi.examples.assistant.calculation import CalculationError, calculated, found_in, shown
-from ringi.examples.assistant.ledger import Ledger, StepError
-from ringi.examples.assistant.office import Office
+from ringi.demo.assistant.answers import Answers
+from ringi.demo.assistant.calculation import CalculationError, calculated, found_in, shown
+from ringi.demo.assistant.ledger import Ledger, StepError
+from ringi.demo.assistant.office import Office
 
 MILESTONE = {
     "project": "proj-001",

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ringi.connect import home
+from ringi.demo.assistant.lookups import Lookups, info_handlers
+from ringi.demo.assistant.office import Office
 from ringi.errors import InvalidError
-from ringi.examples.assistant.lookups import Lookups, info_handlers
-from ringi.examples.assistant.office import Office
 
 
 @pytest.fixture

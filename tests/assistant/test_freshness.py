@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from tests.assistant.office import after, nothing
 from tests.assistant.talk import Office, Talk
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.availability import derive
-from ringi.assistant.definitions import Action, Definitions, Info, InfoHandler, Needs
+from ringi.assistant.catalog import Action, Info, InfoHandler, Needs
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, fitted, loaded, run_status, written
 from ringi.assistant.plans import Plan
 from ringi.assistant.turns import Turn
-from ringi.clock import utc_now
-from ringi.record import Query
+from ringi.base.clock import utc_now
+from ringi.domain.record import Query
+from ringi.runs.operations import retry
 from ringi.testing.clock import NOON
-from ringi.threads.operations import retry
 
 FRESH = 120.0
 """For how many seconds the info that is looked up counts as fresh."""

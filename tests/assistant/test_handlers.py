@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ringi.assistant import handlers as module
-from ringi.assistant.definitions import Choices, Definitions, InfoHandler
+from ringi.assistant.catalog import Choices, InfoHandler
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.handlers import MAX_KEPT, HandlerError, Handlers, Scope
 from ringi.testing.clock import NOON, Clock
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.assistant.talk import Office, talking
-from tests.threads.world import until
+from tests.runs.world import until
 
 ROWS = "SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM checkpoints), (SELECT count(*) FROM writes)"
 

@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.tiers import examples
 
+from ringi.assistant.catalog import (
+    Action,
+    Choices,
+    Info,
+    InfoHandler,
+    Needs,
+    is_reference,
+)
 from ringi.assistant.conversation import NEEDING
-from ringi.assistant.definitions import Action, Choices, Definitions, Info, InfoHandler, Needs, is_reference
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, Item, loaded
 from ringi.assistant.plans import Plan, Step, hash_of
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call

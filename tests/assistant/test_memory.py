@@ -10,7 +10,8 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
 from ringi.assistant.briefing import prompt_view
-from ringi.assistant.definitions import Action, Definitions, Info
+from ringi.assistant.catalog import Action, Info
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source, applied, failed, loaded, observed, written
 from ringi.assistant.plans import Plan
 from ringi.errors import UnreadableError

@@ -14,7 +14,7 @@ from ringi.assistant.memory import ContextMemory
 from ringi.assistant.situation import Outcome
 from ringi.assistant.speech import LANGUAGES, SENTENCES, in_words
 from ringi.assistant.turns import Turn
-from ringi.testing.scripted_model import calls
+from ringi.testing.model import calls
 
 URL = "memory://"
 TURN = Turn(OFFICE, "chat", NOON, "ann", "run")

@@ -18,7 +18,8 @@ from tests.tiers import examples
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import derive
-from ringi.assistant.definitions import Action, Definitions
+from ringi.assistant.catalog import Action
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Op, Source
 

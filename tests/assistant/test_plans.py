@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.tiers import examples
 
 from ringi.assistant import plans
-from ringi.assistant.definitions import Action
+from ringi.assistant.catalog import Action
 from ringi.assistant.plans import Diff, Feedback, Plan, PlanError, Step
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON

@@ -13,13 +13,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.graph import END, START, MessagesState, StateGraph
 from tests.assistant.talk import CHAT, TENANT, Talk
-from tests.threads.world import World, at_work, checked, opened, until, working
+from tests.runs.world import World, at_work, checked, opened, until, working
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
 from ringi.assistant.front import DECLARE
-from ringi.server.run_pages import runs_in
-from ringi.server.transcript import Place, messages_of
-from ringi.testing.scripted_model import ScriptedModel, calls, together
+from ringi.server.sse.run_pages import runs_in
+from ringi.server.sse.transcript import Place, messages_of
+from ringi.testing.model import ScriptedModel, calls, together
 
 URL = "memory://"
 ANSWER = "There are two red lamps and one blue chair."

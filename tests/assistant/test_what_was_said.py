@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.assistant.talk import CHAT, Office, talking
 
 from ringi.assistant.front import DECLARE
-from ringi.testing.scripted_model import calls
+from ringi.testing.model import calls
 
 PROJECTS = [
     {"id": "p1", "name": "Website", "open": 1},

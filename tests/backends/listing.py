@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from ringi.ask import Action
 from ringi.backends.memory.store import MemoryStore
-from ringi.form import Form, Text
-from ringi.memory import forgotten, person_in
-from ringi.record import Event, Query, Viewer, cursor_of
-from ringi.request import Request
-from ringi.store import Store
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action
+from ringi.domain.memories import forgotten, person_in
+from ringi.domain.record import Event, Query, Viewer, cursor_of
+from ringi.domain.request import Request
+from ringi.forms.form import Form, Text
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request, approval
 

@@ -9,12 +9,12 @@ import pytest
 
 import ringi
 from ringi import Attachment, Form
-from ringi.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
+from ringi.contracts.stream import StreamItem
 from ringi.errors import FenceError
-from ringi.field_parts import MAX_FILE
-from ringi.stream import StreamItem
+from ringi.files.attachments import ERASED, MAX_FILES, MAX_TOTAL, file_key, index_key
+from ringi.forms.field_parts import MAX_FILE
 
 FORM = Form([Attachment("file", max_size=MAX_FILE)])
 FIELDS = Form([Attachment(f"f{n}", max_size=MAX_FILE) for n in range(5)])

@@ -9,8 +9,8 @@ import pytest
 
 from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.notifier import MemoryNotifier
-from ringi.jobs import Job
-from ringi.notifier import Wakeup
+from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Wakeup
 
 RECHECK = 8.0
 

@@ -15,8 +15,8 @@ import pytest
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.connect import Backend, open_backend
-from ringi.record import Query, cursor_of
-from ringi.request import Request
+from ringi.domain.record import Query, cursor_of
+from ringi.domain.request import Request
 from ringi.testing import stored
 from ringi.testing.clock import NOON as NOW
 

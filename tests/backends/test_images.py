@@ -8,16 +8,16 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.test_images import KEY, PHOTO, files_in, findings, looker, photo, said, short, talk
+from tests.files.test_images import KEY, PHOTO, files_in, findings, looker, photo, said, short, talk
 
-from ringi.clock import utc_now
+from ringi.base.clock import utc_now
 from ringi.connect import inbox_on, open_backend
-from ringi.erasure import Eraser
+from ringi.domain.record import Erased
+from ringi.domain.thread import Run, Thread
 from ringi.errors import ConflictError, ThreadBusyError
-from ringi.images import MAX_IMAGE, image_key, index_key
-from ringi.record import Erased
-from ringi.thread import Run, Thread
-from ringi.threads.images import begin_with
+from ringi.files.images import MAX_IMAGE, image_key, index_key
+from ringi.privacy.erasure import Eraser
+from ringi.runs.images import begin_with
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import asyncpg
 import pytest
 
 from ringi.connect import Backend, inbox_on, open_backend
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.errors import UnreadableError
-from ringi.record import Query
-from ringi.request import Request
 from ringi.server.problems import status_of
 from ringi.testing import stored
 

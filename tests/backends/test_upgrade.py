@@ -14,12 +14,12 @@ import asyncpg
 import pytest
 from tests.next_version import MARK, environment, next_version
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.migrations import migrations
 from ringi.connect import inbox_on, open_backend
+from ringi.domain.record import SOMEBODY
 from ringi.errors import SettingError
-from ringi.record import SOMEBODY
-from ringi.server.shapes import request_json
+from ringi.server.serialize import request_json
 from ringi.testing import stored
 
 ENTRY = "from ringi.cli import main; main()"

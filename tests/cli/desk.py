@@ -13,8 +13,8 @@ from tests.cli.terminal import Terminal, terminal
 
 from ringi import Inbox, Limits
 from ringi import open as open_inbox
-from ringi.record import Event
-from ringi.request import Request
+from ringi.domain.record import Event
+from ringi.domain.request import Request
 
 T = TypeVar("T")
 OFFERED = "[a]"

@@ -21,11 +21,12 @@ from tests.cli.terminal import ENTRY, terminal
 from typer.testing import CliRunner
 
 from ringi import Action, Attachment, Form, Text
+from ringi.base.clock import utc_now
 from ringi.cli import app, main
 from ringi.connect import open_backend
-from ringi.inbox import change, utc_now
-from ringi.record import Key
-from ringi.thread import Failure, Run, Thread
+from ringi.contracts.store import change
+from ringi.domain.record import Key
+from ringi.domain.thread import Failure, Run, Thread
 
 EVIL = "x\x1b]0;pwned\x07\x1b[2J\u202egnp\u200b\x9b7m\u2066y [/] [link=http://e]l[/link]"
 
@@ -313,7 +314,7 @@ def test_a_long_verification_says_how_far_it_is(desk: Desk) -> None:
             await inbox.ask(f"Question {number}")
 
     desk.work(many)
-    at_once = f"import ringi.cli.printing as printing; printing.SLOW = 0; {ENTRY}"
+    at_once = f"import ringi.cli.format.output as printing; printing.SLOW = 0; {ENTRY}"
     with terminal(desk.folder, "verify", entry=at_once) as screen:
         assert screen.end() == 0
         assert b"events read" in screen.raw

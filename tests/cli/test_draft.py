@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ringi import Action, Ask
+from ringi.base.clock import utc_now
 from ringi.cli.terminal.draft import Target, target_of
-from ringi.inbox import utc_now
-from ringi.request import Request
+from ringi.domain.request import Request
 
 
 def asked(**content: Any) -> Request:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli.erasing import erase
+from ringi.cli.commands.erase import erase
 from ringi.connect import open_backend
 from ringi.errors import InvalidError
 

@@ -12,13 +12,14 @@ import pytest
 from tests.cli.desk import Desk
 from tests.cli.test_commands import printed, refused, told
 
-from ringi.ask import Ask, Button
+from ringi.base.clock import utc_now
 from ringi.cli.agents import load_agents
 from ringi.connect import inbox_on, open_backend
+from ringi.contracts.store import change
+from ringi.domain.ask import Ask, Button
+from ringi.domain.record import Key
+from ringi.domain.thread import Failure, Run, Thread
 from ringi.errors import SettingError
-from ringi.inbox import change, utc_now
-from ringi.record import Key
-from ringi.thread import Failure, Run, Thread
 
 
 def plain(desk: Desk) -> str:

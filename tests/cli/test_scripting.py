@@ -15,8 +15,8 @@ from tests.cli.test_commands import Done, printed, refused, ringi, told
 
 from ringi import Action
 from ringi.cli import app
-from ringi.cli.picture import age
-from ringi.request import Request
+from ringi.cli.format.requests import age
+from ringi.domain.request import Request
 
 READS = [
     ("list",),

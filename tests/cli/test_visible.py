@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 from wcwidth import wcwidth
 
+from ringi.cli.format.visible import is_hidden, visible, visible_json, visible_lines, visible_value
 from ringi.cli.terminal.safety import harmless
-from ringi.cli.visible import is_hidden, visible, visible_json, visible_lines, visible_value
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
 """All that has names, tags and selectors, and one each of the ideographs, the private and the unassigned."""

@@ -7,14 +7,14 @@ from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal
 
 from ringi import Action, Form
-from ringi.field import (
+from ringi.forms.field_parts import Option
+from ringi.forms.fields import (
     Boolean,
     Checkbox,
     Date,
     Field,
     MultiSelect,
     Number,
-    Option,
     Radio,
     Select,
     Slider,

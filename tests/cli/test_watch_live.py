@@ -10,8 +10,8 @@ from tests.cli.desk import CURSOR, OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal
 
 from ringi import Action, Form
-from ringi.field import Text
-from ringi.request import Request
+from ringi.domain.request import Request
+from ringi.forms.fields import Text
 
 REFUND = Action("refund", {"order": 1182, "amount": 4000})
 SOON = 10.0

@@ -14,7 +14,8 @@ from tests.cli.desk import CURSOR, OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import ENTRY, Terminal
 
 from ringi import Action, Button, Form
-from ringi.field import Field, Option, Radio, Select, Text, TextArea
+from ringi.forms.field_parts import Option
+from ringi.forms.fields import Field, Radio, Select, Text, TextArea
 
 EVIL = "x\x1b]0;pwned\x07\x1b[2J\x1b[31mred\u202egnp\u200b\U000e0041\x9b7m\u2066y"
 """Sets the title, clears the screen, colours, reorders, and hides."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tests.acceptance.demo_server import DemoServer
 
 import ringi
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 STORES = ("memory", "sqlite")
 CLIENTS = ("client", "sync client")

@@ -16,8 +16,8 @@ from tests.client.network import proxy
 from tests.server.world import open_world
 
 import ringi
+from ringi.domain.record import Event, Position
 from ringi.errors import ClosedError, HttpError, UnreachableError
-from ringi.record import Event, Position
 
 LIMIT = 20.0
 

@@ -24,7 +24,7 @@ from ringi.errors import (
     NotFoundError,
     WaitTimeoutError,
 )
-from ringi.verbs import Verbs
+from ringi.inbox.api import Verbs
 
 ACTION = Action("refund", {"order": 1182, "amount": 40, "by": None})
 VERBS = sorted(name for name, verb in vars(Verbs).items() if inspect.isfunction(verb))
@@ -214,7 +214,7 @@ async def test_lists_are_filtered_counted_and_read_page_by_page(desks: Desks) ->
     found = await desks.bot.find(query)
 
     assert [request.id for request in found] == [asked[2].id, asked[1].id]
-    before = ringi.record.cursor_of(found[0])
+    before = ringi.domain.record.cursor_of(found[0])
     assert [request.id for request in await desks.bot.find(query.model_copy(update={"before": before}))] == [
         asked[1].id
     ]

@@ -18,6 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Query, Text, errors
+from ringi.client.transport import TOLD, Call, error_of, seconds_of
 from ringi.errors import (
     FinalError,
     ForbiddenError,
@@ -32,7 +33,6 @@ from ringi.errors import (
     WaitTimeoutError,
 )
 from ringi.server.problems import KNOWN, response_of
-from ringi.wire import TOLD, Call, error_of, seconds_of
 
 ACTION = Action("refund", {"amount": 40})
 CUTS = [CLOSED_AT_ONCE, 0, 20, 400]

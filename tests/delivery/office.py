@@ -11,14 +11,15 @@ from typing import Any
 
 from tests.server.world import until
 
-from ringi.ask import Ask
+from ringi.base.clock import Clock, utc_now
 from ringi.connect import Backend, inbox_on, open_backend
+from ringi.delivery.attempts import Delivery
 from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings, Endpoint
+from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import new_secret
-from ringi.delivery.tries import Delivery
-from ringi.inbox import Clock, Inbox, utc_now
-from ringi.request import Request
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 
 SECRET = new_secret()
 HERE = (ip_network("127.0.0.0/8"),)

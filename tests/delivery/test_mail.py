@@ -18,8 +18,8 @@ from tests.delivery.office import office, settings
 from tests.server.world import open_world, until
 from tests.servers import free_port
 
-from ringi.delivery.endpoints import DeliverySettings
-from ringi.delivery.mailing import Mailbox, MailSettings
+from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.delivery.settings import DeliverySettings
 from ringi.errors import SettingError
 
 ANN = Mailbox(name="ann", address="ann@example.com", language="ja")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.test_display import BLOCKS
+from tests.domain.test_display import BLOCKS
 
 import ringi
 from ringi import Code, Diff, Link, Table
-from ringi.delivery.email import letter
-from ringi.delivery.mailing import Mailbox, MailSettings
+from ringi.delivery.mail import letter
+from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.display import Block
 
 

@@ -17,12 +17,12 @@ from tests.delivery.office import office, settings
 from tests.server.world import until
 from tests.servers import free_port
 
-from ringi.ask import Ask
 from ringi.delivery.display_text import one_line
-from ringi.delivery.email import letter
-from ringi.delivery.mailing import Mailbox, MailSettings
+from ringi.delivery.mail import letter
+from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
 from ringi.errors import SettingError
-from ringi.request import Request
 
 ANN = Mailbox(name="ann", address="ann@example.com")
 HEADERS = ["Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type"]

@@ -12,9 +12,9 @@ from tests.delivery.test_settings import PRIVATE
 from tests.server.world import World, open_world, until
 
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.settings import DeliverySettings
+from ringi.domain.webhook import Webhook
 from ringi.errors import InvalidError
-from ringi.webhook import Webhook
 
 INTERNAL, NOWHERE = "payroll.corp.example", "never-was.corp.example"
 LITERALS = [f"[{host}]" if ":" in host else host for host in PRIVATE]

@@ -8,9 +8,9 @@ from tests.delivery.office import endpoint, office, settings
 from tests.delivery.receivers import receiving
 from tests.server.world import until
 
+from ringi.base.clock import utc_now
 from ringi.connect import open_backend
-from ringi.inbox import utc_now
-from ringi.jobs import Job
+from ringi.contracts.jobs import Job
 
 
 async def test_who_may_answer_is_reminded_once_by_however_many_servers(store_url: str) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from tests.delivery.office import SECRET
 
-from ringi.ask import Ask
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import Addresses, RefusedAddressError
 from ringi.delivery.deliveries import delivering
-from ringi.delivery.endpoints import SCHEDULE, DeliverySettings
+from ringi.delivery.settings import SCHEDULE, DeliverySettings
+from ringi.domain.ask import Ask
 from ringi.errors import InvalidError, SettingError
 
 CRM = {"name": "crm", "url": "https://crm.example/hook", "secrets": [SECRET]}

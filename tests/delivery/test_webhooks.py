@@ -13,12 +13,12 @@ from tests.delivery.office import SECRET, endpoint, office, settings
 from tests.delivery.receivers import OK, answers, breaks, drips, floods, hangs, receiving
 from tests.server.world import until
 
+from ringi.base.clock import utc_now
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.addresses import NO_ADDRESS
-from ringi.delivery.follower import BATCH
+from ringi.delivery.outbox import BATCH
 from ringi.delivery.signing import new_secret
-from ringi.inbox import utc_now
-from ringi.record import SYSTEM
+from ringi.domain.record import SYSTEM
 
 
 async def test_a_receiver_is_told_of_each_event_under_the_id_of_the_event(store_url: str) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
-from tests.threads.world import World, at_work
+from tests.runs.world import World, at_work
 
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer
+from ringi.engrammer.persistence import Make, enter, entries, read, turns_of
 from ringi.engrammer.playbook import Playbook, Written
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
-from ringi.engrammer.stored import Make, enter, entries, read, turns_of
 from ringi.engrammer.turns import Turn
 from ringi.errors import NotFoundError
-from ringi.request import Request
-from ringi.testing.scripted_model import Said, ScriptedModel
-from ringi.thread import Thread
+from ringi.testing.model import Said, ScriptedModel
 
 TENANT = "default"
 TALK = "talk"

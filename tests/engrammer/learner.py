@@ -8,16 +8,16 @@ from datetime import timedelta
 
 from langchain_core.messages import BaseMessage
 
-from ringi import failpoint
 from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
+from ringi.base import failpoint
 from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
 from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
-from ringi.testing.scripted_model import Said, ScriptedModel
-from ringi.threads import lease
-from ringi.threads.agent import by_name
-from ringi.threads.runner import Runner
+from ringi.runs import lease
+from ringi.runs.agent import by_name
+from ringi.runs.worker import Worker
+from ringi.testing.model import Said, ScriptedModel
 
 KNOWN = "Let it rest."
 TEACHES = "Learn: "
@@ -51,4 +51,4 @@ def work(url: str, seconds: float, armed: str) -> None:
 async def main(url: str) -> None:
     """Run threads for ever."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        await Runner(backend, inbox, by_name(engrammer().agents())).work(asyncio.Event())
+        await Worker(backend, inbox, by_name(engrammer().agents())).work(asyncio.Event())

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 
-from ringi.testing.scripted_model import Script, ScriptedModel
+from ringi.testing.model import Script, ScriptedModel
 
 
 class OpenAI(BaseChatModel):

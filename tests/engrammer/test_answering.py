@@ -15,7 +15,7 @@ from tests.engrammer.providers import Anthropic, OpenAI
 from ringi.engrammer import FolderNotes, Notes
 from ringi.engrammer.answering import NO_MORE, ROUNDS
 from ringi.engrammer.roles import MOST_TOLD
-from ringi.testing.scripted_model import Said, calls, together
+from ringi.testing.model import Said, calls, together
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."

@@ -12,10 +12,10 @@ from tests.engrammer.lab import Models, Thoughtful, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world, until
 
+from ringi.domain.record import Event, Record
+from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer, playbook
-from ringi.engrammer.family import MOST
-from ringi.record import Event, Record
-from ringi.thread import Thread
+from ringi.engrammer.thread_ids import MOST
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH, PLAIN = "How long do I clamp?", "What about sanding and oil?", "What teaches nothing?"

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tests.threads.world import opened
+from tests.runs.world import opened
 
+from ringi.domain.record import SOMEBODY
+from ringi.engrammer.persistence import enter, entries, read
 from ringi.engrammer.playbook import Playbook, folded
-from ringi.engrammer.stored import enter, entries, read
-from ringi.record import SOMEBODY
 from ringi.testing.clock import NOON, Clock
 
 TENANT = "default"

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
-from tests.threads.world import World, at_work, checked
+from tests.runs.world import World, at_work, checked
 
+from ringi.demo.engrammer import PROMPTS, agents
+from ringi.demo.engrammer.language import language_of
+from ringi.demo.engrammer.movement import check
+from ringi.demo.script import say
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.engrammer.persistence import read, turns_of
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.stored import read, turns_of
 from ringi.engrammer.turns import Turn
-from ringi.examples.engrammer import PROMPTS, agents
-from ringi.examples.engrammer.language import language_of
-from ringi.examples.engrammer.movement import check
-from ringi.examples.script import say
-from ringi.request import Request
-from ringi.testing.scripted_model import Said, ScriptedModel
-from ringi.thread import Thread
+from ringi.testing.model import Said, ScriptedModel
 
 LANGUAGES = ("en", "ja", "zh")
 CLAMPS = {

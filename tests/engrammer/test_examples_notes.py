@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.demo import engrammer
+from ringi.demo.engrammer.woodworking import WoodworkingNotes
 from ringi.engrammer.notes import FolderNotes, Notes
-from ringi.examples import engrammer
-from ringi.examples.engrammer.woodworking import WoodworkingNotes
 
 FOLDER = Path(engrammer.__file__).parent / "notes"
 
@@ -111,7 +111,7 @@ async def test_the_local_notes_are_files_beside_the_example() -> None:
 
 
 async def test_what_a_lesson_quotes_stands_in_its_note_letter_by_letter(craft: WoodworkingNotes) -> None:
-    from ringi.examples.engrammer.reflector import lessons
+    from ringi.demo.engrammer.reflector import lessons
 
     notes = Notes(craft, FolderNotes("local_db", FOLDER))
     assert {lesson.type for lesson in lessons().values()} == {"new_strategy", "error_pattern"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.engrammer.lab import Models, lab
 
-from ringi.engrammer.engrammer import same_answer
+from ringi.engrammer.settings import same_answer
 from ringi.errors import InvalidError
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
-from tests.threads.world import of_type, until
+from tests.runs.world import of_type, until
 
 from ringi.engrammer import Signal
 from ringi.engrammer.learning import authorised
 from ringi.engrammer.playbook import folded, measures
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
-from ringi.erasure import Sweep
 from ringi.errors import InvalidError, NotAuthorisedError, ThreadBusyError
+from ringi.privacy.erasure import Sweep
 
 GLUE = "Clamp a glued joint for thirty minutes before you unclamp it."
 AGAIN = "Please clamp a glued joint for thirty minutes before you unclamp it again."

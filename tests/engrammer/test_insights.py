@@ -22,7 +22,7 @@ from ringi.engrammer.insights import (
 from ringi.engrammer.playbook import LONGEST, Playbook, blame
 from ringi.engrammer.rendering import size
 from ringi.errors import InvalidError
-from ringi.json_schema import check_instance, check_schema
+from ringi.forms.json_schema import check_instance, check_schema
 from ringi.testing.clock import NOON
 
 BUDGET = 1_000

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from tests.engrammer.lab import TENANT, Models, insight, lab
-from tests.threads.world import opened
+from tests.runs.world import opened
 
-from ringi.engrammer import stored
+from ringi.contracts.store import change
+from ringi.engrammer import persistence
 from ringi.engrammer.errors import BusyPlaybookError
+from ringi.engrammer.persistence import enter, entries
 from ringi.engrammer.playbook import Entry, Playbook, folded
 from ringi.engrammer.roles import BulletTag, Reflection
-from ringi.engrammer.stored import enter, entries
 from ringi.errors import ConflictError
-from ringi.inbox import change
 
 GLUE = "Clamp a glued joint for 30 minutes."
 SAND = "Sand along the grain, never across it."
@@ -28,8 +28,8 @@ class Crowd:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         self.left = times
-        monkeypatch.setattr(stored, "change", self._change)
-        monkeypatch.setattr(stored, "PATIENCE", 0.0)
+        monkeypatch.setattr(persistence, "change", self._change)
+        monkeypatch.setattr(persistence, "PATIENCE", 0.0)
 
     async def _change(self, store: Any, kind: Any, key: Any, step: Any) -> Any:
         if self.left:
@@ -52,7 +52,7 @@ async def test_of_many_who_enter_at_once_through_two_openings_of_a_store_each_is
                 for n in range(MANY)
             )
         )
-        playbook = await stored.read(one.backend.store, TENANT, "p")
+        playbook = await persistence.read(one.backend.store, TENANT, "p")
         written = await entries(one.backend.store, TENANT, "p")
         assert sorted(playbook.applied) == sorted(f"q-{n}" for n in range(MANY))
         assert playbook.version == MANY + 1

@@ -18,12 +18,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.engrammer.lab import Lab, Models, insight, lab
 from tests.tiers import examples
 
+from ringi.domain.request import Request
 from ringi.engrammer import learning
-from ringi.engrammer import stored as storage
+from ringi.engrammer import persistence as storage
 from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.playbook import Entry, Playbook, folded
 from ringi.errors import OutageError, UnavailableError
-from ringi.request import Request
 
 pytestmark = pytest.mark.timeout(240)
 TALKS = 3

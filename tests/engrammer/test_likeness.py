@@ -11,7 +11,7 @@ from tests.engrammer.pairs import PAIRS, Label, Pair
 
 from ringi.engrammer.entries import Op, Rejected
 from ringi.engrammer.errors import DuplicateError
-from ringi.engrammer.likeness import AT_LEAST, Flag, alike, flags_of, likeness, normalised, suppressed
+from ringi.engrammer.similarity import AT_LEAST, Flag, alike, flags_of, likeness, normalised, suppressed
 from ringi.testing.clock import NOON
 
 OPPOSING: set[Flag] = {"number", "negation", "swap"}

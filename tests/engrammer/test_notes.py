@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
 from ringi.engrammer.notes import (
     NOTE_ERRORS,
     SCHEMA,

@@ -8,9 +8,9 @@ from tests.engrammer.pairs import PAIRS
 from tests.tiers import examples
 
 from ringi.engrammer.entries import Bullet, Content, numbered
-from ringi.engrammer.likeness import alike
 from ringi.engrammer.pairing import CLOSE, FEW, RARE, Pair, pairs_in
 from ringi.engrammer.playbook import Playbook
+from ringi.engrammer.similarity import alike
 
 WORDS = st.sampled_from(["clamp", "glue", "sand", "not", "12", "木工", "膠を", "塗る", "打磨", "aaaaa" * FEW])
 TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 
-from ringi.canonical import digest
+from ringi.base.canonical_json import digest
 from ringi.engrammer.entries import Change, Content, Entry, Tag
 from ringi.engrammer.errors import (
     AppliedError,

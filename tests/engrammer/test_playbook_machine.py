@@ -20,11 +20,11 @@ from ringi.engrammer.entries import Change, Content, Entry, Tag, numbered
 from ringi.engrammer.errors import AppliedError, PlaybookError
 from ringi.engrammer.history import touched
 from ringi.engrammer.insights import Operation, Proposal, args_schema, entry_of, proposed, refused, rejection_of
-from ringi.engrammer.likeness import normalised
 from ringi.engrammer.playbook import Diff, Playbook, blame, diff, folded, measures
 from ringi.engrammer.rendering import rendered, size
+from ringi.engrammer.similarity import normalised
 from ringi.errors import InvalidError
-from ringi.json_schema import check_instance
+from ringi.forms.json_schema import check_instance
 
 BUDGET = 45
 TEXTS = st.sampled_from(

@@ -13,8 +13,8 @@ from tests.engrammer.lab import Models, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world, until
 
+from ringi.engrammer.persistence import enter
 from ringi.engrammer.playbook import Entry, Tag
-from ringi.engrammer.stored import enter
 
 AT = "/v1/playbooks/engrammer"
 CHANGES = f"{AT}/changes"

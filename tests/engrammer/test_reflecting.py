@@ -12,7 +12,7 @@ from tests.engrammer.lab import Models, insight, lab
 from ringi.engrammer.reflecting import MOST_READ
 from ringi.engrammer.roles import Reflection
 from ringi.errors import OutageError, UnavailableError
-from ringi.testing.scripted_model import Said, calls
+from ringi.testing.model import Said, calls
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."

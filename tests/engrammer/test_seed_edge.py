@@ -15,12 +15,12 @@ from tests.server.world import World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.settings import DeliverySettings
 from ringi.engrammer import FolderNotes, Notes, learning
+from ringi.engrammer.persistence import enter_in
 from ringi.engrammer.routes import EXTENSION
-from ringi.engrammer.stored import enter_in
+from ringi.runs.runner import Runner
 from ringi.server import App, Platform, ServerSettings
-from ringi.threads.runner import Runner
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH = "How long do I clamp?", "What about sanding and oil?"

@@ -5,11 +5,11 @@ from pathlib import Path
 from tests.engrammer.lab import Models
 from tests.engrammer.served import Json, post, served
 
-from ringi.backend import Backend
 from ringi.connect import open_backend
+from ringi.contracts.backend import Backend
+from ringi.domain.journal import Journal
+from ringi.engrammer.persistence import enter, entries, journal_id, read
 from ringi.engrammer.playbook import Playbook, folded
-from ringi.engrammer.stored import enter, entries, journal_id, read
-from ringi.journal import Journal
 from ringi.testing.clock import NOON
 
 TENANT = "default"

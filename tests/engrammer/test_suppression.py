@@ -4,7 +4,7 @@ import pytest
 from tests.engrammer.lab import Models, insight, lab
 
 from ringi.engrammer.entries import Rejected
-from ringi.engrammer.likeness import NEAR_COPY, likeness, suppressed
+from ringi.engrammer.similarity import NEAR_COPY, likeness, suppressed
 from ringi.testing.clock import NOON
 
 RATIO = "Net Credit Sales / Average Accounts Receivable, rounded to two decimal places"

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 from tests.engrammer.lab import Models, insight, lab
 
 from ringi.engrammer import Case
-from ringi.testing.scripted_model import Said
+from ringi.testing.model import Said
 
 HALF = "A half of ten is 5."
 CASES = (Case("half of ten?", "5"), Case("twice ten?", "20"), Case("ten?", "10"))

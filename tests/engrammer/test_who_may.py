@@ -12,7 +12,7 @@ from tests.engrammer.served import served
 from tests.server.test_matrix import HIDDEN, OWNERS, ROLES, ROWS, assert_hidden, call, id_of
 from tests.server.world import is_at_rest, until
 
-from ringi.thread import Thread
+from ringi.domain.thread import Thread
 
 
 @pytest.mark.parametrize(("method", "path"), CONVERSATIONS, ids=lambda part: part)

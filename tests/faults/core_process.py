@@ -10,14 +10,14 @@ import sys
 import time
 
 import ringi
-from ringi.ask import Action
 from ringi.backends import claimed_jobs as jobs
+from ringi.base.failpoint import ARMED
 from ringi.connect import open_backend
+from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.ask import Action
 from ringi.errors import RingiError
-from ringi.failpoint import ARMED
-from ringi.inbox import Inbox
-from ringi.jobs import Job
-from ringi.notifier import Wakeup
+from ringi.inbox.inbox import Inbox
 
 
 def say(*words: object) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 import ringi
-from ringi.audit import verify
+from ringi.audit.verify import verify
+from ringi.base.clock import utc_now
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.errors import FinalError, RingiError
-from ringi.inbox import SWEEP, Inbox, utc_now
-from ringi.record import Query
-from ringi.request import Request
+from ringi.inbox.inbox import SWEEP, Inbox
 from ringi.testing.clock import Clock
 
 ENDS = {"request.completed", "request.cancelled", "request.expired"}

@@ -12,15 +12,15 @@ import pytest
 from tests.delivery.receivers import receiving
 from tests.faults import delivery_process, thread_worker
 from tests.faults.processes import Child, child
-from tests.threads.world import World, opened, until
+from tests.runs.world import World, opened, until
 
 from ringi.connect import Backend, open_backend
 from ringi.delivery.signing import new_secret, verify
+from ringi.domain.record import Key
+from ringi.domain.request import Request
 from ringi.errors import ThreadBusyError
-from ringi.inbox import Inbox
-from ringi.record import Key
-from ringi.request import Request
-from ringi.threads.lease import Debts, Lease, leased
+from ringi.inbox.inbox import Inbox
+from ringi.runs.lease import Debts, Lease, leased
 
 WRONG = 600.0
 SLACK = 60.0

@@ -9,13 +9,13 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends import claimed_jobs as jobs
 from ringi.connect import open_backend
+from ringi.contracts.jobs import Job
+from ringi.domain.request import Request
 from ringi.errors import NotFoundError
-from ringi.inbox import Inbox
-from ringi.jobs import Job
-from ringi.request import Request
+from ringi.inbox.inbox import Inbox
 
 KILLED = -signal.SIGKILL
 POLL = 0.5

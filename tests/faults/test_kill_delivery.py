@@ -15,8 +15,8 @@ from tests.delivery.receivers import OK, answers, hangs, receiving
 from tests.server.world import until
 
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.delivery.tries import TryLog
-from ringi.request import Request
+from ringi.delivery.attempts import TryLog
+from ringi.domain.request import Request
 
 SCRIPT = Path(__file__).with_name("delivery_process.py")
 

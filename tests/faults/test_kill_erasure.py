@@ -9,11 +9,11 @@ import pytest
 from tests.faults.processes import child
 
 import ringi
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
-from ringi.delivery.courier import Task
-from ringi.delivery.tries import TryLog
-from ringi.inbox import Inbox
+from ringi.delivery.attempts import TryLog
+from ringi.delivery.worker import Task
+from ringi.inbox.inbox import Inbox
 from ringi.testing.clock import NOON
 
 PLANTED = "zwetschge4711"

@@ -19,12 +19,12 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.delivery.tries import TryLog
-from ringi.request import Request
+from ringi.delivery.attempts import TryLog
+from ringi.domain.request import Request
 
 ENTRY = "from ringi.cli import main; main()"
 SERVER = ("serve", "--port", "0", "--poll-interval", "0.1", "--json")
-WORKER = ("worker", "--agents", "ringi.examples:agents", "--json")
+WORKER = ("worker", "--agents", "ringi.demo:agents", "--json")
 
 
 @asynccontextmanager

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from tests.engrammer import learner
-from tests.threads.world import World, checked, opened, until
+from tests.runs.world import World, checked, opened, until
 from tests.warm import FORKS
 
+from ringi.domain.request import Request
+from ringi.engrammer.persistence import enter, entries, read, turns_of
 from ringi.engrammer.playbook import Playbook, folded
-from ringi.engrammer.stored import enter, entries, read, turns_of
 from ringi.errors import NotFoundError
-from ringi.request import Request
 
 LEASE = 0.5
 MANY = 40

@@ -10,7 +10,7 @@ from tests.faults.processes import child
 
 import ringi
 from ringi import Form, Text
-from ringi.audit import verify
+from ringi.audit.verify import verify
 
 KILLED = -signal.SIGKILL
 POINTS = ["change.before_commit", "change.after_commit"]

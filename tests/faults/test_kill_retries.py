@@ -12,13 +12,13 @@ import pytest
 from tests.faults.test_kill_threads import LATER_POINTS, Shop, finished, is_asking, killed
 from tests.faults.test_kill_threads import shop as shop
 from tests.faults.test_kill_threads import url as url
-from tests.threads.world import of_type, until
+from tests.runs.world import of_type, until
 from tests.warm import FORKS
 
-from ringi import failpoint
+from ringi.base import failpoint
 from ringi.connect import inbox_on, open_backend
-from ringi.thread import Thread
-from ringi.threads import operations
+from ringi.domain.thread import Thread
+from ringi.runs import operations
 
 
 def operate(url: str, verb: str, armed: str) -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.faults import thread_worker
-from tests.threads.world import World, checked, of_type, opened, until
+from tests.runs.world import World, checked, of_type, opened, until
 from tests.warm import FORKS
 
+from ringi.contracts.stream import StreamItem
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
-from ringi.record import Query
-from ringi.request import Request
-from ringi.server.run_pages import runs_in
-from ringi.server.transcript import Place, messages_of
-from ringi.stream import StreamItem
-from ringi.thread import Thread
+from ringi.server.sse.run_pages import runs_in
+from ringi.server.sse.transcript import Place, messages_of
 
 LEASE = 0.5
 UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]

@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 from tests.faults.test_kill_threads import LEASE, Shop, shop
+from tests.runs.world import until
 from tests.servers import MortalPostgres, mortal_postgres
-from tests.threads.world import until
 
-from ringi.notifier import Wakeup
-from ringi.thread import Thread
-from ringi.threads.advance import TRIES
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.thread import Thread
+from ringi.runs.executor import TRIES
 
 __all__ = ["shop"]
 

@@ -16,18 +16,19 @@ from typing import Any, TypedDict
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action, failpoint
+from ringi import Action
 from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
+from ringi.base import failpoint
 from ringi.connect import inbox_on, open_backend
-from ringi.examples import refund, two_questions
-from ringi.examples.script import say
+from ringi.contracts.notifier import Wakeup
+from ringi.demo import refund, two_questions
+from ringi.demo.script import say
 from ringi.integrations.langgraph import ask
-from ringi.notifier import Wakeup
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads import lease
-from ringi.threads.agent import Agent, by_name
-from ringi.threads.runner import Runner
+from ringi.runs import lease
+from ringi.runs.agent import Agent, by_name
+from ringi.runs.worker import Worker
+from ringi.testing.model import ScriptedModel
 
 EXPLANATION = "I looked at the parcel's history, and it came nine days late, so I think that we should pay."
 FAREWELL = "All is settled, and I have written to the customer."
@@ -172,7 +173,7 @@ def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: b
 async def main(url: str, agents: dict[str, Agent]) -> None:
     """Run threads for ever."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        await Runner(backend, inbox, agents).work(asyncio.Event())
+        await Worker(backend, inbox, agents).work(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.demo_server import DemoServer
+from tests.domain.test_display import png
 from tests.readers.test_ag_ui import CLIENTS, done, talking
 from tests.readers.test_ai_sdk import chatting, did, text
-from tests.test_display import png
 
 TEXT = base64.b64encode(png(40, 30)).decode()
 SEEN = f"I see image/png ({len(png(40, 30))} bytes). You said: look"

@@ -15,9 +15,9 @@ import pytest
 from tests.server.world import SAMPLES, World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
-from ringi.server.langgraph_api.routes import EXTENSION
-from ringi.threads.agent import by_name
-from ringi.threads.runner import Runner
+from ringi.runs.agent import by_name
+from ringi.runs.worker import Worker
+from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 CHAT = next(agent for agent in SAMPLES() if agent.name == "chat")
 ELSEWHERE = [replace(CHAT, name="elsewhere"), replace(CHAT, name="inner", is_internal=True)]
@@ -33,7 +33,7 @@ async def worker(url: str) -> AsyncIterator[None]:
     """Let a second process' worker work on the store."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         stop = asyncio.Event()
-        working = asyncio.create_task(Runner(backend, inbox, by_name(ELSEWHERE)).work(stop))
+        working = asyncio.create_task(Worker(backend, inbox, by_name(ELSEWHERE)).work(stop))
         try:
             yield
         finally:

@@ -10,16 +10,16 @@ from typing import Any, TypedDict
 import httpx
 import pytest
 from langgraph.graph import START, StateGraph
+from tests.domain.test_display import png
 from tests.server.world import World, open_world, until
-from tests.test_display import png
 
 from ringi import Attachment, Form
-from ringi.ask import Ask
-from ringi.attachments import MAX_FILES, file_key, index_key
-from ringi.field_parts import MAX_FILE
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.files.attachments import MAX_FILES, file_key, index_key
+from ringi.forms.field_parts import MAX_FILE
 from ringi.integrations.langgraph import ask, attachment
-from ringi.request import Request
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 TEXT = b"name,amount\nc-77,4000\n"
 

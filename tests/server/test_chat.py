@@ -19,12 +19,12 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from tests.server.world import LIMIT, World, listening, open_world, until
 
-from ringi.examples.chat import MESSAGES, refund
+from ringi.demo.chat import MESSAGES, refund
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.integrations.langgraph import ask
-from ringi.record import Query
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 REFUND = {"order": 1182, "amount": 40}
 Said = dict[str, Any]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.server.world import World, until
 
-from ringi.record import Key
-from ringi.server.run_pages import PAGE, newest_runs
-from ringi.stream import Stream, StreamItem
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
+from ringi.server.sse.run_pages import PAGE, newest_runs
 
 
 def said(id: str, text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tests.server.test_chat import payer, told, ui
 from tests.server.test_langgraph_api import tool
 from tests.server.world import World, open_world
 
-from ringi.server.langgraph_api.routes import EXTENSION
+from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.server.world import World, open_world
 
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.server.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 
 PAGE = "https://app.example.com"
 STOCK = "authorization, x-api-key, content-type, last-event-id, x-auth-scheme, traceparent"

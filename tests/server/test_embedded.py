@@ -18,9 +18,9 @@ from tests.server.world import LIMIT, until
 
 from ringi.errors import SettingError
 from ringi.server import EmbeddedApp, Keys, Principal, ServerSettings, create_app
+from ringi.server.auth.links import mint_link
 from ringi.server.connections import BoundedProtocol
 from ringi.server.identity import Oidc
-from ringi.server.links import mint_link
 
 PAGE = (
     """<!doctype html><title>Ringi</title><script src="./look.js"></script><script src="./assets/main.js"></script>"""

@@ -103,7 +103,7 @@ async def test_what_is_no_rule_is_refused_by_its_field(world: World, body: dict[
 
 
 async def test_a_client_erases_as_an_inbox_does(live: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ringi.erasure.BATCH", 3)
+    monkeypatch.setattr("ringi.privacy.erasure.BATCH", 3)
     for n in range(5):
         await ended(live, f"r{n}")
     await live.asked(id="open", assignee="ann")

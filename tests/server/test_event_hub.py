@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from tests.server.world import LIMIT, until
 
-from ringi.ask import Ask
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.inbox import Inbox
-from ringi.record import START, Event, Key, Position
-from ringi.request import Request
+from ringi.contracts.store import R
+from ringi.domain.ask import Ask
+from ringi.domain.record import START, Event, Key, Position
+from ringi.domain.request import Request
+from ringi.inbox.inbox import Inbox
 from ringi.server import Principal
-from ringi.server.auth import Known
-from ringi.server.event_hub import ALL, PAGE, EventHub
-from ringi.server.shapes import request_json
-from ringi.server.sse import AT_ONCE, Connection
-from ringi.store import R
+from ringi.server.auth.authenticator import Known
+from ringi.server.serialize import request_json
+from ringi.server.sse.event_hub import ALL, PAGE, EventHub
+from ringi.server.sse.sse import AT_ONCE, Connection
 
 ANN = Known(Principal("default", "admin", "ann"), None)
 Between = Callable[[], Awaitable[None]]

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.world import LIMIT, World, listening, open_world, served, until
 
-from ringi.record import Key
+from ringi.contracts.stream import StreamItem
+from ringi.domain.record import Key
+from ringi.runs.stream_writer import stream_topic
 from ringi.server.problems import SPREAD_SECONDS
-from ringi.server.sse import RETRY_MILLISECONDS, Connection
-from ringi.stream import StreamItem
-from ringi.threads.emitter import stream_topic
+from ringi.server.sse.sse import RETRY_MILLISECONDS, Connection
 
 
 async def test_a_stream_without_a_place_begins_with_what_comes(live: World) -> None:

@@ -11,15 +11,15 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from tests.server.world import World, open_world
 
-from ringi.ask import parsed
-from ringi.record import Frozen
-from ringi.server.auth import Door
+from ringi.domain.ask import parsed
+from ringi.domain.record import Frozen
+from ringi.server.auth.authenticator import Door
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.shapes import dumped, reply
+from ringi.server.serialize import dumped, reply
 
 
 class Greeting(Frozen):

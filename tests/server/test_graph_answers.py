@@ -11,10 +11,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from tests.runs.test_interrupt_formats import State
 from tests.server.world import World, open_world, until
-from tests.threads.test_dialects import State
 
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 SECRET_PATH = str(Path(__file__).parent)
 
@@ -147,7 +147,7 @@ async def test_a_failure_without_words_keeps_its_traceback_for_admins_only(graph
 
 
 async def test_a_long_traceback_keeps_its_beginning_and_its_end(graphs: World) -> None:
-    from ringi.threads.advance import failure_of
+    from ringi.runs.executor import failure_of
 
     failure = failure_of(ValueError("x" * 50_000))
     assert failure.traceback
@@ -182,7 +182,7 @@ async def test_without_values_a_thread_shows_what_was_said_since_the_person_spok
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
-    from ringi.threads.outcome import final_values, output_of
+    from ringi.runs.outcome import final_values, output_of
 
     state = {"a": 1, "secret": 2, "messages": [HumanMessage("hi"), AIMessage("x" * 9_000)]}
     assert output_of(state, ["a"]) == {"a": 1}
@@ -202,6 +202,6 @@ def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
     ],
 )
 def test_an_ag_ui_client_answers_with_any_json(payload: Any, heard: dict[str, Any]) -> None:
-    from ringi.server.agui import plain_answer
+    from ringi.server.routes.agui import plain_answer
 
     assert plain_answer(payload) == heard

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ringi.server.auth.provider import person_of
 from ringi.server.identity import Oidc, Roster
-from ringi.server.sign_in import person_of
 
 CLAIMS = {"email": "ann@example.com", "email_verified": True}
 

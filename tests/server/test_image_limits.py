@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.files.test_images import photo, short
 from tests.server.test_images import FILE, PNG, TEXT, URL, agui, ai_file, answer, langgraph, say, world
 from tests.server.world import World
-from tests.test_images import photo, short
 
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
-from ringi.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, index_key
-from ringi.record import Key
+from ringi.files.images import MAX_IMAGE, MAX_IMAGES, MAX_TOTAL, Images, index_key
 from ringi.server import message_parts
-from ringi.thread import Thread
 
 __all__ = ["world"]
 KEY = Key("default", "t1")

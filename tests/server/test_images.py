@@ -11,16 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.domain.test_display import IMAGES as SAMPLES
+from tests.domain.test_display import png
+from tests.files.test_images import looker, short
 from tests.server.world import World, open_world, until
-from tests.test_display import IMAGES as SAMPLES
-from tests.test_display import png
-from tests.test_images import looker, short
 
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
-from ringi.images import MAX_IMAGE, MAX_IMAGES, index_key
-from ringi.record import Key
-from ringi.server.langgraph_api.routes import EXTENSION as LANGGRAPH
-from ringi.thread import Thread
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
+from ringi.files.images import MAX_IMAGE, MAX_IMAGES, index_key
+from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
 
 PNG = png(40, 30)
 TEXT = base64.b64encode(PNG).decode()

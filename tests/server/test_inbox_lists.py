@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.server.world import World
 
-from ringi.server import requests
+from ringi.server.routes import requests
 
 FORM = {"fields": [{"name": "colour", "type": "text", "label": "Colour"}]}
 ORDER = {"name": "refund", "args": {"order": "A-1182", "amount": 40}}

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.server.world import World, listening
 
-from ringi.journal import Journal
+from ringi.domain.journal import Journal
 from ringi.testing.clock import NOON
 
 ENTRY = {"op": "add", "text": "Salt the water."}

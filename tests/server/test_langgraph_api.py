@@ -11,8 +11,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from tests.server.world import World, open_world, until
 
-from ringi.server.langgraph_api.routes import EXTENSION
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 REFUND = {"order": 1182, "amount": 40}
 ACCEPT = [{"type": "accept", "args": None}]

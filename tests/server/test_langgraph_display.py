@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.domain.test_display import BLOCKS
 from tests.server.world import World, open_world
-from tests.test_display import BLOCKS
 
-from ringi.server.langgraph_api.routes import EXTENSION
+from ringi.server.routes.langgraph_api.routes import EXTENSION
 
 
 @pytest.fixture

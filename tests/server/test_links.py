@@ -10,9 +10,9 @@ from tests.server.world import World, open_world, until
 
 from ringi.connect import open_backend
 from ringi.server import Keys, Principal
-from ringi.server.links import Links, mint_link
+from ringi.server.auth.links import Links, mint_link
+from ringi.server.auth.revocations import Revocation, mark_of
 from ringi.server.refusals import UnauthenticatedError
-from ringi.server.revocations import Revocation, mark_of
 
 ORIGIN = "http://localhost"
 DAY = 86_400.0

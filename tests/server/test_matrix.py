@@ -14,10 +14,10 @@ from tests.engrammer.rows import CONVERSATIONS, PLAYBOOKS
 from tests.server.world import World, open_world, until
 from tests.tiers import WIDE
 
-from ringi.ask import Answer
-from ringi.record import Query
+from ringi.domain.ask import Answer
+from ringi.domain.record import Query
+from ringi.domain.thread import Thread
 from ringi.server.identity import Roster, TrustedProxy, network
-from ringi.thread import Thread
 
 ROLES = ("agent", "person", "admin")
 OWNERS = ("own", "other", "elsewhere", "random")

@@ -20,11 +20,11 @@ from tests.engrammer.served import served as learning
 from tests.server.test_matrix import CHAT_TURN, ROWS
 from tests.server.world import LIMIT, World, open_world, until
 
-from ringi.ask import Action
-from ringi.form import Form
+from ringi.domain.ask import Action
+from ringi.domain.request import Request
+from ringi.forms.form import Form
 from ringi.integrations.langgraph import ask
-from ringi.request import Request
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 THREAD = "t1"
 FINANCE = ("finance",)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.server.world import World
 
-from ringi.ask import Answer
+from ringi.domain.ask import Answer
 
 FORM = {
     "fields": [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.server.world import World
 
-from ringi.ask import Ask
+from ringi.domain.ask import Ask
 
 NULLS = dict.fromkeys(["default", "placeholder", "help", "min", "max", "step", "min_length", "max_length"])
 FIELDS: list[dict[str, Any]] = [

@@ -14,13 +14,13 @@ import pytest
 from tests import servers
 from tests.server.test_startup import CLIENT, Process, begun, status, until
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 AGENTS = """
 from typing import TypedDict
 from langgraph.graph import END, START, StateGraph
 from ringi.integrations.langgraph import ask
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 class State(TypedDict, total=False):
     order: int

@@ -20,7 +20,7 @@ from tests.servers import free_port
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, Roster
 from ringi.server.problems import SPREAD_SECONDS
-from ringi.server.sign_in import COOKIE, local_path
+from ringi.server.routes.sign_in import COOKIE, local_path
 
 Arrival = tuple[httpx.AsyncClient, httpx.Response]
 CALLBACK = "/v1/session/oidc/callback"

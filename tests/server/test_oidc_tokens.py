@@ -12,8 +12,8 @@ from tests.server.provider import CLIENT, Claims, Key, Provider, serving
 from tests.server.test_oidc import ATTACKS, CALLBACK, configured, forged, signed_in
 from tests.server.world import World, open_world, until
 
+from ringi.server.auth.revocations import Revocation
 from ringi.server.identity import Roster
-from ringi.server.revocations import Revocation
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 

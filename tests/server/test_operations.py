@@ -10,10 +10,11 @@ import pytest
 from tests.server.test_threads import RUN, shown
 from tests.server.world import World, listening, until
 
-from ringi.inbox import change, utc_now
-from ringi.record import Key
-from ringi.request import Request
-from ringi.thread import Failure, Thread
+from ringi.base.clock import utc_now
+from ringi.contracts.store import change
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.thread import Failure, Thread
 
 WHY = "no step 'b' any more"
 

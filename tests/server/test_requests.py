@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.world import World, open_world
 
-from ringi.record import Query
+from ringi.domain.record import Query
 from ringi.server.problems import SPREAD_SECONDS
 
 REFUND = {"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}}

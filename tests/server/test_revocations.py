@@ -23,12 +23,12 @@ from tests.server.test_oidc import configured, provider, signed_in
 from tests.server.world import LIMIT, World, listening, open_world, until
 from tests.test_cli import ENTRY, Ringi, ringi_in
 
-from ringi.backend import Backend
 from ringi.connect import open_backend
+from ringi.contracts.backend import Backend
+from ringi.contracts.stream import StreamItem
 from ringi.errors import UnavailableError
-from ringi.server.auth import Keys
-from ringi.server.revocations import KEY, Issued, Revocation, Revocations, mark_of
-from ringi.stream import StreamItem
+from ringi.server.auth.authenticator import Keys
+from ringi.server.auth.revocations import KEY, Issued, Revocation, Revocations, mark_of
 
 __all__ = ["provider"]
 
@@ -276,7 +276,7 @@ async def test_who_signs_out_everywhere_is_out_though_the_clock_of_the_server_is
 ) -> None:
     async with open_world(f"{postgres_url}?schema=t{uuid.uuid4().hex}") as world:
         now = time.time()
-        monkeypatch.setattr("ringi.server.auth.time.time", lambda: now + 60)
+        monkeypatch.setattr("ringi.server.auth.authenticator.time.time", lambda: now + 60)
         ann = world.client("person", "ann")
         monkeypatch.undo()
         assert await is_in(ann)

@@ -13,7 +13,7 @@ from tests.server.world import SECRET, World, open_world
 
 from ringi.errors import SettingError
 from ringi.server import Keys, Principal, problems
-from ringi.server.auth import kept_secret
+from ringi.server.auth.authenticator import kept_secret
 from ringi.server.refusals import UnauthenticatedError
 
 

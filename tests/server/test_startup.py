@@ -129,7 +129,7 @@ def test_a_server_waits_for_its_redis(tmp_path: Path) -> None:
 
 def test_a_worker_waits_for_its_postgresql(postgres: servers.MortalPostgres, tmp_path: Path) -> None:
     postgres.kill()
-    with begun(tmp_path, "worker", "--url", postgres.url, "--agents", "ringi.examples") as process:
+    with begun(tmp_path, "worker", "--url", postgres.url, "--agents", "ringi.demo") as process:
         process.says("waiting for the store")
         postgres.start()
         process.says("working on ")
@@ -137,7 +137,7 @@ def test_a_worker_waits_for_its_postgresql(postgres: servers.MortalPostgres, tmp
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["worker", "--agents", "ringi.examples"]])
+@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["worker", "--agents", "ringi.demo"]])
 def test_a_process_that_waits_ends_when_told(tmp_path: Path, words: list[str], number: int) -> None:
     with begun(tmp_path, *words, "--url", nowhere("postgresql")) as process:
         process.says("waiting for the store")

@@ -12,13 +12,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from tests.server.test_chat import Said, ag_ui, stream, ui
 from tests.server.world import LIMIT, World, listening, open_world, until
 
-from ringi.examples.chat import MESSAGES
-from ringi.record import Key
-from ringi.server.langgraph_api.routes import EXTENSION as LANGGRAPH
-from ringi.server.run_output import PAGE
-from ringi.stream import StreamItem
-from ringi.threads.agent import Agent
-from ringi.threads.ledger import SUPERSEDED
+from ringi.contracts.stream import StreamItem
+from ringi.demo.chat import MESSAGES
+from ringi.domain.record import Key
+from ringi.runs.agent import Agent
+from ringi.runs.replay_state import SUPERSEDED
+from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH
+from ringi.server.sse.run_output import PAGE
 
 HALF, WHOLE = "I think that we sh", "We should pay."
 KEY = Key("default", "t1")

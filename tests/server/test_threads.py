@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.world import World, open_world, until
 
-from ringi.examples import agents
+from ringi.demo import agents
 from ringi.server.problems import SPREAD_SECONDS
 
 RUN = {"agent": "two_questions", "input": {}}

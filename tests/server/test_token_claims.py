@@ -12,7 +12,7 @@ import pytest
 from tests.server.world import SECRET, World, open_world
 
 from ringi.server import Keys
-from ringi.server.auth import COOKIE
+from ringi.server.auth.authenticator import COOKIE
 from ringi.server.refusals import UnauthenticatedError
 
 WHO: dict[str, Any] = {"tenant": "default", "role": "person", "sub": "ann", "groups": [], "iat": 1.0}

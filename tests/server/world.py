@@ -13,24 +13,24 @@ from typing import Any
 
 import httpx
 
-from ringi import examples
-from ringi.ask import Ask
+from ringi import demo
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.settings import DeliverySettings
+from ringi.domain.ask import Ask
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.inbox import Inbox
-from ringi.record import Query
-from ringi.request import Request
+from ringi.inbox.inbox import Inbox
+from ringi.runs.agent import Agent, by_name
+from ringi.runs.worker import Worker
 from ringi.server import App, Keys, Platform, ServerSettings
 from ringi.server.extension import Extension
-from ringi.server.running import Server, configured
-from ringi.thread import Thread
-from ringi.threads.agent import Agent, by_name
-from ringi.threads.runner import Runner
+from ringi.server.uvicorn_server import Server, configured
 
-SAMPLES = functools.cache(examples.agents)
+SAMPLES = functools.cache(demo.agents)
 SECRET = "a secret of these tests, long enough"
 LIMIT = 30.0
 
@@ -41,7 +41,7 @@ class World:
 
     backend: Backend
     inbox: Inbox
-    runner: Runner
+    runner: Worker
     keys: Keys
     app: App
     url: str = "http://localhost"
@@ -88,7 +88,7 @@ async def open_world(
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         more = list(more_agents)
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
-        runner, keys = Runner(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
+        runner, keys = Worker(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
         app = App(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 EFFECTS = "SHAPES_EFFECTS"
 """The variable with the file in which effects are noted, where another process has to see them."""

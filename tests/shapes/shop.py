@@ -14,7 +14,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 from tests.shapes.shape import Case, Shape, does, edit, form, no, words, yes
 
-from ringi.testing.scripted_model import ScriptedModel
+from ringi.testing.model import ScriptedModel
 
 HELLO = {"messages": [{"role": "user", "content": "Please see to it."}]}
 SHIP = {"order": 7, "to": "Kyoto"}

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runs.world import World, at_work, of_type, opened, until
 from tests.shapes import bakery, library, shop
 from tests.shapes.shape import DONE, EFFECTS, Answer, Case, Shape
-from tests.threads.world import World, at_work, of_type, opened, until
 
-from ringi.request import Request
-from ringi.thread import Thread
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 
 ROOT = Path(__file__).parents[2]
 SHAPES = (*bakery.SHAPES, *library.SHAPES, *shop.SHAPES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from tests.runs.world import opened
 from tests.shapes import bakery, library, shop
-from tests.threads.world import opened
 
 SHAPES = (*bakery.SHAPES, *library.SHAPES, *shop.SHAPES)
 

@@ -18,18 +18,10 @@ from ringi import Action, Form, Inbox, Select, sync
 from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.integrations.langchain import Approval, FinishGate, ask_human
 from ringi.integrations.langgraph import ask
-from ringi.testing import (
-    Desk,
-    QuestionsError,
-    Reply,
-    RunFailedError,
-    ScriptedPerson,
-    UnansweredError,
-    UnusedRuleError,
-)
+from ringi.runs.agent import Agent
+from ringi.testing import Desk, QuestionsError, Reply, RunFailedError, ScriptedPerson, UnansweredError, UnusedRuleError
 from ringi.testing.clock import NOON
-from ringi.testing.scripted_model import ScriptedModel, calls, together, turns
-from ringi.threads.agent import Agent
+from ringi.testing.model import ScriptedModel, calls, together, turns
 
 MONTH = 30 * 86_400
 REFUND = {"order": 1182, "amount": 40}

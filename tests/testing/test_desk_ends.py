@@ -73,7 +73,7 @@ async def test_a_run_that_asks_until_it_gets_a_yes_is_told_so(
     ringi_desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # LangGraph begins the step anew for each answer: a hundred of them take seconds.
-    monkeypatch.setattr("ringi.testing.desk.MOST_OF_A_RUN", 10)
+    monkeypatch.setattr("ringi.testing.harness.MOST_OF_A_RUN", 10)
     ringi_desk.person.rejects()
     with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 10 others before it.*\nSay with times="):
         await ringi_desk.run(stubborn)

@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from ringi.testing.scripted_model import ScriptedModel, calls, together, turns
+from ringi.testing.model import ScriptedModel, calls, together, turns
 
 
 class Refund(BaseModel):

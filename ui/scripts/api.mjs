@@ -10,7 +10,7 @@ import json
 from fastapi import FastAPI
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.event_names import AUDIT_EVENTS, FEED_EVENTS
+from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS
 from ringi.server.openapi import described
 schemas = described(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]
 print(json.dumps({"schemas": schemas, "names": {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS}}))`;

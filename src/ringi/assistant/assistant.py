@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable
-
+from ringi.assistant.background import asking, executing, planning
+from ringi.assistant.catalog import in_language
 from ringi.assistant.conversation import conversation
-from ringi.assistant.definitions import Action, Definitions, Text, in_language
-from ringi.assistant.handlers import Handlers
-from ringi.assistant.sides import asking, executing, planning
-from ringi.clock import utc_now
-from ringi.errors import DefinitionError, FieldError
-from ringi.threads.agent import Agent, State, nothing
+from ringi.assistant.settings import AssistantSettings
+from ringi.runs.agent import Agent, State, nothing
 
-Workflow: TypeAlias = Callable[..., Any] | Runnable[Any, Any]
-"""An async function of one argument, or a runnable such as a compiled graph.
-
-Of a plan it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; of an `apply` it takes one `StepJob` after
-another; of an immediate action a `CallJob`, and returns what is told, or becomes known.
-"""
 MESSAGE = {
     "type": "object",
     "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
@@ -54,30 +41,11 @@ class AssistantAgent(Agent):
 
 
 @dataclass(frozen=True)
-class Assistant:
+class Assistant(AssistantSettings):
     """Talks, gathers what its actions need, plans beside the talk, and carries out what a person approved.
 
     Raises `DefinitionError` for an action that needs a workflow and has none.
     """
-
-    name: str
-    definitions: Definitions
-    model: BaseChatModel
-    workflows: Mapping[str, Workflow] = field(default_factory=dict)
-    """By the names that the actions give."""
-    title: Text = ""
-    description: Text = ""
-    prompt: str = ""
-    """What the front model is told beside what it must know of its work."""
-    confirms_in_words: bool = False
-    """Whether a person may approve a plan by the one sentence that names it: for channels without buttons."""
-    light: bool = False
-    """Whether the front model only chooses who goes on, by one field (`agent`), and its words are the answer."""
-
-    def __post_init__(self) -> None:
-        lacking = [action for action in self.definitions.actions if needs_workflow(action, self)]
-        if lacking:
-            raise DefinitionError([unserved(action) for action in lacking])
 
     def agents(self) -> list[Agent]:
         """Return the agents to serve: the conversation, and those that work in threads beside it."""
@@ -107,11 +75,6 @@ class Assistant:
             history=False,
         )
 
-    @cached_property
-    def handlers(self) -> Handlers:
-        """What fetches infos, with the caches of this process."""
-        return Handlers(self.definitions, utc_now)
-
 
 def prepared(input: dict[str, Any]) -> dict[str, Any]:
     """Return a run's input as what the conversation's graph takes."""
@@ -129,23 +92,3 @@ def prepared(input: dict[str, Any]) -> dict[str, Any]:
 def shown(state: State) -> dict[str, Any]:
     """Return what the thread itself shows; the memory is not among it: each event of the thread would keep it anew."""
     return {"version": (state.get("memory") or {}).get("version", 0), "language": state.get("language") or "en"}
-
-
-def needs_workflow(action: Action, assistant: Assistant) -> bool:
-    """Whether an action has nothing that would do it."""
-    if action.kind in ("selector", "cancel"):
-        return action.kind == "selector" and action.info is None
-    is_handled = action.kind == "immediate" and action.handler in assistant.definitions.handlers_by_name
-    return not is_handled and action.workflow not in assistant.workflows
-
-
-def unserved(action: Action) -> FieldError:
-    """Return what is wrong with an action that nothing does."""
-    if action.kind == "selector":
-        return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")
-    if action.kind == "immediate" and action.handler is not None:
-        why = f"has handler {action.handler!r}, which is not defined: define it, or give its workflow in `workflows`"
-        return FieldError(f"action {action.id!r}", why)
-    return FieldError(
-        f"workflows.{action.workflow}", f"action {action.id!r} has nothing that does it: give it in `workflows`"
-    )

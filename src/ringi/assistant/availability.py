@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from ringi.assistant.definitions import Action, Definitions, Needs
+from ringi.assistant.catalog import Action, Needs
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge, State
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan, differing

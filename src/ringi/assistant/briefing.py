@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from ringi.assistant.availability import derive
-from ringi.assistant.definitions import Definitions, Info, in_language
+from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, shortened
 from ringi.assistant.wording import reasons_in
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
 
 MOST = 4_000
 """How many bytes of a value the model is shown: it answers from what it sees here."""

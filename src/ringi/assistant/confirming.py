@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
-from ringi.ask import Answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
+from ringi.domain.ask import Answer
+from ringi.domain.memories import is_person
 from ringi.errors import NotFoundError
-from ringi.memory import is_person
-from ringi.threads.host import Host
+from ringi.runs.context import Host
 
 WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
 CODE = 8

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
@@ -16,28 +16,26 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 
 from ringi.assistant import front
+from ringi.assistant.background import scope_of, value_of
+from ringi.assistant.catalog import is_reference
 from ringi.assistant.confirming import approve, confirmed
-from ringi.assistant.definitions import is_reference
 from ringi.assistant.handlers import Fetched, HandlerError, Scope
 from ringi.assistant.jobs import CallJob, called, told_of
 from ringi.assistant.memory import ContextMemory, Source, observed
+from ringi.assistant.persistence import Pages
 from ringi.assistant.plans import Plan
-from ringi.assistant.sides import scope_of, value_of
+from ringi.assistant.settings import AssistantSettings
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, dumped
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
-from ringi.assistant.stored import Pages
 from ringi.assistant.turns import Outcome, Turn
 from ringi.backends.fenced_saver import outages
-from ringi.canonical import jsonable
-from ringi.clock import utc_now
+from ringi.base.canonical_json import jsonable
+from ringi.base.clock import utc_now
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
-from ringi.record import Key
-from ringi.thread import Thread
-from ringi.threads.host import Host, host_in
-from ringi.threads.operations import abandon
-
-if TYPE_CHECKING:
-    from ringi.assistant.assistant import Assistant
+from ringi.runs.context import Host, host_in
+from ringi.runs.operations import abandon
 
 log = logging.getLogger(__name__)
 MOST_MEMORIES = 100
@@ -78,7 +76,7 @@ class Talk(TypedDict, total=False):
     """What the last outcome sets going."""
 
 
-def conversation(assistant: Assistant) -> Any:
+def conversation(assistant: AssistantSettings) -> Any:
     """Return the graph of the conversation agent."""
     steps = Steps(assistant)
     graph = StateGraph(Talk)
@@ -105,7 +103,7 @@ def ahead(state: Talk) -> str:
 class Steps:
     """The nodes of one assistant's conversation."""
 
-    def __init__(self, assistant: Assistant) -> None:
+    def __init__(self, assistant: AssistantSettings) -> None:
         self._assistant, self._definitions, self._pages = assistant, assistant.definitions, Pages()
 
     async def receive(self, state: Talk, config: RunnableConfig) -> Talk:

@@ -10,7 +10,7 @@ import logging
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -19,11 +19,9 @@ from pydantic import BaseModel, ValidationError
 
 from ringi.assistant.briefing import prompt_view
 from ringi.assistant.memory import ContextMemory, Op
-from ringi.record import Frozen
-from ringi.threads.langgraph import QUIET_CALLS
-
-if TYPE_CHECKING:
-    from ringi.assistant.assistant import Assistant
+from ringi.assistant.settings import AssistantSettings
+from ringi.domain.record import Frozen
+from ringi.runs.graph_run import QUIET_CALLS
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
@@ -58,7 +56,7 @@ class ChoiceContext(Frozen):
     max_items: int | None = None
 
 
-def tool(assistant: Assistant) -> dict[str, Any]:
+def tool(assistant: AssistantSettings) -> dict[str, Any]:
     """Return the tool that the front model has."""
     if assistant.light:
         agents = {"type": "string", "enum": ["listDataAgent", "planAgent", "none"]}
@@ -98,13 +96,13 @@ def listed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}
 
 
-def model_of(assistant: Assistant) -> Runnable[LanguageModelInput, AIMessage]:
+def model_of(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIMessage]:
     """Return the model with its tool."""
     return assistant.model.bind_tools([tool(assistant)]).with_config(tags=[QUIET_CALLS])
 
 
 def told(
-    assistant: Assistant, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
+    assistant: AssistantSettings, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
 ) -> list[BaseMessage]:
     """Return what the model is told: its work, what is known and what is not, and the conversation."""
     prompt = PROMPT.format(name=assistant.name, prompt=assistant.prompt)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ringi.assistant.definitions import Choices, Definitions, InfoHandler, in_language
-from ringi.canonical import canonical, digest, jsonable
-from ringi.clock import Clock
+from ringi.assistant.catalog import Choices, InfoHandler, in_language
+from ringi.assistant.definitions import Definitions
+from ringi.base.canonical_json import canonical, digest, jsonable
+from ringi.base.clock import Clock
 from ringi.errors import InvalidError, RingiError, without_password
-from ringi.field import MAX_OPTIONS, Option
-from ringi.field_parts import MAX_LABEL
+from ringi.forms.field_parts import MAX_LABEL, Option
+from ringi.forms.fields import MAX_OPTIONS
 
 log = logging.getLogger(__name__)
 

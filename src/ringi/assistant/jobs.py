@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
-from ringi.assistant.definitions import in_language
-from ringi.threads.model_form import clean
+from ringi.assistant.catalog import in_language
+from ringi.runs.model_form import clean
 
 MOST_TOLD = 2_000
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from ringi.assistant.definitions import Action, Definitions, Info
+from ringi.assistant.catalog import Action, Info
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, Item
 
 State: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]

@@ -11,12 +11,13 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from ringi.assistant.definitions import Definitions, Info
-from ringi.assistant.ops import Op, Refusal, check_value, refusal_of
+from ringi.assistant.catalog import Info
+from ringi.assistant.definitions import Definitions
+from ringi.assistant.operations import Op, Refusal, check_value, refusal_of
 from ringi.assistant.plans import Plan
-from ringi.canonical import canonical, digest, jsonable
+from ringi.base.canonical_json import canonical, digest, jsonable
+from ringi.domain.record import Frozen
 from ringi.errors import InvalidError, UnreadableError
-from ringi.record import Frozen
 
 __all__ = [
     "Change",
@@ -163,7 +164,8 @@ def applied(
     for op in ops:
         if op.op == "feedback":
             continue
-        if refusal := refusal_of(op, definitions, seen.get(op.key)):
+        item = seen.get(op.key)
+        if refusal := refusal_of(op, definitions, item.version if item else None):
             refusals.append(refusal)
         else:
             said = source.model_copy(update={"quote": op.quote}) if op.quote else source

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ringi.ask import Name
-from ringi.record import Frozen
-from ringi.server.models import Problem
+from ringi.domain.ask import Name
+from ringi.domain.record import Frozen
+from ringi.server.schemas import Problem
 
 InfoStatus = Literal["pending", "collected", "not_needed", "error"]
 PlanStatus = Literal[

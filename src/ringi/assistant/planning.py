@@ -9,7 +9,7 @@ from typing import Any
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import Fix
-from ringi.assistant.definitions import Action
+from ringi.assistant.catalog import Action
 from ringi.assistant.memory import ContextMemory, Source
 from ringi.assistant.plans import Feedback, Past, Plan, PlanError
 from ringi.assistant.situation import WAITED_FOR, Begin, Outcome, Situation, dumped

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ringi.canonical import digest, jsonable
+from ringi.base.canonical_json import digest, jsonable
+from ringi.domain.record import Frozen
 from ringi.errors import ConflictError, InvalidError
-from ringi.record import Frozen
 
 if TYPE_CHECKING:
-    from ringi.assistant.definitions import Action
+    from ringi.assistant.catalog import Action
 
 Status = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
 Code = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]

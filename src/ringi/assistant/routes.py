@@ -9,27 +9,27 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.ask import Answer, parsed
 from ringi.assistant import models
-from ringi.assistant.definitions import Action
+from ringi.assistant.access import Conversation, Reach
+from ringi.assistant.action_commands import Presses
+from ringi.assistant.catalog import Action
 from ringi.assistant.models import ActionPress
-from ringi.assistant.presses import Presses
-from ringi.assistant.reaching import Conversation, Reach
 from ringi.assistant.refusals import NotPossibleError, UnclearedError
 from ringi.assistant.views import actions_view, history_view, memory_view
+from ringi.domain.ask import Answer, parsed
+from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.request import Request
-from ringi.server.auth import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
+from ringi.server.language import language_for
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented, reference
-from ringi.server.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.platform import Platform
-from ringi.server.requests import Cursor
-from ringi.server.run_pages import parsed_place
-from ringi.server.shapes import dumped, page_json, reply, request_json
-from ringi.server.words import language_for
+from ringi.server.routes.requests import Cursor
+from ringi.server.serialize import dumped, page_json, reply, request_json
+from ringi.server.sse.run_pages import parsed_place
 
 Agent = Annotated[str | None, Query(description="The assistant, for a conversation that nobody has begun")]
 

@@ -15,15 +15,22 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from ringi.ask import parsed
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.definitions import Action, Definitions, Info, Needs, WorkflowNeeds, in_language
+from ringi.assistant.catalog import (
+    Action,
+    Info,
+    Needs,
+    WorkflowNeeds,
+    in_language,
+)
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Item, Source
 from ringi.assistant.plans import Feedback, Plan, Status
 from ringi.assistant.views import SAID, memory_view
-from ringi.record import SYSTEM, Frozen
+from ringi.domain.ask import parsed
+from ringi.domain.record import SYSTEM, Frozen
 
 Json: TypeAlias = dict[str, Any]
 Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]

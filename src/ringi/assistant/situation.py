@@ -11,13 +11,14 @@ from pydantic import BaseModel
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Availability, Fix, available
-from ringi.assistant.definitions import Action, Definitions, Text
+from ringi.assistant.catalog import Action, Text
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Refusal, Source
 from ringi.assistant.plans import Plan
 from ringi.assistant.speech import LANGUAGES, Sentence, said
 from ringi.assistant.wording import MOST_NAMED, next_in, next_of, reasons_in, refusal_in
-from ringi.record import THREAD, Frozen
+from ringi.domain.record import THREAD, Frozen
 
 SIDE = THREAD
 """What the names begin with under which side threads send events: nobody can sign in with a colon."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ringi.assistant.definitions import in_language
+from ringi.assistant.catalog import in_language
 from ringi.assistant.plans import Step
-from ringi.record import Frozen
+from ringi.domain.record import Frozen
 
 LANGUAGES = ("en", "ja", "zh")
 FOREIGN = 2

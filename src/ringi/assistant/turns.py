@@ -13,8 +13,8 @@ from typing import Any
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Fix
+from ringi.assistant.catalog import Action, Info
 from ringi.assistant.confirming import phrases
-from ringi.assistant.definitions import Action, Info
 from ringi.assistant.memory import ContextMemory, Op, Refusal, Source
 from ringi.assistant.planning import PlanTurn
 from ringi.assistant.situation import Begin, Call, Outcome

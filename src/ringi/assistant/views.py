@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ringi.assistant.availability import Availability, Reason, derive
-from ringi.assistant.definitions import Action, Definitions, Info, in_language
+from ringi.assistant.catalog import Action, Info, in_language
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import Change, ContextMemory, Source
 from ringi.assistant.plans import Past, Plan
 from ringi.assistant.wording import fix_in, name_of, reason_in
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
 
 Json: TypeAlias = dict[str, Any]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ringi.assistant.availability import Fix, Reason
-from ringi.assistant.definitions import Definitions, Info, in_language
-from ringi.assistant.ops import Refusal
+from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.definitions import Definitions
+from ringi.assistant.operations import Refusal
 
 REASONS: dict[str, Mapping[str, str]] = {
     "MISSING_INFO": {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import get_args
 
-from ringi.ask import Kind, Priority
-from ringi.memory import person_in
-from ringi.record import Query, Viewer
-from ringi.request import Request, Status
+from ringi.domain.ask import Kind, Priority
+from ringi.domain.memories import person_in
+from ringi.domain.record import Query, Viewer
+from ringi.domain.request import Request, Status
 
 EVERYTHING, TO_ALL = "*", "all"
 """The audience that sees every request, and the one of those that are for nobody in particular."""

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Self
 
+from ringi.contracts.notifier import Notifier
 from ringi.errors import RingiError
-from ringi.notifier import Notifier
 
 log = logging.getLogger(__name__)
 LONGEST = 1_000

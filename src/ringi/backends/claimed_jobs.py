@@ -8,11 +8,11 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Collection
 
+from ringi.base.failpoint import failpoint
+from ringi.base.log_limit import limited
+from ringi.contracts.jobs import Handler, Job, Jobs
+from ringi.contracts.notifier import Notifier
 from ringi.errors import LaterError, UnavailableError
-from ringi.failpoint import failpoint
-from ringi.jobs import Handler, Job, Jobs
-from ringi.log_limit import limited
-from ringi.notifier import Notifier
 
 log = limited(__name__)
 TOPIC = "jobs"

@@ -20,8 +20,8 @@ from langgraph.checkpoint.base import (
 )
 
 from ringi.backends.image_serde import ImageSerializer
+from ringi.domain.thread import Thread
 from ringi.errors import FenceError, OutageError, UnavailableError
-from ringi.thread import Thread
 
 Saver = BaseCheckpointSaver[Any]
 # LangGraph's own names of what a step writes beside its results.

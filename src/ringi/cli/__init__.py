@@ -9,17 +9,17 @@ from io import TextIOWrapper
 
 import typer
 
-from ringi.cli.answering import cancel, claim, reassign, release, respond
-from ringi.cli.asking import ask, list_, show
-from ringi.cli.copying import backup, restore
-from ringi.cli.delivering import deliveries, redeliver, webhooks_test
-from ringi.cli.erasing import erase
-from ringi.cli.operating import abandon, ask_again, retry, runs
-from ringi.cli.serving import demo, serve, worker
-from ringi.cli.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
+from ringi.cli.commands.answer import cancel, claim, reassign, release, respond
+from ringi.cli.commands.ask import ask, list_, show
+from ringi.cli.commands.backup import backup, restore
+from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
+from ringi.cli.commands.erase import erase
+from ringi.cli.commands.runs import abandon, ask_again, retry, runs
+from ringi.cli.commands.serve import demo, serve, worker
+from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
+from ringi.cli.commands.watch import watch
+from ringi.cli.format.visible import visible
 from ringi.cli.version import options
-from ringi.cli.visible import visible
-from ringi.cli.watching import watch
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ringi.errors import MissingExtraError, SettingError
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def load_agents(where: str) -> list[Agent]:
         why = f"{place_of(error)}{type(error).__name__}: {error}"
         raise SettingError("agents", where, f"{why}: give MODULE or MODULE:NAME of a list of ringi agents") from error
     if wrong := [agent for agent in agents if not isinstance(agent, Agent)]:
-        raise SettingError("agents", where, f"{wrong[0]!r} is no ringi.threads.agent.Agent: wrap your graph in one")
+        raise SettingError("agents", where, f"{wrong[0]!r} is no ringi.runs.agent.Agent: wrap your graph in one")
     return agents
 
 
@@ -69,7 +69,7 @@ def need_langgraph(command: str) -> None:
 
 def demo_agents(model: str | None) -> list[Agent]:
     """Return the agents of the demo, on a script unless a model is named."""
-    from ringi.examples import agents
+    from ringi.demo import agents
 
     return agents(_chat_model(model) if model else None)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ringi.ask import Action
-from ringi.form import Form, Select, TextArea
-from ringi.inbox import Inbox
-from ringi.record import Query
+from ringi.domain.ask import Action
+from ringi.domain.record import Query
+from ringi.forms.form import Form, Select, TextArea
+from ringi.inbox.inbox import Inbox
 
 SPORTS = ["basketball", "football", "swimming", "running"]
 

@@ -8,20 +8,20 @@ import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
-from ringi.backend import Backend
-from ringi.delivery.courier import Courier, Task
-from ringi.delivery.endpoints import DeliverySettings
-from ringi.delivery.follower import Follower
+from ringi.contracts.backend import Backend
+from ringi.contracts.jobs import Job
+from ringi.delivery.attempts import Delivery, Target, TryLog
+from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
+from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.tls import check_trust
-from ringi.delivery.tries import Delivery, Target, TryLog
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
+from ringi.delivery.worker import Courier, Task
+from ringi.domain.record import Event
+from ringi.domain.request import Request
+from ringi.domain.webhook import Webhook
 from ringi.errors import NotFoundError
-from ringi.inbox import Inbox
-from ringi.jobs import Job
-from ringi.record import Event
-from ringi.request import Request
-from ringi.webhook import Webhook
+from ringi.inbox.inbox import Inbox
 
 log = logging.getLogger(__name__)
 

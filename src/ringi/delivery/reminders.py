@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from ringi.contracts.jobs import Job
+from ringi.domain.record import Event
+from ringi.domain.request import Request
 from ringi.errors import LaterError, NotFoundError
-from ringi.inbox import Inbox
-from ringi.jobs import Job
-from ringi.record import Event
-from ringi.request import Request
+from ringi.inbox.inbox import Inbox
 
 KIND = "remind"
 

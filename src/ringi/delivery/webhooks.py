@@ -17,17 +17,17 @@ from typing import NamedTuple, Self
 
 import httpx
 
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
+from ringi.base.clock import Clock
 from ringi.delivery.addresses import NO_ADDRESS, Address, Addresses, RefusedAddressError
-from ringi.delivery.endpoints import DeliverySettings, Endpoint
-from ringi.delivery.mailing import MAIL
+from ringi.delivery.mail_settings import MAIL
+from ringi.delivery.settings import DeliverySettings, Endpoint
 from ringi.delivery.signing import signed
 from ringi.delivery.tls import tls_fault, trusting
-from ringi.event_names import WEBHOOK_EVENTS
-from ringi.inbox import Clock
-from ringi.record import Key
-from ringi.request import Request
-from ringi.webhook import Webhook, host_of
+from ringi.domain.events import WEBHOOK_EVENTS
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.webhook import Webhook, host_of
 
 log = logging.getLogger(__name__)
 READ_AT_MOST = 16 * 1024

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
+from ringi.base.validation import MisfitError, check_number, check_text, shown
 from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
-from ringi.misfit import MisfitError, check_number, check_text, shown
-from ringi.record import Frozen
+from ringi.domain.record import Frozen
 
 MAX_BLOCKS = 10
 MAX_COLUMNS, MAX_ROWS = 20, 200

@@ -6,7 +6,7 @@ import struct
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ringi.field_parts import MEDIA_TYPES
+from ringi.forms.field_parts import MEDIA_TYPES
 
 MAX_SIDE = 10_000
 MAX_PIXELS = 25_000_000

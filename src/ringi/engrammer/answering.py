@@ -14,8 +14,8 @@ from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET, MOST_TOLD, SEARCH, tools
 from ringi.errors import RingiError
-from ringi.threads.langgraph import QUIET_CALLS
-from ringi.threads.model_form import clean
+from ringi.runs.graph_run import QUIET_CALLS
+from ringi.runs.model_form import clean
 
 ROUNDS = 6
 """How often the generator speaks for one answer, at most."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
-from ringi.canonical import digest
-from ringi.record import Frozen
+from ringi.base.canonical_json import digest
+from ringi.domain.record import Frozen
 
 InsightType: TypeAlias = Literal["new_strategy", "refine_strategy", "error_pattern"]
 Op: TypeAlias = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -13,28 +13,26 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from ringi.backends.fenced_saver import outages
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
+from ringi.base.failpoint import failpoint
+from ringi.domain.memories import is_person
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
 from ringi.engrammer.answering import Answering, NoAnswerError, cited_in, references_of, text_of
 from ringi.engrammer.errors import BusyPlaybookError
-from ringi.engrammer.family import base_of, family, kin
 from ringi.engrammer.insights import Feedback
 from ringi.engrammer.learning import learning
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
+from ringi.engrammer.persistence import enter_in, read_in, turns_of
 from ringi.engrammer.playbook import Entry, Playbook, Tag
 from ringi.engrammer.reflecting import failure_of, lessons, reflection_of
 from ringi.engrammer.refusals import NotForAgentsError
 from ringi.engrammer.roles import MOST_TOLD, told_generator, told_reflector, usage_of
-from ringi.engrammer.stored import enter_in, read_in, turns_of
+from ringi.engrammer.settings import EngrammerSettings
+from ringi.engrammer.thread_ids import base_of, family, kin
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError, OutageError
-from ringi.failpoint import failpoint
-from ringi.memory import is_person
-from ringi.record import Key
-from ringi.thread import Thread
-from ringi.threads.host import Host, host_in
-
-if TYPE_CHECKING:
-    from ringi.engrammer.engrammer import Engrammer
+from ringi.runs.context import Host, host_in
 
 log = logging.getLogger(__name__)
 EARLIER = 6
@@ -53,7 +51,7 @@ class Conversation(TypedDict, total=False):
     """What the answer of this run stands on, by `source/id`."""
 
 
-def conversing(engrammer: Engrammer) -> Any:
+def conversing(engrammer: EngrammerSettings) -> Any:
     """Return the graph of the agent that people talk with."""
     steps = Steps(engrammer)
     graph = StateGraph(Conversation)
@@ -89,7 +87,7 @@ async def finish(state: Conversation) -> Conversation:
 class Steps:
     """The nodes of one Engrammer's conversations."""
 
-    def __init__(self, engrammer: Engrammer) -> None:
+    def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer = engrammer
 
     async def receive(self, state: Conversation, config: RunnableConfig) -> Conversation:

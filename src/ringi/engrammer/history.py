@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ringi.domain.record import Frozen
 from ringi.engrammer.entries import Change, Written
 from ringi.engrammer.errors import ConsumedError, FinalOpError
-from ringi.record import Frozen
 
 
 class Measures(Frozen):

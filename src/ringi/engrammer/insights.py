@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ringi.domain.record import Frozen
 from ringi.engrammer.entries import LONGEST, SECTIONS, About, Entry, Evidence, InsightType, Where
 from ringi.engrammer.errors import BudgetError, ChangedError, PlaybookError
-from ringi.engrammer.likeness import Alike, alike
 from ringi.engrammer.playbook import Content, Playbook
 from ringi.engrammer.rendering import line, size, tokens
+from ringi.engrammer.similarity import Alike, alike
 from ringi.errors import InvalidError
-from ringi.record import Frozen
 
 __all__ = [
     "LONGEST",

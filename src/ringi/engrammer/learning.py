@@ -6,14 +6,18 @@ approved, also when a worker dies between any two of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
-from ringi.ask import Action, Ask, Decision
 from ringi.backends.fenced_saver import outages
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
+from ringi.base.failpoint import failpoint
+from ringi.domain.ask import Action, Ask, Decision
+from ringi.domain.memories import is_person
+from ringi.domain.request import Request
+from ringi.engrammer.evaluation import Trials
 from ringi.engrammer.insights import (
     Insight,
     Operation,
@@ -24,18 +28,12 @@ from ringi.engrammer.insights import (
     refused,
     rejection_of,
 )
+from ringi.engrammer.persistence import enter_in, read_in
 from ringi.engrammer.playbook import Entry, Playbook
-from ringi.engrammer.stored import enter_in, read_in
-from ringi.engrammer.trying import Trials
+from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.turns import Turns, merged
-from ringi.failpoint import failpoint
 from ringi.integrations.langgraph import put
-from ringi.memory import is_person
-from ringi.request import Request
-from ringi.threads.host import Host, host_in
-
-if TYPE_CHECKING:
-    from ringi.engrammer.engrammer import Engrammer
+from ringi.runs.context import Host, host_in
 
 LEARN = "learn"
 """What the gated action is called: to enter one operation in the playbook."""
@@ -64,7 +62,7 @@ class StaleError(Exception):
         self.why = why
 
 
-def learning(engrammer: Engrammer) -> Any:
+def learning(engrammer: EngrammerSettings) -> Any:
     """Return the graph of one insight."""
     steps = Steps(engrammer)
     graph = StateGraph(Learning, output_schema=Outcome)
@@ -87,7 +85,7 @@ class Outcome(TypedDict, total=False):
 class Steps:
     """The nodes of one Engrammer's learning."""
 
-    def __init__(self, engrammer: Engrammer) -> None:
+    def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer, self._trials = engrammer, Trials(engrammer)
 
     async def propose(self, state: Learning, config: RunnableConfig) -> Learning:

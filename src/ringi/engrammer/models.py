@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ringi.ask import Id, Name
-from ringi.record import Frozen
-from ringi.request import Status
-from ringi.thread import ThreadStatus
+from ringi.domain.ask import Id, Name
+from ringi.domain.record import Frozen
+from ringi.domain.request import Status
+from ringi.domain.thread import ThreadStatus
 
 InsightType = Literal["new_strategy", "refine_strategy", "error_pattern"]
 InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator
 
+from ringi.domain.record import Frozen
 from ringi.engrammer.searching import Found, Text, ranked, terms_of
 from ringi.errors import InvalidError, NotFoundError, SettingError
-from ringi.record import Frozen
 from ringi.server.refusals import RefusalError
 
 T = TypeVar("T")

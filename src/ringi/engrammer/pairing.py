@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ringi.engrammer.likeness import grams_in, likest, rounded
 from ringi.engrammer.playbook import Bullet, Playbook
+from ringi.engrammer.similarity import grams_in, likest, rounded
 
 Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
 """The older bullet, the newer one, and what may set them against each other."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import combinations, islice
 from typing import Self, Unpack
 
+from ringi.domain.record import Frozen
 from ringi.engrammer.entries import (
     LONGEST,
     SECTIONS,
@@ -33,9 +34,8 @@ from ringi.engrammer.errors import (
     UnknownBulletError,
 )
 from ringi.engrammer.history import Measures, blame, measures, undoing
-from ringi.engrammer.likeness import normalised
+from ringi.engrammer.similarity import normalised
 from ringi.errors import InvalidError
-from ringi.record import Frozen
 
 __all__ = [
     "LONGEST",

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from ringi.domain.record import Frozen
 from ringi.engrammer.models import Digest, InsightEvidence, InsightFeedback, InsightType, Operation, Shape, Words
-from ringi.record import Frozen
 
 EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
 BulletId = Annotated[str, Field(min_length=1, max_length=50)]

@@ -14,29 +14,29 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.ask import parsed
+from ringi.domain.ask import parsed
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.engrammer.access import Reach
 from ringi.engrammer.entries import Entry, Written
 from ringi.engrammer.errors import BehindError, BudgetError
+from ringi.engrammer.persistence import First, enter, entries, nothing, read
 from ringi.engrammer.playbook import EMPTY, Playbook, blame, diff, folded
 from ringi.engrammer.playbook_models import BulletHistory, PlaybookChange, PlaybookEntry, PlaybookSummary
-from ringi.engrammer.reaching import Reach
 from ringi.engrammer.refusals import NotForAgentsError, NotTheirPlaybookError, StaleError
 from ringi.engrammer.rendering import size
-from ringi.engrammer.stored import First, enter, entries, nothing, read
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_in, playbook_view
 from ringi.errors import FieldError, InvalidError, NotFoundError
-from ringi.record import Key
-from ringi.request import Request
-from ringi.server.auth import Door, Principal
+from ringi.runs.cleanup import PAGE
+from ringi.runs.reconciler import is_ours, pages
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import visible
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
-from ringi.server.permissions import visible
 from ringi.server.platform import Platform
-from ringi.server.requests import Cursor
-from ringi.server.run_pages import parsed_place
-from ringi.server.shapes import dumped, page_json, reply
-from ringi.threads.loose_ends import PAGE
-from ringi.threads.reconciler import is_ours, pages
+from ringi.server.routes.requests import Cursor
+from ringi.server.serialize import dumped, page_json, reply
+from ringi.server.sse.run_pages import parsed_place
 
 Version = Annotated[int | None, Query(ge=1, description="As it stood then; without it, as it stands")]
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -12,15 +12,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
 from ringi.engrammer.entries import Where
 from ringi.engrammer.insights import LONGEST, Evidence, Insight, Quote, insight_id, verified
-from ringi.engrammer.likeness import suppressed
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import RawInsight, Reflection, structured
+from ringi.engrammer.similarity import suppressed
 from ringi.engrammer.turns import Turn
-from ringi.threads.model_form import clean
-from ringi.threads.written import cleaned
+from ringi.runs.json_values import cleaned
+from ringi.runs.model_form import clean
 
 log = logging.getLogger(__name__)
 TRIES = 2

@@ -12,28 +12,28 @@ from pydantic import BaseModel
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.ask import Answer, parsed
+from ringi.domain.ask import Answer, parsed
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.engrammer import models, playbook_models
-from ringi.engrammer.family import base_of
+from ringi.engrammer.access import Conversation, Reach
 from ringi.engrammer.models import EngrammerContinue
 from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, SourceNotFoundError
+from ringi.engrammer.persistence import read, when
 from ringi.engrammer.playbook_routes import PlaybookRoutes
-from ringi.engrammer.reaching import Conversation, Reach
 from ringi.engrammer.refusals import NotForAgentsError, NothingWaitsError
-from ringi.engrammer.showing import Shown
-from ringi.engrammer.stored import read, when
+from ringi.engrammer.shown import Shown
+from ringi.engrammer.thread_ids import base_of
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 from ringi.errors import ConflictError, DigestMismatchError, InvalidError
-from ringi.request import Request
-from ringi.server.auth import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.permissions import answerable, inbox_for, is_theirs_to_answer, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented
-from ringi.server.permissions import answerable, inbox_for, is_theirs_to_answer, refuse_agents
 from ringi.server.platform import Platform
-from ringi.server.shapes import dumped, reply
-from ringi.thread import Thread
+from ringi.server.serialize import dumped, reply
 
 
 class EngrammerRoutes:

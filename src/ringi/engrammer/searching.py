@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ringi.record import Frozen
+from ringi.domain.record import Frozen
 
 MOST_TERMS = 40
 LONGEST_QUERY = 1_000

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
+from ringi.domain.request import Request
 from ringi.engrammer import models, playbook_models
+from ringi.engrammer.access import Conversation, words_in
 from ringi.engrammer.entries import Bullet, Entry, Rejected, Written
 from ringi.engrammer.notes import Note
 from ringi.engrammer.playbook import Diff, Playbook, measures
-from ringi.engrammer.reaching import Conversation, words_in
 from ringi.engrammer.rendering import rendered, tokens
-from ringi.request import Request
 
 Json = dict[str, Any]
 Continued = Literal["done", "error", "interrupted"]

@@ -8,10 +8,9 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ringi.field import Option
-from ringi.field_parts import MAX_LABEL, NAME
-from ringi.form import FIELDS, MAX_FIELDS
-from ringi.misfit import path_of, shown
+from ringi.base.validation import path_of, shown
+from ringi.forms.field_parts import MAX_LABEL, NAME, Option
+from ringi.forms.form import FIELDS, MAX_FIELDS
 
 PARTS: dict[str, frozenset[str]] = {kind.model_fields["type"].default: frozenset(kind.model_fields) for kind in FIELDS}
 """The parts that each type of field has."""

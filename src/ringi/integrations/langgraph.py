@@ -12,14 +12,14 @@ from langgraph.types import interrupt
 from pydantic import AfterValidator, BaseModel, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from ringi.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
-from ringi.canonical import jsonable
+from ringi.base.canonical_json import jsonable
+from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
 from ringi.domain.display import Block
+from ringi.domain.request import Request
 from ringi.errors import NotFoundError
-from ringi.form import Form
-from ringi.request import Request
-from ringi.threads.dialects import ENVELOPE
-from ringi.threads.host import host_of
+from ringi.forms.form import Form
+from ringi.runs.context import host_of
+from ringi.runs.interrupt_formats import ENVELOPE
 
 
 def ask(

@@ -14,36 +14,37 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
-from ringi.server.agui import AguiRoutes
-from ringi.server.attachments import AttachmentRoutes
-from ringi.server.auth import Door
-from ringi.server.bearers import BearerTokens
-from ringi.server.chat import ChatRoutes
-from ringi.server.chat_history import ChatHistoryRoutes
-from ringi.server.deliveries import DeliveryRoutes
-from ringi.server.event_hub import EventHub
-from ringi.server.events import EventRoutes
+from ringi.server.auth.authenticator import Door
+from ringi.server.auth.bearers import BearerTokens
+from ringi.server.auth.links import Links
+from ringi.server.auth.provider import Provider
+from ringi.server.auth.revocations import Revocations
 from ringi.server.extension import Extension, Group, StreamingGroup
-from ringi.server.guard import Guard
-from ringi.server.health import HealthRoutes
-from ringi.server.hitl import HitlRoutes
-from ringi.server.images import ImageRoutes
 from ringi.server.limits import AskLimits
-from ringi.server.links import Links
-from ringi.server.memories import MemoryRoutes
+from ringi.server.middleware import Guard
 from ringi.server.openapi import described, operation_id
-from ringi.server.operations import OperationRoutes
-from ringi.server.pages import PageRoutes
-from ringi.server.platform import Platform, ServerSettings
-from ringi.server.provider import Provider
-from ringi.server.requests import RequestRoutes
-from ringi.server.revocations import Revocations
-from ringi.server.session import SessionRoutes
-from ringi.server.sign_in import SignInRoutes
-from ringi.server.sse import Streams
+from ringi.server.platform import Platform
+from ringi.server.routes.agui import AguiRoutes
+from ringi.server.routes.attachments import AttachmentRoutes
+from ringi.server.routes.chat import ChatRoutes
+from ringi.server.routes.chat_history import ChatHistoryRoutes
+from ringi.server.routes.deliveries import DeliveryRoutes
+from ringi.server.routes.events import EventRoutes
+from ringi.server.routes.health import HealthRoutes
+from ringi.server.routes.hitl import HitlRoutes
+from ringi.server.routes.images import ImageRoutes
+from ringi.server.routes.memories import MemoryRoutes
+from ringi.server.routes.operations import OperationRoutes
+from ringi.server.routes.pages import PageRoutes
+from ringi.server.routes.requests import RequestRoutes
+from ringi.server.routes.session import SessionRoutes
+from ringi.server.routes.sign_in import SignInRoutes
+from ringi.server.routes.threads import ThreadRoutes
+from ringi.server.settings import ServerSettings
+from ringi.server.sse.event_hub import EventHub
+from ringi.server.sse.sse import Streams
+from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictRoute
-from ringi.server.thread_hub import ThreadHub
-from ringi.server.threads import ThreadRoutes
 
 
 class App:

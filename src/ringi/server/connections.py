@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
 from ringi.server.refusals import ConnectionsError, TooSlowError
+from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256
 """Of the files that a process may open, those that are not connections of callers: the store, workers, webhooks."""

@@ -12,16 +12,17 @@ from starlette.types import Receive, Scope, Send
 from ringi.connect import home
 from ringi.delivery.deliveries import delivering
 from ringi.errors import SettingError
-from ringi.inbox import Limits
+from ringi.inbox.inbox import Limits
+from ringi.runs.agent import Agent
 from ringi.server.app import App
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 from ringi.server.extension import Extension
 from ringi.server.identity import Oidc, TrustedProxy
-from ringi.server.platform import Platform, ServerSettings
+from ringi.server.platform import Platform
 from ringi.server.problems import response_of
 from ringi.server.refusals import NotOpenError
 from ringi.server.serve import running
-from ringi.threads.agent import Agent
+from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 

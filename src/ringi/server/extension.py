@@ -10,10 +10,10 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from starlette.routing import Route
 
-from ringi.server.auth import Door
+from ringi.server.auth.authenticator import Door
 from ringi.server.limits import AskLimits
 from ringi.server.platform import Platform
-from ringi.server.sse import Streams
+from ringi.server.sse.sse import Streams
 
 
 class Group(Protocol):

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import SettingError
-from ringi.record import DEFAULT_TENANT, SYSTEM
 from ringi.server.refusals import MalformedError, StrangerError, UnauthenticatedError
 
 Role = Literal["agent", "person", "admin"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 
+from ringi.domain.record import Query
 from ringi.errors import LimitError, NotFoundError
-from ringi.inbox import Inbox
-from ringi.record import Query
-from ringi.server.auth import Principal
-from ringi.server.platform import ServerSettings
+from ringi.inbox.inbox import Inbox
+from ringi.server.auth.authenticator import Principal
 from ringi.server.refusals import OpenRequestsError, PaceError
+from ringi.server.settings import ServerSettings
 
 ASKERS = 10_000
 """How many askers' paces are remembered."""

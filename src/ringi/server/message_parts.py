@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from ringi.base.validation import shown
+from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
-from ringi.field_parts import AttachedFile
-from ringi.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
-from ringi.misfit import shown
-from ringi.thread import Thread
+from ringi.files.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
+from ringi.forms.field_parts import AttachedFile
 
 MOST_TEXT = 4 * -(-MAX_IMAGE // 3)
 MOST_IMAGES = MAX_IMAGES * MOST_TEXT

@@ -10,10 +10,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
-from ringi.ask import ID_PATTERN
-from ringi.server import models
-from ringi.server.chat_parts import NEWEST, Sdk
+from ringi.domain.ask import ID_PATTERN
+from ringi.server import schemas
 from ringi.server.extension import Extension
+from ringi.server.sse.chat_parts import NEWEST, Sdk
 
 REF = "#/components/schemas/{model}"
 OPEN = frozenset({
@@ -80,12 +80,12 @@ def reference(model: str) -> dict[str, str]:
 
 def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
     """Return the whole description."""
-    inputs = [*models.INPUTS, *(model for each in extensions for model in each.inputs)]
-    outputs = [*models.OUTPUTS, *(model for each in extensions for model in each.outputs)]
+    inputs = [*schemas.INPUTS, *(model for each in extensions for model in each.inputs)]
+    outputs = [*schemas.OUTPUTS, *(model for each in extensions for model in each.outputs)]
     document = get_openapi(title="Ringi", version=api.version, routes=api.routes, description=api.description)
     modes: Any = [(model, "validation") for model in inputs] + [(model, "serialization") for model in outputs]
-    _, schemas = models_json_schema(modes, ref_template=REF)
-    document.setdefault("components", {})["schemas"] = {name: tagged(each) for name, each in schemas["$defs"].items()}
+    _, described = models_json_schema(modes, ref_template=REF)
+    document.setdefault("components", {})["schemas"] = {name: tagged(each) for name, each in described["$defs"].items()}
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
         "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
@@ -99,13 +99,13 @@ def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, A
     return document
 
 
-def finish(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+def finish(path: str, operation: dict[str, Any], described: dict[str, Any]) -> None:
     """Say of a call what its route cannot: its id, whether a body is needed, and whether a token is."""
     if "{id}" in path:
         operation["parameters"] = with_id(operation.get("parameters", []))
     if body := operation.get("requestBody"):
         model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        body["required"] = bool(schemas[model].get("required"))
+        body["required"] = bool(described[model].get("required"))
     if path in OPEN or (path, operation["operationId"]) in OPEN:
         operation["security"] = []
 

@@ -1,108 +1,18 @@
-"""What a server stands on, and what it allows."""
+"""What a server stands on."""
 
 from __future__ import annotations
 
-import math
-import os
-import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ringi.errors import SettingError
-from ringi.server.identity import Oidc, TrustedProxy, listed
+from ringi.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from ringi.connect import Backend
     from ringi.delivery.deliveries import Deliveries
-    from ringi.inbox import Inbox
-    from ringi.server.auth import Keys
-    from ringi.threads.runner import Runner
-
-ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)
-STATIC = Path(__file__).parent / "static"
-
-
-@dataclass(frozen=True)
-class ServerSettings:
-    """What a server allows; every limit has a name."""
-
-    hosts: tuple[str, ...] = ()
-    """Names under which it may be called, besides those of the loopback."""
-    no_auth: bool = False
-    """Every caller is the admin `local`; for a server that only this machine can reach."""
-    oidc: Oidc | None = None
-    """The provider at which people can sign in."""
-    proxy: TrustedProxy | None = None
-    """The proxy whose headers say who calls."""
-    session_seconds: float = 14 * 86_400.0
-    """How long the page's cookie holds; each use renews it. `RINGI_SESSION_DAYS` sets it."""
-    scripted: bool = False
-    """Whether the agents' model is a script; the page says so."""
-    model: str | None = None
-    static: Path = STATIC
-    max_body: int = 256 * 1024
-    max_history: int = 4 * 1024 * 1024
-    """A body of the chat protocols, whose clients send the whole conversation each time."""
-    max_depth: int = 64
-    """How deep the JSON of a body may nest."""
-    max_list: int = 200
-    max_bulk: int = 100
-    max_wait: float = 25.0
-    max_open_requests: int = 1_000
-    """Pending requests of one asker."""
-    asks_per_minute: int = 600
-    """Of one asker, in one process."""
-    streams_per_caller: int = 100
-    """Long polls count too."""
-    streams_per_process: int = 10_000
-    stream_buffer: int = 1024 * 1024
-    """Bytes that wait for one slow reader before it is let go; it resumes where it stopped."""
-    keep_alive_seconds: float = 15.0
-    header_seconds: float = 10.0
-    """Within which a call's headers must come. `RINGI_HEADER_SECONDS` sets it."""
-    body_seconds: float = 30.0
-    """Within which a call's body must come. `RINGI_BODY_SECONDS` sets it."""
-    max_connections: int = 12_000
-    """Of one process; of more, the one is closed that has waited longest without a whole call. `RINGI_MAX_CONNECTIONS`
-    sets it."""
-
-    cors_origins: tuple[str, ...] = ()
-    """Origins whose pages may call with a token; `*` means all. `RINGI_CORS_ORIGINS` sets it."""
-
-    def __post_init__(self) -> None:
-        """Refuse what would let strangers in."""
-        for origin in self.cors_origins:
-            if origin != "*" and not ORIGIN.fullmatch(origin):
-                raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
-        if self.no_auth and "*" in self.cors_origins:
-            raise SettingError("RINGI_CORS_ORIGINS", "*", "name the origins: without tokens every page could read all")
-
-    @classmethod
-    def load(cls, **given: Any) -> ServerSettings:
-        """Return what is given, and what the variables say of the rest, or raise `SettingError`."""
-        told: dict[str, Any] = {
-            "session_seconds": positive("RINGI_SESSION_DAYS", 14) * 86_400,
-            "header_seconds": positive("RINGI_HEADER_SECONDS", cls.header_seconds),
-            "body_seconds": positive("RINGI_BODY_SECONDS", cls.body_seconds),
-            "cors_origins": listed("RINGI_CORS_ORIGINS"),
-            "max_connections": int(positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
-        }
-        return cls(**{**told, **given})
-
-
-def positive(variable: str, default: float) -> float:
-    """Return the number of a variable, or raise `SettingError`."""
-    given = os.environ.get(variable)
-    if not given:
-        return default
-    try:
-        number = float(given)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise SettingError(variable, given, f"give a number above 0, such as {default:g}")
-    return number
+    from ringi.inbox.inbox import Inbox
+    from ringi.runs.runner import Runner
+    from ringi.server.auth.authenticator import Keys
 
 
 @dataclass(frozen=True)

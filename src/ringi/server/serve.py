@@ -17,22 +17,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ringi.audit.seals import Sealer
 from ringi.connect import home, inbox_on, repeat
 from ringi.delivery.deliveries import delivering
+from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import SettingError, UnsupportedError
-from ringi.inbox import Limits
-from ringi.record import DEFAULT_TENANT
-from ringi.seal import Sealer
+from ringi.inbox.inbox import Limits
+from ringi.runs.agent import Agent, by_name
+from ringi.runs.worker import Worker
 from ringi.server.app import App
-from ringi.server.auth import Keys, Principal, seal_key
+from ringi.server.auth.authenticator import Keys, Principal, seal_key
+from ringi.server.auth.links import mint_link
 from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
-from ringi.server.links import mint_link
-from ringi.server.platform import Platform, ServerSettings
-from ringi.server.running import Server, configured
+from ringi.server.platform import Platform
+from ringi.server.settings import ServerSettings
 from ringi.server.startup import Meanwhile, answering, reaching
-from ringi.threads.agent import Agent, by_name
-from ringi.threads.runner import Runner
+from ringi.server.uvicorn_server import Server, configured
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
@@ -110,7 +111,7 @@ async def running(
     stop = asyncio.Event()
     reached = reaching(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
     async with reached as backend, inbox_on(backend, limits=limits) as inbox:
-        runner = Runner(backend, inbox, by_name(agents))
+        runner = Worker(backend, inbox, by_name(agents))
         if runner.agents and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop))

@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
 from ringi.server.connections import protocol_for
-from ringi.server.platform import ServerSettings
 from ringi.server.problems import response_of
-from ringi.server.shapes import dumped, reply
+from ringi.server.serialize import dumped, reply
+from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 REMOTE = ("postgresql", "postgres", "redis", "rediss")

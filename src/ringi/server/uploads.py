@@ -6,10 +6,10 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
-from ringi import field_parts
-from ringi.ask import Name
-from ringi.images import MAX_IMAGES
-from ringi.record import Frozen
+from ringi.domain.ask import Name
+from ringi.domain.record import Frozen
+from ringi.files.images import MAX_IMAGES
+from ringi.forms import field_parts
 
 MOST_TEXT = 4 * -(-field_parts.MAX_FILE // 3)
 MAX_BODY = MOST_TEXT + 8 * 1024

@@ -9,7 +9,7 @@ from ringi.testing.makers import a_request, a_thread, approval, stored
 from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
-    from ringi.testing.desk import Desk, Outcome, QuestionsError, RunFailedError
+    from ringi.testing.harness import Desk, Outcome, QuestionsError, RunFailedError
 
 __all__ = [
     "Clock",
@@ -32,7 +32,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # A desk needs all that runs agents: who wants a clock does not wait for that.
     if name in ("Desk", "Outcome", "QuestionsError", "RunFailedError"):
-        from ringi.testing import desk
+        from ringi.testing import harness
 
-        return getattr(desk, name)
+        return getattr(harness, name)
     raise AttributeError(name)

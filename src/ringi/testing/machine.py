@@ -11,18 +11,18 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ringi.ask import Action, Decision
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
-from ringi.erasure import Erasure
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action, Decision
+from ringi.domain.journal import Journal, entries_in
+from ringi.domain.record import START, Event, Query, Viewer, cursor_of
+from ringi.domain.request import Request
 from ringi.errors import NotFoundError, RingiError
-from ringi.form import Form, Select
-from ringi.inbox import Inbox, Limits
-from ringi.journal import Journal, entries_in
-from ringi.record import START, Event, Query, Viewer, cursor_of
-from ringi.request import Request
-from ringi.store import Store
+from ringi.forms.form import Form, Select
+from ringi.inbox.inbox import Inbox, Limits
+from ringi.privacy.erasure import Erasure
 from ringi.testing.clock import NOON, Clock
 
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ringi.ask import Action, Answer, Ask, Continuation, Decision
-from ringi.journal import Journal
-from ringi.record import Event
-from ringi.request import Request
-from ringi.store import Store
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action, Answer, Ask, Continuation, Decision
+from ringi.domain.journal import Journal
+from ringi.domain.record import Event
+from ringi.domain.request import Request
+from ringi.domain.thread import Run, Thread
 from ringi.testing.clock import NOON
-from ringi.thread import Run, Thread
 
 CONTINUATION = Continuation(runner="test", target="agent", key="thread-1")
 

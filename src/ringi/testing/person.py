@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict, Unpack, get_args
 
-from ringi.ask import Decision, Kind
-from ringi.record import Viewer
-from ringi.request import Request
+from ringi.domain.ask import Decision, Kind
+from ringi.domain.record import Viewer
+from ringi.domain.request import Request
 
 __tracebackhide__ = True
 """A failed test shows its own lines, not those of this file."""

@@ -13,17 +13,17 @@ from tests import servers
 from tests.proxy import Proxy
 
 import ringi
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.notifier import PostgresNotifier
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import Notify
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.record import START, Key
+from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError
-from ringi.inbox import Inbox
-from ringi.notifier import Wakeup
-from ringi.record import START, Key
-from ringi.request import Request
+from ringi.inbox.inbox import Inbox
 from ringi.testing import stored
 from ringi.testing.makers import a_request
 

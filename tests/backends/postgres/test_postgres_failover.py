@@ -10,13 +10,13 @@ import asyncpg
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
-from ringi.clock import utc_now
+from ringi.base.clock import utc_now
 from ringi.connect import open_backend
+from ringi.contracts.store import change
+from ringi.domain.thread import Thread
 from ringi.errors import FenceError
-from ringi.inbox import change
+from ringi.runs.lease import Lease
 from ringi.testing import a_thread
-from ringi.thread import Thread
-from ringi.threads.lease import Lease
 
 LENGTH = timedelta(seconds=30)
 LOSE = """

@@ -11,14 +11,14 @@ from statistics import median
 import asyncpg
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.postgres import database as databases
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.record import START
+from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.notifier import Wakeup
-from ringi.record import START
-from ringi.request import Request
 from ringi.testing import stored
 from ringi.testing.clock import NOON
 from ringi.testing.makers import approval

@@ -12,16 +12,16 @@ import asyncpg
 import pytest
 from tests.proxy import Proxy
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
+from ringi.backends.postgres.batcher import Gathering
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.gathering import Gathering
 from ringi.backends.postgres.store import EVENT_COLUMNS, PostgresStore, columns_of, event_row
+from ringi.contracts.notifier import Wakeup
+from ringi.contracts.store import Store
+from ringi.domain.record import Event, Key
+from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError
-from ringi.notifier import Wakeup
-from ringi.record import Event, Key
-from ringi.request import Request
-from ringi.store import Store
 from ringi.testing import stored
 from ringi.testing.clock import NOON
 from ringi.testing.conformance import StoreConformance

@@ -18,8 +18,8 @@ from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
 from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.backends.postgres.store import PostgresStore
+from ringi.contracts.jobs import Job
 from ringi.errors import UnavailableError
-from ringi.jobs import Job
 from ringi.testing import a_thread, stored
 
 MANY = 4

@@ -21,8 +21,8 @@ from tests.proxy import Proxy
 from ringi.backends.postgres import jobs
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.jobs import PostgresJobs
-from ringi.jobs import Job
-from ringi.notifier import Wakeup
+from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Wakeup
 
 LIMIT = 50.0
 """A listener is probed every ten seconds, and given ten to answer."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from ringi.backends.postgres.batcher import LANES, MOST, Gathering
 from ringi.backends.postgres.database import WAIT_SECONDS
-from ringi.backends.postgres.gathering import LANES, MOST, Gathering
+from ringi.contracts.notifier import Wakeup
 from ringi.errors import UnavailableError
-from ringi.notifier import Wakeup
 
 LIMIT = 20.0
 

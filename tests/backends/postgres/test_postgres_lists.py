@@ -15,8 +15,8 @@ import pytest_asyncio
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
-from ringi.record import Query, Viewer, filed_under, microseconds
-from ringi.request import Request
+from ringi.domain.record import Query, Viewer, filed_under, microseconds
+from ringi.domain.request import Request
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request
 

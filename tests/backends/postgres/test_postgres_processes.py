@@ -11,7 +11,7 @@ from asyncio.subprocess import DEVNULL
 from pathlib import Path
 
 import pytest
-from tests.threads.world import opened, until
+from tests.runs.world import opened, until
 
 RINGI = [sys.executable, "-c", "from ringi.cli import main; main()"]
 SLOW = """
@@ -19,7 +19,7 @@ import asyncio
 from pathlib import Path
 from typing import TypedDict
 from langgraph.graph import START, StateGraph
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 HERE = Path(__file__).parent
 

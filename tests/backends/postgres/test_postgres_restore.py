@@ -15,17 +15,17 @@ from tests import servers
 from tests.backends.postgres.test_postgres_accidents import until
 from tests.faults.chaos.agents import EFFECTS, agents
 from tests.proxy import Proxy
-from tests.threads.world import World, at_work
+from tests.runs.world import World, at_work
 
-from ringi.audit import verify
+from ringi.audit.seals import Sealer, compare, read_seals
+from ringi.audit.verify import verify
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
 from ringi.connect import open_backend
+from ringi.contracts.jobs import Job
+from ringi.contracts.store import Store
 from ringi.errors import InvalidError, UnavailableError
-from ringi.jobs import Job
-from ringi.seal import Sealer, compare, read_seals
-from ringi.server.event_hub import EventHub
-from ringi.store import Store
+from ringi.server.sse.event_hub import EventHub
 from ringi.testing import Clock, a_thread, stored
 
 KEY = "a key that is not in the store"

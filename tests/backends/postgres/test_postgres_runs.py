@@ -13,13 +13,13 @@ from tests.proxy import Proxy
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
 from ringi.backends.postgres.store import PostgresStore
+from ringi.base.clock import utc_now
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.record import Key
+from ringi.domain.thread import Run, Thread
 from ringi.errors import FenceError, UnavailableError
-from ringi.inbox import utc_now
-from ringi.notifier import Wakeup
-from ringi.record import Key
-from ringi.thread import Run, Thread
-from ringi.threads import lease as leases
-from ringi.threads.lease import Debts, leased
+from ringi.runs import lease as leases
+from ringi.runs.lease import Debts, leased
 
 KEY = Key("default", "t1")
 CONFIG: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}

@@ -7,7 +7,7 @@ import uuid
 import asyncpg
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.errors import SettingError
 from ringi.testing import stored

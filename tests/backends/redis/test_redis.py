@@ -10,9 +10,9 @@ from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisStream
-from ringi.notifier import Notifier
-from ringi.store import Store
-from ringi.stream import Stream
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import Store
+from ringi.contracts.stream import Stream
 from ringi.testing.conformance import NotifierConformance, StoreConformance, StreamConformance
 
 

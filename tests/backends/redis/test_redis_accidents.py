@@ -17,18 +17,18 @@ from tests.mortal_redis import MortalRedis, mortal_redis
 from tests.proxy import Proxy
 
 import ringi
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import CONNECTIONS, Server
 from ringi.backends.redis.store import RedisStore
 from ringi.backends.redis.stream import RedisStream
 from ringi.connect import Notify, inbox_on, open_backend
+from ringi.contracts.notifier import Wakeup
+from ringi.contracts.stream import StreamItem
+from ringi.domain.record import START, Key, Query
+from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError
-from ringi.inbox import Inbox
-from ringi.notifier import Wakeup
-from ringi.record import START, Key, Query
-from ringi.request import Request
-from ringi.stream import StreamItem
+from ringi.inbox.inbox import Inbox
 from ringi.testing import stored
 
 LIMIT = 20.0

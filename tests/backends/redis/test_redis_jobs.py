@@ -10,8 +10,8 @@ import pytest
 from ringi.backends.redis.jobs import RedisJobs
 from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
-from ringi.jobs import Job
-from ringi.notifier import Notifier
+from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Notifier
 from ringi.testing.conformance import JobsConformance
 
 

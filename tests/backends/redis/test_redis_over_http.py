@@ -12,7 +12,7 @@ from tests.server.world import LIMIT, SECRET, World, listening, served
 
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
-from ringi.delivery.endpoints import DeliverySettings
+from ringi.delivery.settings import DeliverySettings
 from ringi.server import App, Keys, Platform, ServerSettings
 
 

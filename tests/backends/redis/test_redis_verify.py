@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.redis.inspection import is_filed
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
-from ringi.inbox import change
-from ringi.record import Key
-from ringi.request import Request
+from ringi.contracts.store import change
+from ringi.domain.record import Key
+from ringi.domain.request import Request
 from ringi.testing import stored
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.erasures import bare, ended

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.ask import Action
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database, migrate
 from ringi.backends.sqlite.store import SqliteStore, change_of, save
-from ringi.record import Query, Viewer, cursor_of
-from ringi.request import Request
+from ringi.domain.ask import Action
+from ringi.domain.record import Query, Viewer, cursor_of
+from ringi.domain.request import Request
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request, stored
 

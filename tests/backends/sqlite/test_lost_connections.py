@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import PutOp
 from tests.backends.sqlite.test_lost_files import delete, delete_log, replace_by_copy
-from tests.threads.world import at_work, until
+from tests.runs.world import at_work, until
 
 from ringi.backends.sqlite.checkpoints import prepare
 from ringi.backends.sqlite.database import Database
@@ -19,10 +19,10 @@ from ringi.backends.sqlite.direct import reading, writing
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
+from ringi.runs.lease import Lease
+from ringi.runs.loop_watch import LoopWatch
 from ringi.testing import stored
 from ringi.testing.makers import a_thread
-from ringi.threads.lease import Lease
-from ringi.threads.loop_watch import LoopWatch
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_what_is_committed_while_the_file_goes_is_not_acknowledged(backend
 async def test_a_lease_is_not_renewed_in_another_file(
     backend: Backend, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringi.threads.loop_watch.TICK", 0.02)
+    monkeypatch.setattr("ringi.runs.loop_watch.TICK", 0.02)
     thread, event = a_thread()
     await backend.store.put(thread, event)
     lease = Lease(backend.store, backend.clock, thread)
@@ -127,13 +127,13 @@ async def test_a_lease_is_not_renewed_in_another_file(
                 looked.set()
 
     handler = Handler()
-    logging.getLogger("ringi.threads.loop_watch").addHandler(handler)
+    logging.getLogger("ringi.runs.loop_watch").addHandler(handler)
     delete(path)
     try:
         async with LoopWatch(backend.another_store, {lease}):  # type: ignore[arg-type]
             assert looked.wait(10)
     finally:
-        logging.getLogger("ringi.threads.loop_watch").removeHandler(handler)
+        logging.getLogger("ringi.runs.loop_watch").removeHandler(handler)
     assert not identity_of(path)
 
 

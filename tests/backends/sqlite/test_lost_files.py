@@ -20,9 +20,9 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import open_backend
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.errors import NotFoundError, RingiError, UnavailableError
-from ringi.record import Query
-from ringi.request import Request
 from ringi.testing import stored
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
 from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.notifier import RECORDS, SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
+from ringi.domain.record import Query
+from ringi.domain.request import Request
 from ringi.errors import ClosedError, ConflictError, NotFoundError, SettingError, UnavailableError
-from ringi.record import Query
-from ringi.request import Request
 from ringi.testing import stored
 from ringi.testing.makers import a_request
 

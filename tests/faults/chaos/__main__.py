@@ -20,12 +20,12 @@ from tests.faults.chaos.history import History
 from tests.faults.chaos.load import Load
 from tests.servers import MortalPostgres, mortal_postgres, redis
 
-from ringi import audit
+from ringi.audit.verify import verify
 from ringi.connect import open_backend
-from ringi.record import START, Event, Query, cursor_of
-from ringi.request import Request
-from ringi.store import R, Store
-from ringi.thread import Thread
+from ringi.contracts.store import R, Store
+from ringi.domain.record import START, Event, Query, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 
 SETTLES = 120.0
 
@@ -85,7 +85,7 @@ async def end_of(running: Fleet, url: str) -> End:
     async with open_backend(url) as backend:
         store = backend.store
         requests, threads, events = await all_of(store, Request), await all_of(store, Thread), await all_events(store)
-        _, findings = await audit.verify(store)
+        _, findings = await verify(store)
     effects = running.effects.read_text().splitlines() if running.effects.exists() else []
     return End(
         {record["id"]: record for record in dumped(requests)},

@@ -13,7 +13,7 @@ from tests.faults.chaos.checker import ENDED, SECRET
 from tests.faults.chaos.fleet import Fleet
 from tests.faults.chaos.history import History
 
-from ringi.server.auth import Keys
+from ringi.server.auth.authenticator import Keys
 
 PATIENCE = 10.0
 ORDER = "of-the-first-tenant"

@@ -13,9 +13,9 @@ from typing import Any
 
 import uvloop
 
-from ringi.examples import agents
-from ringi.server.platform import ServerSettings
+from ringi.demo import agents
 from ringi.server.serve import serve
+from ringi.server.settings import ServerSettings
 
 UNLIMITED = 1_000_000
 

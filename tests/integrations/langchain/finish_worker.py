@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from tests.integrations.langchain.finishing import gated, hearing
-from tests.threads.world import opened, working
+from tests.runs.world import opened, working
 
 from ringi.backends import claimed_jobs as jobs
+from ringi.contracts.notifier import Wakeup
 from ringi.integrations.langchain import FinishGate
-from ringi.notifier import Wakeup
-from ringi.threads import lease
-from ringi.threads.agent import Agent
+from ringi.runs import lease
+from ringi.runs.agent import Agent
 
 
 def agents() -> list[Agent]:

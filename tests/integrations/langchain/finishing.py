@@ -7,11 +7,11 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
-from tests.threads.world import World
+from tests.runs.world import World
 
 from ringi.integrations.langchain import FinishGate
-from ringi.testing.scripted_model import Said, Script, ScriptedModel
-from ringi.threads.agent import Agent, State
+from ringi.runs.agent import Agent, State
+from ringi.testing.model import Said, Script, ScriptedModel
 
 Heard = list[list[str]]
 

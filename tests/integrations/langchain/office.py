@@ -11,8 +11,8 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from ringi.testing.scripted_model import ScriptedModel
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 Args = dict[str, Any]
 Said = Callable[[Sequence[BaseMessage]], AIMessage | str]

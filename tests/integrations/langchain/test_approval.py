@@ -13,12 +13,12 @@ from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
-from tests.threads.world import at_work, of_type, opened
+from tests.runs.world import at_work, of_type, opened
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.testing.clock import Clock
-from ringi.testing.scripted_model import ScriptedModel, turns
+from ringi.testing.model import ScriptedModel, turns
 
 GATE = {"rules": [{"tools": ["refund", "send"], "allowed": ["approve", "edit", "reject", "respond"]}]}
 REFUND = {"order": 1182, "amount": 40}

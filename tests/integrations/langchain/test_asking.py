@@ -13,14 +13,14 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from tests.integrations.langchain.office import agent, call, calls
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 from tests.tiers import examples
 
-from ringi.inbox import Limits
+from ringi.inbox.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
-from ringi.integrations.langchain.asking import TYPES
+from ringi.integrations.langchain.ask_human import TYPES
 from ringi.testing.clock import Clock
-from ringi.testing.scripted_model import ScriptedModel, turns
+from ringi.testing.model import ScriptedModel, turns
 
 SPORT = {
     "name": "sport",

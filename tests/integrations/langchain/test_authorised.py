@@ -18,17 +18,17 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 from tests.tiers import examples
 
-from ringi.ask import Answer
-from ringi.canonical import canonical
-from ringi.inbox import utc_now
+from ringi.base.canonical_json import canonical
+from ringi.base.clock import utc_now
+from ringi.domain.ask import Answer
+from ringi.domain.request import Request
 from ringi.integrations.langchain import Approval
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel, turns
-from ringi.threads.agent import Agent
-from ringi.threads.langgraph import question_of, resume_value
+from ringi.runs.agent import Agent
+from ringi.runs.graph_run import question_of, resume_value
+from ringi.testing.model import ScriptedModel, turns
 
 ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}
 GATE = {"rules": [{"tools": ["refund"], "candidate_groups": ["finance"]}]}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from tests.integrations.langchain.office import Changing, Till, agent, call, calls
-from tests.threads.world import at_work, opened, working
+from tests.runs.world import at_work, opened, working
 
+from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.integrations.langchain import Approval
-from ringi.request import Request
 
 ASKS = {"tools": ["refund"], "candidate_groups": ["finance"]}
 SMALL = {"name": "small refunds", "where": {"amount": {"at_most": 50}}}

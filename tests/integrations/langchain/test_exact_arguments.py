@@ -14,11 +14,11 @@ from langgraph.prebuilt import InjectedState
 from langgraph.types import interrupt
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from tests.integrations.langchain.office import agent, call
-from tests.threads.world import at_work, opened, working
+from tests.runs.world import at_work, opened, working
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 RAN: list[Any] = []
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}, "note": {"type": "string"}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing
-from tests.threads.world import at_work, of_type
+from tests.runs.world import at_work, of_type
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import FinishGate

@@ -10,12 +10,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, results
-from tests.threads.world import World, at_work, checked, of_type, opened, working
+from tests.runs.world import World, at_work, checked, of_type, opened, working
 
+from ringi.domain.request import Request
 from ringi.integrations.langchain import FinishGate, delegate
-from ringi.request import Request
-from ringi.testing.scripted_model import calls, together
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
+from ringi.testing.model import calls, together
 
 TASK = {"task": "make a book"}
 

@@ -10,11 +10,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 from tests.integrations.langchain import finish_worker
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing
-from tests.threads.world import World, at_work, opened, until
+from tests.runs.world import World, at_work, opened, until
 from tests.warm import FORKS
 
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel, calls
+from ringi.domain.request import Request
+from ringi.testing.model import ScriptedModel, calls
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
 from tests.integrations.langchain.finishing import answered, said, shown
 from tests.integrations.langchain.openai_server import calling, provider, saying
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 
 from ringi.integrations.langchain import FinishGate, finish_tool
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 
 def script(messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -20,15 +20,15 @@ from langchain_core.tools import tool
 from langgraph.errors import GraphInterrupt, GraphRecursionError
 from pydantic import BaseModel
 from tests.integrations.langchain.finishing import Heard, answered, gated, hearing, last_said, results
-from tests.threads.world import World, at_work
+from tests.runs.world import World, at_work
 
 from ringi import Action
+from ringi.domain.request import Request
 from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
-from ringi.integrations.langchain.stopping import HOOKS, reason_of
+from ringi.integrations.langchain.stop_notes import HOOKS, reason_of
 from ringi.integrations.langgraph import ask
-from ringi.request import Request
-from ringi.testing.scripted_model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, calls, together
 
 TASK = {"task": "delete the file"}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.integrations.langchain.words import COMPLETE, UPDATE, read
+from ringi.integrations.langchain.finish_words import COMPLETE, UPDATE, read
 
 WORDS = st.sampled_from(sorted(COMPLETE))
 

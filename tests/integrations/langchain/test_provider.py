@@ -10,10 +10,10 @@ from langchain.chat_models import init_chat_model
 from langchain_core.messages import HumanMessage
 from tests.integrations.langchain.office import Till, shown
 from tests.integrations.langchain.openai_server import calling, provider, saying
-from tests.threads.world import at_work
+from tests.runs.world import at_work
 
 from ringi.integrations.langchain import Approval, ask_human
-from ringi.threads.agent import Agent
+from ringi.runs.agent import Agent
 
 REFUND = {"order": 1182, "amount": 40}
 FORM = {"title": "Why?", "fields": [{"name": "why", "type": "select", "options": [{"value": "late"}]}]}

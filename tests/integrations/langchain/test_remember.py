@@ -10,7 +10,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from tests.integrations.langchain.office import agent
-from tests.threads.world import World, at_work, model
+from tests.runs.world import World, at_work, model
 
 from ringi import Form, Text
 from ringi.errors import SettingError

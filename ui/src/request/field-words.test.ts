@@ -5,7 +5,7 @@ import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
 import { fieldWords } from "./field-words";
 
-const server = ["field", "field_parts", "form", "misfit", "attachments"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
+const server = ["forms/fields", "forms/field_parts", "forms/form", "base/validation", "files/attachments"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
 /** What the server says, and the words of it that stand in its own code. */
 const said: [message: string, inCode: string][] = [
   ["is required: answer it", "is required: answer it"],

@@ -6,7 +6,7 @@ import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
 import { atTheGate } from "./gate";
 
-const server = readFileSync("../src/ringi/integrations/langchain/finish.py", "utf8");
+const server = readFileSync("../src/ringi/integrations/langchain/finish_gate.py", "utf8");
 const howTo = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.";
 /** What the server asks, and the words of it that stand in its own code. */
 const asked: [text: string, inCode: string[]][] = [

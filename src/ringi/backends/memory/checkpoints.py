@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, called
-from ringi.store import Store
-from ringi.thread import Thread
+from ringi.contracts.store import Store
+from ringi.domain.thread import Thread
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Collection
 
+from ringi.contracts.jobs import Handler, Job, Jobs
+from ringi.contracts.notifier import Wakeup
 from ringi.errors import LaterError
-from ringi.jobs import Handler, Job, Jobs
-from ringi.notifier import Wakeup
 
 log = logging.getLogger(__name__)
 LATER = (0.1, 0.5, 2.0, 10.0, 30.0)

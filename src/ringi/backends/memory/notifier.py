@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ringi.notifier import Notifier
+from ringi.contracts.notifier import Notifier
 
 
 class MemoryNotifier(Notifier):

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ringi.errors import ConflictError, NotFoundError
-from ringi.journal import Journal
-from ringi.memory import person_in
-from ringi.record import (
-    EPOCH,
+from ringi.base.clock import EPOCH
+from ringi.contracts.store import R, Store
+from ringi.domain.journal import Journal
+from ringi.domain.memories import person_in
+from ringi.domain.record import (
     START,
     Event,
     Key,
@@ -23,9 +23,9 @@ from ringi.record import (
     parsed_number,
     pieces,
 )
-from ringi.request import Request
-from ringi.store import R, Store
-from ringi.thread import Thread
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import ConflictError, NotFoundError
 
 
 class MemoryStore(Store):

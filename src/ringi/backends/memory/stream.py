@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
 from ringi.errors import FenceError
-from ringi.record import Key
-from ringi.stream import Stream, StreamItem
 
 
 class MemoryStream(Stream):

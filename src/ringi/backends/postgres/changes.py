@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 from pydantic_core import to_json
 
+from ringi.backends.postgres.batcher import Rows
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.gathering import Rows
 
 TYPES = {
     **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "audiences": "text"},

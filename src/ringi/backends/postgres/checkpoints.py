@@ -15,12 +15,12 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
+from ringi.base.failpoint import failpoint
+from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
-from ringi.failpoint import failpoint
-from ringi.thread import Thread
 
 Connection = AsyncConnection[Any]
 FOUND = "SELECT body FROM threads WHERE tenant = %s AND id = %s"
@@ -146,13 +146,13 @@ class FencedPostgresSaver(FencedSaver):
         with self._checkpoints.transaction_now() as connection:
             result = called(PostgresSaver(connection, serde=self.serde), method, *args)
             row = connection.execute(HELD, self._held.key).fetchone()
-            self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
+            self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")
             return result
 
     async def _check(self, connection: Connection, sql: LiteralString) -> None:
         row = await (await connection.execute(sql, self._held.key)).fetchone()
-        self._refuse_other(stored.record_of(Thread, row[0]) if row else None)
+        self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ringi.backends.migrations import Migration, migrations, refuse_if_too_new
-from ringi.backends.postgres.sessions import Connection, Sessions
+from ringi.backends.postgres.pool import Connection, Sessions
 from ringi.errors import SettingError, UnavailableError
 
 log = logging.getLogger(__name__)

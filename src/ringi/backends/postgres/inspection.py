@@ -7,18 +7,18 @@ from typing import Any, Self
 
 import asyncpg
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database, refusing, storable
-from ringi.backends.postgres.sessions import Connection, Sessions
+from ringi.backends.postgres.pool import Connection, Sessions
 from ringi.backends.postgres.store import EVENT_COLUMNS, TABLES, PostgresStore, columns_of, event_of
+from ringi.contracts.store import Finding
+from ringi.domain.journal import Journal
+from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import SettingError, UnreadableError
-from ringi.journal import Journal
-from ringi.record import START, Event, Key, Position, Record, microseconds, parsed_number
-from ringi.request import Request
-from ringi.store import Finding
-from ringi.thread import Thread
 
 CHUNK = 500
 NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
@@ -132,7 +132,7 @@ def differences(kind: type[Record], row: dict[str, Any]) -> list[Finding]:
     """Return the columns of a row that are not what its record says."""
     name = (kind.record, Key(row["tenant"], row["id"]))
     try:
-        record = stored.record_of(kind, row["body"])
+        record = decode.record_of(kind, row["body"])
     except (UnreadableError, ValueError) as error:
         return [Finding(*name, "", f"it cannot be read ({error})")]
     expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
-from ringi.jobs import RESUME, RUN
-from ringi.record import Query, filed_under, microseconds, parsed_cursor, pieces
-from ringi.request import Request
+from ringi.contracts.jobs import RESUME, RUN
+from ringi.domain.record import Query, filed_under, microseconds, parsed_cursor, pieces
+from ringi.domain.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ringi.backends.audiences import has_index
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
-from ringi.record import Query, looked_up, parsed_cursor, pieces
+from ringi.domain.record import Query, looked_up, parsed_cursor, pieces
 
 FIRST, NEAR, MOST = 100, 4_000, 100_000
 """How many requests are looked through at first, how far an end is near, and how many are looked through at once."""

@@ -11,29 +11,20 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.postgres import lists
+from ringi.backends.postgres.batcher import Gathering, Rows
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.gathering import Gathering, Rows
 from ringi.backends.postgres.search import is_search, search
+from ringi.base.clock import EPOCH
+from ringi.contracts.store import R, Store
+from ringi.domain.journal import Journal
+from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError, UnavailableError, UnreadableError
-from ringi.journal import Journal
-from ringi.record import (
-    EPOCH,
-    START,
-    Event,
-    Key,
-    Position,
-    Query,
-    Record,
-    microseconds,
-    parsed_number,
-)
-from ringi.request import Request
-from ringi.store import R, Store
-from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 Columns = dict[str, Any]
@@ -100,16 +91,16 @@ class PostgresStore(Store):
         found = await self._reads[kind.record].result(Key(tenant, id), alone)
         if not found:
             raise NotFoundError(kind.record, id)
-        return stored.record_of(kind, found[0][0])
+        return decode.record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         wanted = "unnest($1::text[], $2::text[]) AS wanted (tenant, id)"
         sql = f"SELECT body FROM {TABLES[kind.record]} JOIN {wanted} USING (tenant, id)"
         rows = await self._database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
-        return [stored.record_of(kind, body) for (body,) in rows]
+        return [decode.record_of(kind, body) for (body,) in rows]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await stored.page(kind, query, partial(self._bodies, kind.record))
+        return await decode.page(kind, query, partial(self._bodies, kind.record))
 
     async def _bodies(self, record: str, query: Query) -> list[str]:
         if record == Request.record and is_search(query):

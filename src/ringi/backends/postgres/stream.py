@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 
 from ringi.backends.postgres.database import Database
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
 from ringi.errors import FenceError
-from ringi.record import Key
-from ringi.stream import Stream, StreamItem
 
 APPEND = """
 WITH head AS (

@@ -8,15 +8,15 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.redis.lists import DIGITS, field_of, on_lists, place_of
 from ringi.backends.redis.server import Server
+from ringi.contracts.store import Finding
+from ringi.domain.journal import Journal
+from ringi.domain.record import Key, Record
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError, UnreadableError
-from ringi.journal import Journal
-from ringi.record import Key, Record
-from ringi.request import Request
-from ringi.store import Finding
-from ringi.thread import Thread
 
 CHUNK = 500
 TRIES = 5
@@ -123,7 +123,7 @@ class Inspection:
 
     def _record(self, body: bytes | None) -> Record | None:
         try:
-            return stored.record_of(self._kind, body.split(b" ", 2)[2]) if body else None
+            return decode.record_of(self._kind, body.split(b" ", 2)[2]) if body else None
         except (UnreadableError, IndexError):
             return None
 

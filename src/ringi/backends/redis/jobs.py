@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.redis.server import Server
+from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Notifier
+from ringi.domain.thread import Thread
 from ringi.errors import UnsupportedError
-from ringi.jobs import Job
-from ringi.notifier import Notifier
-from ringi.thread import Thread
 
 log = logging.getLogger(__name__)
 

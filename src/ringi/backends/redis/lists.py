@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, get_args
 
 from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, shelves
 from ringi.backends.redis.server import named
-from ringi.journal import Journal
-from ringi.record import Query, Record, microseconds, parsed_cursor, pieces
-from ringi.request import Request, Status
-from ringi.store import R
-from ringi.thread import Thread, ThreadStatus
+from ringi.contracts.store import R
+from ringi.domain.journal import Journal
+from ringi.domain.record import Query, Record, microseconds, parsed_cursor, pieces
+from ringi.domain.request import Request, Status
+from ringi.domain.thread import Thread, ThreadStatus
 
 DIGITS = 18
 OLDEST = 10**17

@@ -8,24 +8,14 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.redis.inspection import inspected
-from ringi.backends.redis.lists import (
-    DIGITS,
-    EXPIRING,
-    Way,
-    digits,
-    field_of,
-    filed,
-    place_before,
-    place_of,
-    way_of,
-)
+from ringi.backends.redis.lists import DIGITS, EXPIRING, Way, digits, field_of, filed, place_before, place_of, way_of
 from ringi.backends.redis.server import Server, named, new_token
+from ringi.contracts.store import Finding, R, Store
+from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
+from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
-from ringi.record import START, Event, Key, Position, Query, Record, parsed_number
-from ringi.request import Request
-from ringi.store import Finding, R, Store
 
 LITTLE = 1_000
 """As many places are read from a list by time; when it has more, those that match lie close in the other lists."""
@@ -84,10 +74,10 @@ class RedisStore(Store):
             return []
         async with self._server.answering():
             found = await self._server.redis.hmget(self._keys(kind.record)[0], [field_of(*key) for key in keys])
-        return [stored.record_of(kind, body_of(row)) for row in found if row is not None]
+        return [decode.record_of(kind, body_of(row)) for row in found if row is not None]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        return await stored.page(kind, query, partial(self._bodies, kind))
+        return await decode.page(kind, query, partial(self._bodies, kind))
 
     async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
         way, found = way_of(kind, query), list[bytes]()

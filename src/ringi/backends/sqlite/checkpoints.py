@@ -11,12 +11,12 @@ from typing import Any
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.direct import reading, writing
-from ringi.failpoint import failpoint
-from ringi.thread import Thread
+from ringi.base.failpoint import failpoint
+from ringi.domain.thread import Thread
 
 HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"
 # The namespace of one call of a sub-graph has the call's task after a colon; nothing goes on from it after the call.
@@ -96,7 +96,7 @@ class FencedSqliteSaver(FencedSaver):
     def _now(self, connection: sqlite3.Connection) -> Thread | None:
         sql = "SELECT body FROM threads WHERE tenant = ? AND id = ?"
         row = connection.execute(sql, self._held.key).fetchone()
-        return stored.record_of(Thread, row[0]) if row else None
+        return decode.record_of(Thread, row[0]) if row else None
 
 
 async def prepare(database: Database) -> None:

@@ -8,18 +8,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.sqlite.database import BUSY_SECONDS, Database, Lane, Work
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
 from ringi.backends.sqlite.store import TABLES, SqliteStore, columns_of
+from ringi.contracts.store import Finding
+from ringi.domain.journal import Journal
+from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import SettingError, UnavailableError, UnreadableError
-from ringi.journal import Journal
-from ringi.record import START, Event, Key, Position, Record, microseconds, parsed_number
-from ringi.request import Request
-from ringi.store import Finding
-from ringi.thread import Thread
 
 T = TypeVar("T")
 CHUNK = 500
@@ -214,7 +214,7 @@ def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[F
     """Return the columns of a row that are not what its record says."""
     name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
     try:
-        record = stored.record_of(kind, row["body"])
+        record = decode.record_of(kind, row["body"])
         expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
     except (UnreadableError, ValueError, TypeError) as error:
         return [Finding(*name, "", f"it cannot be read ({error})")]

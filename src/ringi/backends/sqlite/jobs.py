@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.sqlite.database import Database
-from ringi.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
-from ringi.notifier import Notifier
+from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
+from ringi.contracts.notifier import Notifier
 
 FREE = """
 SELECT key FROM jobs j WHERE run_at <= :now AND kind IN (SELECT value FROM json_each(:kinds))

@@ -18,9 +18,9 @@ from itertools import cycle, groupby, islice
 from typing import Any
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
-from ringi.jobs import RESUME, RUN
-from ringi.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
-from ringi.request import Request
+from ringi.contracts.jobs import RESUME, RUN
+from ringi.domain.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
+from ringi.domain.request import Request
 
 Row = tuple[int, str, str, str]
 """created_at, id, tenant, body: the greater stands first in a list."""

@@ -7,8 +7,8 @@ import logging
 from typing import Self
 
 from ringi.backends.sqlite.database import Database
+from ringi.contracts.notifier import Notifier
 from ringi.errors import UnavailableError
-from ringi.notifier import Notifier
 
 log = logging.getLogger(__name__)
 LOOKS_PER_INTERVAL = 10

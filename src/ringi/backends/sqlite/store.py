@@ -10,27 +10,18 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from ringi.backends import stored
+from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import owe_scrub
+from ringi.base.failpoint import failpoint
+from ringi.contracts.store import R, Store
+from ringi.domain.journal import Journal
+from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
-from ringi.failpoint import failpoint
-from ringi.journal import Journal
-from ringi.record import (
-    START,
-    Event,
-    Key,
-    Position,
-    Query,
-    Record,
-    microseconds,
-    parsed_number,
-)
-from ringi.request import Request
-from ringi.store import R, Store
-from ringi.thread import Thread
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
 Columns = dict[str, Any]
@@ -68,16 +59,16 @@ class SqliteStore(Store):
         found = await self._database.look(lambda c: c.execute(sql, (tenant, id)).fetchall())
         if not found:
             raise NotFoundError(kind.record, id)
-        return stored.record_of(kind, found[0][0])
+        return decode.record_of(kind, found[0][0])
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         sql = f"SELECT body FROM {TABLES[kind.record]} WHERE tenant = ? AND id = ?"
         bodies = await self._database.read(lambda c: [row for key in keys for row in c.execute(sql, key)])
-        return [stored.record_of(kind, body) for (body,) in bodies]
+        return [decode.record_of(kind, body) for (body,) in bodies]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         table = TABLES[kind.record]
-        return await stored.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
+        return await decode.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:
         return await self._database.read(lambda c: count(c, TABLES[kind.record], query))

@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from ringi.backends.sqlite.database import Database
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
 from ringi.errors import FenceError
-from ringi.record import Key
-from ringi.stream import Stream, StreamItem
 
 TAKE_FENCE = """
 INSERT INTO stream_heads (tenant, id, last, fence) VALUES (?, ?, ?, ?)

@@ -13,14 +13,14 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from ringi.cli.terminal.desk import Desk
+from ringi.cli.format.visible import visible
+from ringi.cli.terminal.controller import Desk
 from ringi.cli.terminal.help_screen import HelpScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_screen import RequestScreen
 from ringi.cli.terminal.safety import Harmless
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
-from ringi.inbox import Inbox
+from ringi.inbox.inbox import Inbox
 
 INTERRUPTED = 130
 AT_ONCE = ("ctrl+c", "ctrl+z")

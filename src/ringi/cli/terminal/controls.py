@@ -13,14 +13,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList, Select, TextArea
 
+from ringi.cli.format.visible import visible
 from ringi.cli.terminal.slider import Slider
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
 from ringi.errors import RingiError
-from ringi.field import Attachment, Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
-from ringi.field import Select as SelectField
-from ringi.field import Slider as SliderField
-from ringi.field import TextArea as TextAreaField
+from ringi.forms.fields import Attachment, Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
+from ringi.forms.fields import Select as SelectField
+from ringi.forms.fields import Slider as SliderField
+from ringi.forms.fields import TextArea as TextAreaField
 
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
 

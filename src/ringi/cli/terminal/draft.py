@@ -6,11 +6,11 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ringi.ask import GATED, Decision
-from ringi.cli.visible import visible
+from ringi.cli.format.visible import visible
+from ringi.domain.ask import GATED, Decision
+from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.form import Form
-from ringi.request import Request
+from ringi.forms.form import Form
 
 LONGEST_NAME = 60
 Mode = Literal["deciding", "editing", "rejecting", "answering", "confirming"]

@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Select, Static, TextArea
 
+from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.terminal.controls import ChoiceControl, Control, UnreadableError
 from ringi.cli.terminal.slider import Slider
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible, visible_lines, visible_value
 
 
 class FieldBox(Vertical):

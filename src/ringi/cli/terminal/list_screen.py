@@ -14,13 +14,13 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Input, Static
 
+from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
-from ringi.cli.terminal.desk import Desk
+from ringi.cli.terminal.controller import Desk
 from ringi.cli.terminal.live import COUNTED
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
+from ringi.domain.request import Request
 from ringi.errors import RingiError
-from ringi.request import Request
 
 KIND, STATE = 9, 24
 """How wide two columns are; the title has the rest."""

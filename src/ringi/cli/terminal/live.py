@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 
+from ringi.domain.record import Event, Key, Query, cursor_of, searchable
+from ringi.domain.request import Request
 from ringi.errors import RingiError
-from ringi.inbox import Inbox
-from ringi.record import Event, Key, Query, cursor_of, searchable
-from ringi.request import Request
+from ringi.inbox.inbox import Inbox
 
 log = logging.getLogger(__name__)
 PAGE = 200

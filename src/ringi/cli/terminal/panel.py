@@ -7,13 +7,13 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from ringi.ask import Decision
+from ringi.cli.format.visible import visible, visible_value
 from ringi.cli.terminal.controls import LineControl, WordsControl
 from ringi.cli.terminal.draft import Draft, Mode, Target
 from ringi.cli.terminal.field_box import FieldBox
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible, visible_value
-from ringi.request import Request
+from ringi.domain.ask import Decision
+from ringi.domain.request import Request
 
 LETTER: dict[Decision, str] = {"approve": "a", "edit": "e", "reject": "r", "respond": "m"}
 SOLE_ANSWER = "a"

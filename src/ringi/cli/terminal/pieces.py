@@ -9,11 +9,11 @@ from typing import Any
 from textual.content import Content
 from textual.widgets import Static
 
-from ringi.cli.picture import clock, plain, remaining
+from ringi.cli.format.requests import clock, plain, remaining
+from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible, visible_lines, visible_value
-from ringi.record import POLICY, SYSTEM, Event
-from ringi.request import Request
+from ringi.domain.record import POLICY, SYSTEM, Event
+from ringi.domain.request import Request
 
 SOON = 0.2
 """The last part of the time to a deadline, in which it is drawn as near."""

@@ -9,18 +9,18 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Button, Input, Static
 
-from ringi.ask import Answer, Decision
+from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
+from ringi.cli.terminal.controller import Desk
 from ringi.cli.terminal.controls import WordsControl
-from ringi.cli.terminal.desk import Desk
 from ringi.cli.terminal.draft import Mode, Target, answer, editable, target_of
 from ringi.cli.terminal.field_box import FieldBox
 from ringi.cli.terminal.panel import Panel
 from ringi.cli.terminal.sheet import Sheet
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
+from ringi.domain.ask import Answer, Decision
+from ringi.domain.request import Request
 from ringi.errors import FinalError, InvalidError, RingiError
-from ringi.request import Request
 
 LETTERS = ("approve", "edit", "reject", "respond", "claim", "release", "neighbour")
 """What single letters do, as long as they are not typed into a field."""

@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
 from ringi.cli.terminal.controls import (
     Control,
@@ -24,10 +25,9 @@ from ringi.cli.terminal.controls import (
 from ringi.cli.terminal.draft import Draft, edit_path, editable, form_of
 from ringi.cli.terminal.field_box import FieldBox
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.cli.visible import visible
+from ringi.domain.record import Event
+from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
-from ringi.record import Event
-from ringi.request import Request
 
 WHOLE = "data"
 """The path of an answer that is written as one piece of JSON."""

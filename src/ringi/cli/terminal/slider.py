@@ -9,7 +9,7 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from ringi.cli.terminal.words import ENGLISH as WORDS
-from ringi.field import Slider as SliderField
+from ringi.forms.fields import Slider as SliderField
 
 STEPS = 100
 """Into how many steps a range is cut that has none of its own."""

@@ -1,11 +1,11 @@
 """Parts for agents of LangChain 1.x."""
 
 from ringi.integrations.langchain.approval import Approval
-from ringi.integrations.langchain.asking import AskHuman, ask_human
-from ringi.integrations.langchain.finish import FinishGate, delegate, finish_tool
+from ringi.integrations.langchain.ask_human import AskHuman, ask_human
+from ringi.integrations.langchain.finish_gate import FinishGate, delegate, finish_tool
 from ringi.integrations.langchain.forms import Forms
-from ringi.integrations.langchain.policy import AutoApproval, Condition, Policy, Rule
-from ringi.integrations.langchain.remember import Remember
+from ringi.integrations.langchain.memories import Remember
+from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
 
 __all__ = [
     "Approval",

@@ -11,10 +11,10 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
-from ringi.integrations.langchain.passage import Call, Passage, gated
-from ringi.integrations.langchain.policy import Policy
-from ringi.integrations.langchain.switch import asks
-from ringi.threads.tool_arguments import injected, schema_of
+from ringi.integrations.langchain.enabled import asks
+from ringi.integrations.langchain.tool_gate import Call, Passage, gated
+from ringi.policy.rules import Policy
+from ringi.runs.tool_arguments import injected, schema_of
 
 Result = ToolMessage | Command[Any]
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]

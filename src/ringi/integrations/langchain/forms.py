@@ -29,9 +29,10 @@ from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.repair import Repaired
-from ringi.integrations.langchain.asking import (
+from ringi.integrations.langchain.ask_human import (
     NOBODY,
     TYPES,
     UNANSWERED,
@@ -42,14 +43,13 @@ from ringi.integrations.langchain.asking import (
     silence,
     was_silence,
 )
-from ringi.integrations.langchain.passage import with_note
+from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, sentence, talk_of, told
-from ringi.integrations.langchain.switch import asks
+from ringi.integrations.langchain.tool_gate import with_note
 from ringi.integrations.langgraph import ask
-from ringi.request import Request
-from ringi.threads.emitter import SAY
-from ringi.threads.langgraph import MAX_FIELDS, MODEL_FORMS
-from ringi.threads.model_form import KEY, NO_OBJECT, Found, ModelAsk, ask_of, found_in
+from ringi.runs.graph_run import MAX_FIELDS, MODEL_FORMS
+from ringi.runs.model_form import KEY, NO_OBJECT, Found, ModelAsk, ask_of, found_in
+from ringi.runs.stream_writer import SAY
 
 log = logging.getLogger(__name__)
 INSTRUCTION = """\

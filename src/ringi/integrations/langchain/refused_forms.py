@@ -9,8 +9,8 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.config import get_stream_writer
 
-from ringi.threads.emitter import SAY
-from ringi.threads.model_form import clean
+from ringi.runs.model_form import clean
+from ringi.runs.stream_writer import SAY
 
 REFUSED = "ringi_form_refused"
 """Marks the message that tells a model that its form is not sound."""

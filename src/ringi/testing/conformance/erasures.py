@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store.erase`: what was said is gone, and the chain holds."""
+"""The promises of `ringi.contracts.store.Store.erase`: what was said is gone, and the chain holds."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ import asyncio
 
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
+from ringi.contracts.store import Store
+from ringi.domain.record import SOMEBODY, Erased, Event, Query
+from ringi.domain.request import Request
 from ringi.errors import ConflictError
-from ringi.record import SOMEBODY, Erased, Event, Query
-from ringi.redaction import left_of, request_without_content
-from ringi.request import Request
-from ringi.store import Store
+from ringi.privacy.redaction import left_of, request_without_content
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request, approval, stored
 

@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store` on events: in order, without gaps, each follower at its place."""
+"""The promises of `ringi.contracts.store.Store` on events: in order, without gaps, each follower at its place."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ import asyncio
 
 import pytest
 
+from ringi.contracts.store import Store
+from ringi.domain.record import START, Event
 from ringi.errors import ConflictError, InvalidError
-from ringi.record import START, Event
-from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request, a_thread, stored
 

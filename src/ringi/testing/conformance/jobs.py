@@ -1,4 +1,4 @@
-"""The promises of `ringi.jobs.Jobs`: at least once, one at a time per lane, whoever dies."""
+"""The promises of `ringi.contracts.jobs.Jobs`: at least once, one at a time per lane, whoever dies."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.errors import LaterError
-from ringi.jobs import Handler, Job, Jobs
 
 KINDS = ("test",)
 LIMIT = 20.0

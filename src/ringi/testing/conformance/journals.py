@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store` on journals: a third kind of record, kept and listed as the others are."""
+"""The promises of `ringi.contracts.store.Store` on journals: a third kind of record, listed as the others are."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from ringi.audit import verify
+from ringi.audit.verify import verify
+from ringi.contracts.store import Store
+from ringi.domain.journal import Journal, entries_in
+from ringi.domain.record import SOMEBODY, Erased, Event, Key, Query, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
-from ringi.journal import Journal, entries_in
-from ringi.record import SOMEBODY, Erased, Event, Key, Query, cursor_of
-from ringi.request import Request
-from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_journal, a_thread, stored
-from ringi.thread import Thread
 
 SECOND = timedelta(seconds=1)
 SECRET = "Zwetschge 4711 秘密の"

@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store` on lists: what matches, in which order, page by page."""
+"""The promises of `ringi.contracts.store.Store` on lists: what matches, in which order, page by page."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from ringi.contracts.store import Store
+from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Failure, Thread
 from ringi.errors import InvalidError
-from ringi.record import MICROSECOND, Query, Viewer, cursor_of
-from ringi.request import Request
-from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.makers import CONTINUATION, a_request, a_thread, approval, stored
-from ringi.thread import Failure, Thread
 
 SECOND = timedelta(seconds=1)
 EVERYBODYS = Viewer(name="eve")

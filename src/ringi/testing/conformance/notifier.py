@@ -1,4 +1,4 @@
-"""The promises of `ringi.notifier.Notifier`: a hint reaches whoever listens, and is kept until they wait."""
+"""The promises of `ringi.contracts.notifier.Notifier`: a hint reaches whoever listens, and is kept until they wait."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from ringi.notifier import Notifier, Wakeup
+from ringi.contracts.notifier import Notifier, Wakeup
 
 LIMIT = 5.0
 """Seconds after which a hint that was published counts as lost."""

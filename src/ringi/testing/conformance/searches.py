@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store` on searches: what is found, in which order, and what is not."""
+"""The promises of `ringi.contracts.store.Store` on searches: what is found, in which order, and what is not."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ringi.ask import Action
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action
+from ringi.domain.record import MAX_SEARCH, Query, Viewer
+from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError
-from ringi.record import MAX_SEARCH, Query, Viewer
-from ringi.request import Request
-from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.lists import ids, paged
 from ringi.testing.makers import approval, stored

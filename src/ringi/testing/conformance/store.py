@@ -1,4 +1,4 @@
-"""The promises of `ringi.store.Store`: one version after the other, with its event, or nothing."""
+"""The promises of `ringi.contracts.store.Store`: one version after the other, with its event, or nothing."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,10 +7,11 @@ import asyncio
 
 import pytest
 
+from ringi.contracts.store import Store
+from ringi.domain.record import Event, Key, Record
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
-from ringi.record import Event, Key, Record
-from ringi.request import Request
-from ringi.store import Store
 from ringi.testing.clock import NOON
 from ringi.testing.conformance.erasures import ErasuresConformance
 from ringi.testing.conformance.events import EventsConformance
@@ -18,7 +19,6 @@ from ringi.testing.conformance.journals import JournalsConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
 from ringi.testing.makers import a_request, a_thread, approval, stored
-from ringi.thread import Thread
 
 
 async def attempt(store: Store, record: Record, event: Event | None) -> bool:

@@ -1,4 +1,4 @@
-"""The promises of `ringi.stream.Stream`: one numbering, for ever, and no late printing."""
+"""The promises of `ringi.contracts.stream.Stream`: one numbering, for ever, and no late printing."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ import asyncio
 
 import pytest
 
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
 from ringi.errors import FenceError
-from ringi.record import Key
-from ringi.stream import Stream, StreamItem
 
 KEY = Key("tenant-1", "thread-1")
 

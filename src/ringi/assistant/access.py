@@ -1,0 +1,157 @@
+"""How a caller of the server reaches a conversation: reads what it knows, and sends events into it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ringi.assistant.action_commands import Event
+from ringi.assistant.assistant import AssistantAgent
+from ringi.assistant.catalog import Action
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.persistence import memory_of
+from ringi.assistant.plans import Plan
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.ask import parsed
+from ringi.domain.record import Key, topic_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError, ThreadBusyError
+from ringi.runs.cleanup import asked_requests, open_requests
+from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import may_read, readable_thread
+from ringi.server.platform import Platform
+from ringi.server.routes.threads import ThreadName
+
+if TYPE_CHECKING:
+    from ringi.assistant.assistant import Assistant
+    from ringi.runs.runner import Runner
+
+PATIENCE = 5.0
+"""For how many seconds a press waits until the conversation has done what it does just now."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation as it stands, or as it would begin."""
+
+    id: str
+    assistant: Assistant
+    memory: ContextMemory
+    thread: Thread | None
+
+    def plan_of(self, action: Action) -> Plan | None:
+        """Return the newest plan that an action makes or applies."""
+        maker = self.assistant.definitions.plan_of(action)
+        return self.memory.plans.get(maker.workflow or "") if maker else None
+
+
+class Reach:
+    """The conversations that one caller may know of."""
+
+    def __init__(self, platform: Platform, who: Principal) -> None:
+        self._platform, self._who = platform, who
+
+    async def conversation(self, id: str, agent: str | None = None) -> Conversation:
+        """Return a conversation; one that nobody has begun is that with `agent`, where that is named.
+
+        Raises `NotFoundError` for a thread that the caller may not know of, and for one without an assistant.
+        """
+        runner, thread = self._runner(id), await self._thread(id)
+        if thread is None and agent is None:
+            raise NotFoundError("thread", id)
+        found = runner.agents.get(thread.agent if thread else str(agent))
+        if not isinstance(found, AssistantAgent) or found.assistant is None:
+            raise NotFoundError("assistant", id if thread else str(agent))
+        memory = await memory_of(self._platform.backend, thread) if thread else ContextMemory()
+        return Conversation(id, found.assistant, memory, thread)
+
+    async def send(self, id: str, agent: str | None, event_in: Callable[[Conversation], Event]) -> Thread:
+        """Send the event that a conversation as it stands leads to, as soon as it takes one.
+
+        Raises `ThreadBusyError` when it does something else for too long.
+        """
+        until = time.monotonic() + PATIENCE
+        async with self._news(id) as news:
+            while True:
+                conversation = await self.conversation(id, agent)
+                try:
+                    return await self._sent(conversation, event_in)
+                except ThreadBusyError as error:
+                    left = until - time.monotonic()
+                    if left <= 0 or error.status == "interrupted":
+                        raise
+                await news.wait(min(left, self._platform.backend.notifier.recheck_after))
+
+    async def ended(self, run: Thread) -> Thread | None:
+        """Return a thread once this run of it has ended, None when that takes too long."""
+        until = time.monotonic() + PATIENCE
+        async with self._news(run.id) as news:
+            while True:
+                thread = await self._runner(run.id).get(run.tenant, run.id)
+                if thread.run_id != run.run_id or not thread.is_live:
+                    return thread
+                left = until - time.monotonic()
+                if left <= 0:
+                    return None
+                await news.wait(min(left, self._platform.backend.notifier.recheck_after))
+
+    async def approval(self, plan: Plan) -> Request | None:
+        """Return what asks to approve the newest version of a plan, or what it was approved by."""
+        store = self._platform.backend.store
+        try:
+            if plan.approval and plan.status in ("executing", "completed"):
+                return await store.get(Request, self._who.tenant, plan.approval.request_id)
+            thread = await store.get(Thread, self._who.tenant, plan.thread_id or "")
+        except NotFoundError:
+            return None
+        asked = await asked_requests(self._platform.backend, thread)
+        # One that somebody merely posted with this thread's id is not among them.
+        return next((request for request in asked if request.kind == "approval"), None)
+
+    async def open_approval(self, plan: Plan) -> Request | None:
+        """Return what asks to approve a plan, where it is open and the caller may know of it."""
+        # That of a plan out of date is withdrawn a moment after the memory says so.
+        request = await self.approval(plan) if plan.status in ("planned", "failed") else None
+        return request if request and not request.is_final and may_read(self._who, request) else None
+
+    async def open_question(self, thread_id: str) -> Request | None:
+        """Return what a side thread asks, where it is open and the caller may know of it."""
+        try:
+            thread = await self._platform.backend.store.get(Thread, self._who.tenant, thread_id)
+        except NotFoundError:
+            return None
+        asked = await open_requests(self._platform.backend, thread)
+        return next((request for request in asked if may_read(self._who, request)), None)
+
+    async def _sent(self, conversation: Conversation, event_in: Callable[[Conversation], Event]) -> Thread:
+        thread = conversation.thread
+        if thread and thread.is_live:
+            raise ThreadBusyError(thread.id, thread.status)
+        agent, input = conversation.assistant.name, {"event": event_in(conversation)}
+        runner = self._runner(conversation.id)
+        check = partial(readable_thread, self._who)
+        return await runner.start(self._who.tenant, conversation.id, agent, input, by=self._who.actor, check=check)
+
+    async def _thread(self, id: str) -> Thread | None:
+        try:
+            thread = await self._platform.backend.store.get(Thread, self._who.tenant, id)
+        except NotFoundError:
+            parsed(ThreadName, {"thread_id": id})
+            return None
+        return readable_thread(self._who, thread)
+
+    def _runner(self, id: str) -> Runner:
+        if self._platform.runner is None:
+            raise NotFoundError("thread", id)
+        return self._platform.runner
+
+    @asynccontextmanager
+    async def _news(self, id: str) -> AsyncIterator[Wakeup]:
+        topic = topic_of(Thread.record, Key(self._who.tenant, id))
+        async with self._platform.backend.notifier.subscribe(topic) as news:
+            yield news

@@ -1,0 +1,298 @@
+"""What works beside the conversation, in threads of its own: planning, asking, carrying out.
+
+Each ends by sending an event into the conversation. A step that a worker died of is done again: its event may be too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END, START, StateGraph
+
+from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.handlers import HandlerError, Scope
+from ringi.assistant.jobs import PlanJob, StepJob, called, told_of
+from ringi.assistant.plans import Step, hash_of, key_of
+from ringi.assistant.settings import AssistantSettings
+from ringi.assistant.situation import SIDE
+from ringi.assistant.speech import said
+from ringi.assistant.wording import name_of
+from ringi.backends.fenced_saver import outages
+from ringi.base.canonical_json import jsonable
+from ringi.domain.ask import Action as Call
+from ringi.domain.ask import Decision
+from ringi.domain.request import Request
+from ringi.errors import OutageError, ThreadBusyError
+from ringi.forms.fields import MultiSelect, Select, TextArea
+from ringi.forms.form import Form
+from ringi.forms.json_schema import check_json
+from ringi.integrations.langgraph import ask
+from ringi.runs.context import Host, host_in
+
+MOST_STEPS = 10_000
+VALUE = "value"
+"""The one field of a question whose answer is no object."""
+DEFINED = ("$schema", "$defs", "definitions")
+"""What of a JSON Schema stands at its top only."""
+APPROVAL: tuple[Decision, ...] = ("approve", "edit", "reject")
+STEP = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": r"^[^:\s]+$", "maxLength": 64},
+        "title": {"type": "string"},
+        "action": {"type": "string"},
+        "args": {"type": "object"},
+    },
+    "required": ["id", "title"],
+    "additionalProperties": False,
+}
+CONTENT = {
+    "type": "object",
+    "properties": {"plan": {}, "steps": {"type": "array", "items": STEP}},
+    "required": ["plan", "steps"],
+    "additionalProperties": False,
+}
+"""What a person may make of a plan that they edit."""
+
+
+class Side(TypedDict, total=False):
+    """The state of a side thread."""
+
+    job: dict[str, Any]
+    event: dict[str, Any]
+    options: list[dict[str, Any]]
+    done: int
+
+
+class NotAskedForError(ValueError):
+    """Somebody begins by hand what only a conversation begins."""
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
+
+
+def planning(assistant: AssistantSettings) -> Any:
+    """Return the graph of the plan agent."""
+
+    async def plan(state: Side, config: RunnableConfig) -> Side:
+        job = begun(state, config)
+        about = {"plan": job["plan"], "version": job["version"]}
+        action = assistant.definitions.action(job["action"])
+        try:
+            draft = jsonable(await called(assistant.workflows[str(action.workflow)], plan_job(job)))
+            check_json(draft, field="draft")
+        except (GraphBubbleUp, OutageError):
+            raise
+        except Exception as error:
+            return {"event": {"type": "plan_failed", **about, "error": told_of(error, job["language"])}}
+        return {"event": {"type": "planned", **about, "draft": draft}}
+
+    return sending(assistant, StateGraph(Side).add_node("plan", plan).add_edge(START, "plan"), "plan")
+
+
+def asking(assistant: AssistantSettings) -> Any:
+    """Return the graph of the agent that asks people: for an info, or to approve a plan."""
+
+    async def look_up(state: Side, config: RunnableConfig) -> Side:
+        job, host = begun(state, config), host_in(config)
+        info = assistant.definitions.infos_by_key.get(job.get("info", ""))
+        if info is None or info.choices is None:
+            return {"options": []}
+        # A model may narrow what is offered, and no more.
+        choices = replace(info.choices, filters={**job["filters"], **info.choices.filters})
+        if job["max_items"]:
+            choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
+        try:
+            found = await assistant.handlers.options(choices, scope_of(host), job["language"])
+        except HandlerError as error:
+            return {"event": {"type": "answered", "info": info.key, "status": "unanswered", "why": str(error)}}
+        return {"options": [option.model_dump(mode="json") for option in found]}
+
+    async def put(state: Side) -> Side:
+        job = state["job"]
+        if "info" in job:
+            info = assistant.definitions.info(job["info"])
+            return {"event": answered(info, question(assistant, info, state))}
+        return {"event": decided(job, approval(assistant, job))}
+
+    graph = StateGraph(Side).add_node("look_up", look_up).add_node("ask", put).add_edge(START, "look_up")
+    graph.add_conditional_edges("look_up", lambda state: "tell" if "event" in state else "ask", ["ask", "tell"])
+    return sending(assistant, graph, "ask")
+
+
+def executing(assistant: AssistantSettings) -> Any:
+    """Return the graph of the agent that carries out approved plans, a step after the other."""
+
+    async def step(state: Side, config: RunnableConfig) -> Side:
+        job, number = begun(state, config), state.get("done", 0)
+        about = {"plan": job["plan"], "version": job["version"]}
+        left = [each for each in job["steps"] if each["id"] not in job["done"]]
+        if number >= len(left):
+            return {"event": {"type": "executed", **about}}
+        one, action = left[number], assistant.definitions.action(job["action"])
+        key = key_of(job["plan"], job["version"], one["id"])
+        try:
+            work = StepJob(one, key, job["content"], job["inputs"], job["language"])
+            await called(assistant.workflows[str(action.workflow)], work)
+        except (GraphBubbleUp, OutageError):
+            raise
+        except Exception as error:
+            why = f"{one['title']}: {told_of(error, job['language'])}"
+            await send(assistant, host_in(config), job, {"type": "execution_failed", **about, "error": why})
+            # The run fails too: an operator's retry goes on with this very step, under its key.
+            raise
+        return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
+
+    def ahead(state: Side) -> str:
+        return END if state["event"]["type"] == "executed" else "step"
+
+    graph = StateGraph(Side).add_node("step", step).add_node("tell", telling(assistant))
+    graph.add_edge(START, "step").add_edge("step", "tell").add_conditional_edges("tell", ahead, ["step", END])
+    return graph.compile().with_config(recursion_limit=MOST_STEPS)
+
+
+def sending(assistant: AssistantSettings, graph: StateGraph[Side], last: str) -> Any:
+    """Return the graph, compiled, with a last step that sends its event into the conversation."""
+    return graph.add_node("tell", telling(assistant)).add_edge(last, "tell").add_edge("tell", END).compile()
+
+
+def telling(assistant: AssistantSettings) -> Any:
+    """Return the node that sends the event of a side thread into the conversation."""
+
+    async def tell(state: Side, config: RunnableConfig) -> Side:
+        await send(assistant, host_in(config), state["job"], state["event"])
+        return {}
+
+    return tell
+
+
+async def send(assistant: AssistantSettings, host: Host, job: dict[str, Any], event: dict[str, Any]) -> None:
+    """Send an event into the conversation; while it does something else, wait."""
+    runner, backend = host.runner, host.runner.backend
+    by = f"{SIDE}{host.key.id}"
+    with outages():
+        thread = await runner.get(host.key.tenant, job["conversation"])
+    async with backend.notifier.subscribe(thread.topic) as news:
+        while True:
+            try:
+                with outages():
+                    await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
+            except ThreadBusyError:
+                await news.wait(backend.notifier.recheck_after)
+            else:
+                return
+
+
+def question(assistant: AssistantSettings, info: Info, state: Side) -> Request:
+    """Ask for an info."""
+    language = state["job"]["language"]
+    context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
+    if info.scope == "user":
+        context["memory_category"] = info.key
+    title, about = info.name_in(language), in_language(info.description, language) or None
+    asked = {"form": info.form} if info.form else form_of(info, state.get("options") or [], title)
+    return ask(title, description=about, context=context, **asked)
+
+
+def form_of(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
+    """Return what a person fills in who is asked for an info."""
+    if info.choices:
+        kind = MultiSelect if info.schema.get("type") == "array" else Select
+        return {"form": Form([kind(VALUE, label=title, options=options, required=True)])}
+    if not info.schema or dict(info.schema) == {"type": "string"}:
+        return {"form": Form([TextArea(VALUE, label=title, required=True)])}
+    if info.schema.get("type") == "object":
+        return {"schema": unfolded(info.schema, info.schema)}
+    field = unfolded(info.schema, info.schema)
+    return {"schema": {"type": "object", "properties": {VALUE: field}, "required": [VALUE]}}
+
+
+def unfolded(part: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a part of a schema with what it refers to in its place: in a question it is not at the top any more."""
+    if isinstance(part, list):
+        return [unfolded(each, schema) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    left = ("$ref", *DEFINED) if part is schema else ("$ref",) if isinstance(part.get("$ref"), str) else ()
+    own = {key: unfolded(each, schema) for key, each in part.items() if key not in left}
+    if not isinstance(part.get("$ref"), str):
+        return own
+    _, where, name = part["$ref"].split("/")
+    return {**unfolded(schema[where][name], schema), **own}
+
+
+def answered(info: Info, request: Request) -> dict[str, Any]:
+    """Return the event of an answered question, or of one that nobody answered."""
+    said = request.response
+    event = {"type": "answered", "info": info.key, "request": request.id, "status": "unanswered"}
+    if said is None or said.decision not in ("approve", "edit") or said.data is None:
+        return event
+    return event | {"status": "answered", "value": value_of(info, said.data), "by": said.responder}
+
+
+def value_of(info: Info, data: dict[str, Any]) -> Any:
+    """Return what a filled-in question says of its info."""
+    is_whole = info.form is not None or info.schema.get("type") == "object"
+    return data if is_whole and not info.choices else data.get(VALUE)
+
+
+def approval(assistant: AssistantSettings, job: dict[str, Any]) -> Request:
+    """Ask a person to approve a plan: its content is the arguments of what will be done."""
+    action, language = assistant.definitions.action(job["action"]), job["language"]
+    context = {"assistant": assistant.name, "conversation": job["conversation"]}
+    context |= {"plan": job["plan"], "version": job["version"]}
+    changed = [name_of(key, assistant.definitions, language) for key in job["pinned"]]
+    told = [
+        in_language(action.description, language),
+        *([said("pinned", what=changed).in_language(language)] if changed else []),
+    ]
+    return ask(
+        f"{action.name_in(language)} · v{job['version']}",
+        kind="approval",
+        description="\n\n".join(filter(None, told)) or None,
+        action=Call(str(action.workflow), content_of(job), schema=CONTENT),
+        allowed=APPROVAL,
+        context=context,
+    )
+
+
+def decided(job: dict[str, Any], request: Request) -> dict[str, Any]:
+    """Return the event of a decision on a plan; its hash is that of what was shown, not of what a job says it is."""
+    about = {"plan": job["plan"], "version": job["version"], "request": request.id}
+    said = request.response
+    if request.granted is None or said is None:
+        told = {"by": said.responder, "text": said.message} if said else {"by": None, "text": None}
+        return {"type": "rejected" if said else "lapsed", **about, **told}
+    steps = [Step.model_validate(each) for each in job["steps"]]
+    shown = hash_of(job["plan"], job["version"], job["content"], steps)
+    edited = None if request.granted.args == content_of(job) else request.granted.args
+    return {"type": "approved", **about, "by": said.responder, "hash": shown, "edited": edited}
+
+
+def content_of(job: dict[str, Any]) -> dict[str, Any]:
+    """Return what is approved of a plan."""
+    return {"plan": job["content"], "steps": job["steps"]}
+
+
+def plan_job(job: dict[str, Any]) -> PlanJob:
+    """Return what the plan workflow is given."""
+    # A job of an older version has only what is new.
+    new = tuple(job.get("new_feedback", job["feedback"]))
+    return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
+
+
+def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:
+    """Return the job, or raise unless the conversation that it names began it."""
+    job, by = state["job"], host_in(config).by
+    if by != f"{SIDE}{job.get('conversation')}":
+        raise NotAskedForError(by)
+    return job
+
+
+def scope_of(host: Host) -> Scope:
+    """Return for whom handlers fetch: no other conversation sees what this one's calls returned."""
+    return Scope(host.key.tenant, host.key.id.partition("~")[0])

@@ -1,0 +1,45 @@
+"""Where a conversation's memory is kept: in the newest checkpoint of its thread, and nowhere else."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ringi.assistant.memory import ContextMemory, loaded, written
+from ringi.connect import Backend
+from ringi.domain.thread import Thread
+from ringi.runs.states import state_of
+
+
+async def memory_of(backend: Backend, thread: Thread) -> ContextMemory:
+    """Return what a conversation knows as of its newest step; of one that was erased, nothing."""
+    return loaded((await state_of(backend, thread)).get("memory") or {})
+
+
+class Pages:
+    """Memories as the graph's state has them: what one step of a turn wrote, the next need not read again."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, tuple[dict[str, Any], ContextMemory]] = OrderedDict()
+
+    def read(self, state: dict[str, Any]) -> ContextMemory:
+        """Return the memory in a state."""
+        known = self._known.get(id(state))
+        # Another dict may have come to stand where one stood that is not kept any more.
+        return known[1] if known and known[0] is state else self._kept(state, loaded(state))
+
+    def written(self, memory: ContextMemory) -> dict[str, Any]:
+        """Return a memory as the state keeps it."""
+        state = written(memory)
+        self._kept(state, memory)
+        return state
+
+    def _kept(self, state: dict[str, Any], memory: ContextMemory) -> ContextMemory:
+        self._known[id(state)] = (state, memory)
+        if len(self._known) > MOST_PAGES:
+            self._known.popitem(last=False)
+        return memory
+
+
+MOST_PAGES = 64
+"""Turns that a process has under way at once, about; what is not among them is read from the state."""

@@ -1,0 +1,308 @@
+"""Proof that the stored records are what their events made them, and that no event was touched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ringi.base.canonical_json import digest
+from ringi.contracts.store import Finding as Finding
+from ringi.contracts.store import Store
+from ringi.contracts.stream import Stream
+from ringi.domain.journal import Journal
+from ringi.domain.record import START, Event, Key, Position, Query, Record, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError, UnavailableError, UnreadableError
+from ringi.files.attachments import Attachments
+from ringi.files.images import Images, images_in
+from ringi.forms.field_parts import AttachedFile
+
+KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal": Journal}
+BATCH = 500
+AT_ONCE = 32
+"""How many histories are read at once."""
+REMEMBERED = 20_000
+"""Of how many records it is remembered that they exist: the events of one stand close together."""
+CUT_OFF = "its last events are missing"
+GONE = "the record is gone, its events are not"
+Name = tuple[str, Key]
+"""The kind of a record, and its key."""
+
+
+class Trail:
+    """What the events of one record say of it."""
+
+    def __init__(self, name: Name) -> None:
+        self.name = name
+        self.findings: list[Finding] = []
+        self.head, self.version = "", 0
+        self.is_whole, self.is_compared = True, False
+        self.images: dict[int, AttachedFile] = {}
+        """The images that a thread lists, as its messages name them."""
+        self._state: dict[str, Any] = {}
+        self._emptied: dict[int, Event] = {}
+        self._covered: set[tuple[int, str]] = set()
+
+    def take(self, event: Event, sought: Record | None = None) -> None:
+        """Add an event; at the head of the record that is sought, the record is compared with the events."""
+        if event.is_emptied:
+            self._emptied[event.version] = event
+        self._covered |= {(version, left) for version, left in event.covers.items() if version < event.version}
+        self.findings += [Finding(*self.name, event.position, what) for what in self._wrong(event)]
+        self.head, self.version = event.hash, event.version
+        self._state.update(event.changed)
+        if event.record == Thread.record:
+            self.images |= {file["number"]: file for file in images_in(event.changed.get("run"))}
+            listed = self._state.get("images") or ()
+            self.images = {number: file for number, file in self.images.items() if number in listed}
+        if sought and sought.head == event.hash:
+            self.compare(sought)
+
+    def compare(self, record: Record) -> None:
+        """Compare a record with what its events up to here say."""
+        self.is_compared = True
+        if self.is_whole:
+            self.findings += self._differences(record)
+
+    def leave_out(self) -> None:
+        """Go on after an event that cannot be read: what it changed is unknown."""
+        self.is_whole = False
+
+    def emptied(self) -> list[Finding]:
+        """Return the payloads that are empty and that no later erasure of the record tells of."""
+        untold = {place: event for place, event in self._emptied.items() if (place, event.actor) not in self._covered}
+        what = "its payload was emptied, and no erasure tells of it"
+        return [Finding(*self.name, event.position, what) for event in untold.values()]
+
+    def _wrong(self, event: Event) -> Iterator[str]:
+        if not event.is_emptied and digest(event.payload) != event.payload_digest:
+            yield "its payload was changed"
+        if event.computed_hash() != event.hash:
+            yield "it was changed"
+        if self.is_whole and event.previous != self.head:
+            yield "an event before it is missing, or it was inserted"
+        if event.version <= self.version:
+            yield "its version is out of order"
+
+    def _differences(self, record: Record) -> list[Finding]:
+        stored = record.model_dump(mode="json")
+        names = (self._state.keys() | stored.keys()) - record.unchained
+        differing = sorted(name for name in names if stored.get(name) != self._state.get(name))
+        if isinstance(record, Journal) and not record.is_sound:
+            differing.append("state")
+        return [Finding(*self.name, "", f"{name} is not what its events say") for name in differing]
+
+
+class Page(NamedTuple):
+    """Some events, where to go on, and why what stands there cannot be read, if it cannot."""
+
+    events: list[Event]
+    after: Position
+    unreadable: str = ""
+
+
+class Audit:
+    """One look at a store, in memory that does not grow with it."""
+
+    def __init__(self, store: Store, progress: Callable[[str], None], stream: Stream | None) -> None:
+        self._store, self._progress = store, progress
+        self._stream = stream
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._known: OrderedDict[Name, bool] = OrderedDict()
+        self._after = START
+        self.findings: dict[Finding, None] = {}
+        self.events = 0
+
+    async def read_events(self, *, are_news: bool = False) -> None:
+        """Read the feed on to what is its end now.
+
+        Each record is examined where its first event stands; of news, written while the others were read, all are.
+        """
+        end = await self._store.tail()
+        async for page in pages(self._store, after=self._after, end=end):
+            self._after = page.after
+            self.events += len(page.events)
+            if page.unreadable:
+                self._add([Finding("event", Key("", ""), page.after, f"it cannot be read ({page.unreadable})")])
+            begun = {name_of(event): None for event in page.events if are_news or event.version == 1}
+            await self._examine_all(begun)
+            await self._look_for({name_of(event): None for event in page.events})
+            self._progress(f"{self.events:,} events read")
+
+    async def read_records(self, kind: type[Record]) -> None:
+        """Examine the records that no first event has led to."""
+        query, count = Query(limit=BATCH), 0
+        try:
+            while records := await self._store.find(kind, query):
+                names = [(kind.record, record.key) for record in records]
+                begun = await asyncio.gather(*(self._is_begun(name) for name in names))
+                await self._examine_all([name for name, is_begun in zip(names, begun, strict=True) if not is_begun])
+                count += len(records)
+                self._progress(f"{self.events:,} events read, {count:,} {kind.record}s looked up")
+                query = query.model_copy(update={"before": cursor_of(records[-1])})
+        except UnavailableError as error:
+            self._add([Finding(kind.record, Key("", ""), "", f"not all of them can be listed ({error})")])
+
+    async def read_indexes(self) -> None:
+        """Let the store check itself."""
+        self._progress(f"{self.events:,} events read, checking the store itself")
+        async for finding in self._store.inspect():
+            self._add([finding])
+
+    def _add(self, findings: Iterable[Finding]) -> None:
+        self.findings |= dict.fromkeys(findings)
+
+    async def _look_for(self, names: Iterable[Name]) -> None:
+        unknown: dict[str, list[Key]] = {}
+        for record, key in names:
+            if (record, key) not in self._known:
+                unknown.setdefault(record, []).append(key)
+        for record, keys in unknown.items():
+            found = await self._existing(record, keys)
+            await self._examine_all([(record, key) for key in keys if key not in found])
+            for key in found:
+                self._remember((record, key))
+
+    async def _existing(self, record: str, keys: list[Key]) -> set[Key]:
+        if record not in KINDS:
+            return set()
+        try:
+            return {each.key for each in await self._store.get_many(KINDS[record], keys)}
+        except UnavailableError:  # Examined one by one, each is named.
+            return set()
+
+    def _remember(self, name: Name) -> None:
+        self._known[name] = True
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    async def _is_begun(self, name: Name) -> bool:
+        async with self._room:
+            async for page in pages(self._store, name[1]):
+                first = next((event for event in page.events if name_of(event) == name), None)
+                if first or page.unreadable:
+                    return bool(first and first.version == 1)
+        return False
+
+    async def _examine_all(self, names: Iterable[Name]) -> None:
+        for findings in await asyncio.gather(*(self._examine(name) for name in names)):
+            self._add(findings)
+
+    async def _examine(self, name: Name) -> list[Finding]:
+        self._remember(name)
+        async with self._room:
+            findings = await examined(self._store, name, self._stream)
+            # Others may write meanwhile: what they did in between is seen as a whole the second time.
+            return findings and await examined(self._store, name, self._stream)
+
+
+def name_of(event: Event) -> Name:
+    """Return the name of the record that an event belongs to."""
+    return event.record, Key(event.tenant, event.record_id)
+
+
+async def pages(
+    store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
+) -> AsyncGenerator[Page, None]:
+    """Yield the events of a store, or those of one key, up to `end`; what cannot be read is passed over."""
+    chosen = {"tenant": key.tenant, "record_id": key.id} if key else {}
+    limit = BATCH
+    while after != end:
+        try:
+            events = await store.events(after, limit, **chosen)
+        except UnreadableError as error:
+            if error.position is None:
+                raise
+            if limit > 1:  # What stands before it can be read.
+                limit = max(1, limit // 8)
+            else:
+                after, limit = error.position, BATCH
+                yield Page([], after, str(error.__cause__ or error))
+            continue
+        if not events:
+            return
+        last = next((n for n, event in enumerate(events, 1) if event.position == end), len(events))
+        after = events[last - 1].position
+        yield Page(events[:last], after)
+        if key and len(events) < limit == BATCH:
+            return
+
+
+async def examined(store: Store, name: Name, stream: Stream | None = None) -> list[Finding]:
+    """Check one record against all its events, and the files that it names; return what is wrong."""
+    trail = Trail(name)
+    try:
+        record = await _record(store, name)
+        after = await _follow(store, trail, record)
+        before = None
+        while record and record.head not in (trail.head, before):
+            # It may have moved on meanwhile, and the rest of its events may be read already.
+            before, record = record.head, await _record(store, name)
+            after = await _follow(store, trail, record, after)
+            if record and record.head == trail.head:
+                trail.compare(record)
+        if stream and isinstance(record, Request):
+            trail.findings += [Finding(*name, "", what) async for what in Attachments(stream).misfits(record)]
+        if stream and trail.images:
+            found = Images(stream).misfits(name[1], list(trail.images.values()))
+            trail.findings += [Finding(*name, "", what) async for what in found]
+    except UnavailableError as error:
+        return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
+    return trail.findings + trail.emptied() + _missing(trail, record)
+
+
+async def _record(store: Store, name: Name) -> Record | None:
+    try:
+        return await store.get(KINDS[name[0]], *name[1]) if name[0] in KINDS else None
+    except NotFoundError:
+        return None
+
+
+async def _follow(store: Store, trail: Trail, record: Record | None, after: Position = START) -> Position:
+    async for page in pages(store, trail.name[1], after=after):
+        after = page.after
+        if page.unreadable:
+            trail.leave_out()
+        for event in page.events:
+            if name_of(event) == trail.name:
+                trail.take(event, record)
+    return after
+
+
+def _missing(trail: Trail, record: Record | None) -> list[Finding]:
+    if record is None:
+        return [Finding(*trail.name, "", GONE)] if trail.version else []
+    if record.head == trail.head or not trail.is_whole:
+        return []
+    return [Finding(*trail.name, "", CUT_OFF if trail.version else "the record has no events")]
+
+
+def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
+    """Check one record against all its events, and return what is wrong."""
+    trail = Trail((record.record, record.key))
+    for event in history:
+        trail.take(event, record)
+    return trail.findings + trail.emptied() + ([] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)])
+
+
+async def verify(
+    store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
+) -> tuple[int, list[Finding]]:
+    """Check every event and every record; return how many events there were, and what is wrong.
+
+    Finds an event that was edited, deleted, reordered or inserted, or emptied with no erasure that tells of it,
+    and a record that is not the sum of its events. Events cut off the end of a record are found by the record itself.
+    What cannot be read is named, and the rest is checked. The store checks itself, its index columns and its lists.
+    With the `stream`, it also finds an attached file or an image that was changed or is missing.
+    Others may write meanwhile: what they add last is left to the next time. `progress` is told how far it is.
+    """
+    audit = Audit(store, progress, stream)
+    await audit.read_events()
+    for kind in KINDS.values():
+        await audit.read_records(kind)
+    await audit.read_events(are_news=True)
+    await audit.read_indexes()
+    return audit.events, list(audit.findings)

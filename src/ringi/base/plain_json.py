@@ -1,0 +1,100 @@
+"""What Python programs put into a request as plain JSON: what has one JSON form is written so, all else is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, RootModel
+
+from ringi.base.canonical_json import jsonable
+from ringi.errors import FieldError, InvalidError
+
+DEEPEST = 200
+REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (Decimal, "send str(value), or float(value) if its digits may change"),
+    ((set, frozenset), "a set has no order: send sorted(value)"),
+    ((bytes, bytearray, memoryview), "send text, such as base64.b64encode(value).decode()"),
+    (datetime, "give it a time zone, such as datetime.now(UTC)"),
+)
+
+
+class Plain:
+    """Collects what is wrong while values are made plain."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def of(self, value: Any, path: str, depth: int = 0) -> Any:
+        """Return a value as plain JSON: text, numbers, booleans, None, lists and objects with text as keys."""
+        if value is None or type(value) in (str, bool, int, float):
+            return value
+        if depth > DEEPEST:
+            return self._refuse(path, "it is nested too deeply, or contains itself")
+        if isinstance(value, Enum):
+            return self.of(value.value, path, depth + 1)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return self._base(value)
+        has_zone = not isinstance(value, datetime) or value.tzinfo is not None
+        if isinstance(value, UUID | date) and has_zone:
+            return jsonable(value)
+        return self._of_many(value, path, depth)
+
+    def _base(self, value: str | float) -> Any:
+        kind = next(kind for kind in (str, int, float) if isinstance(value, kind))
+        return kind.__str__(value) if kind is str else kind(value)
+
+    def _of_many(self, value: Any, path: str, depth: int) -> Any:
+        if isinstance(value, RootModel):
+            return self.of(value.root, path, depth + 1)
+        if isinstance(value, BaseModel):
+            value = _fields_of(value)
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if isinstance(value, Mapping):
+            return {self._key(key, path): self.of(each, f"{path}.{key}", depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.of(each, f"{path}.{n}", depth + 1) for n, each in enumerate(value)]
+        return self._refuse(path, self._remedy(value))
+
+    def _key(self, key: object, path: str) -> str:
+        if isinstance(key, str) and _is_unicode(key):
+            return str.__str__(key.value if isinstance(key, Enum) else key)
+        self._refuse(path, f"the key {key!r} is no text in Unicode: write it as str(key)")
+        return ""
+
+    def _remedy(self, value: object) -> str:
+        found = next((remedy for kind, remedy in REMEDIES if isinstance(value, kind)), "send text, numbers or lists")
+        return f"{type(value).__name__} is not JSON: {found}"
+
+    def _refuse(self, path: str, why: str) -> None:
+        self.errors.append(FieldError(path, why))
+
+
+def _fields_of(value: BaseModel) -> dict[str, Any]:
+    """Return what pydantic writes of a model: its fields by their names in JSON, without those that it excludes."""
+    kept = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
+    named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in kept.items()}
+    return named | (value.model_extra or {})
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as plain JSON, or raise `InvalidError` that names each value without one JSON form."""
+    plain = Plain()
+    found = {name: plain.of(value, name) for name, value in values.items()}
+    if plain.errors:
+        raise InvalidError(plain.errors)
+    return found

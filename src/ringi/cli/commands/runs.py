@@ -1,0 +1,103 @@
+"""The commands of an operator: `runs` that need attention, `retry`, `ask-again`, `abandon`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
+
+import typer
+
+from ringi.cli.format.output import progress, say
+from ringi.cli.format.requests import clock
+from ringi.cli.format.table import table
+from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.session import existing, person_name, run
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.thread import Thread
+from ringi.inbox.inbox import Inbox
+from ringi.runs import operations
+
+T = TypeVar("T")
+ThreadId = Annotated[str, typer.Argument(help="The thread, from `ringi runs`.", metavar="THREAD")]
+Reason = Annotated[str | None, typer.Option(help="Why, for the audit trail.")]
+
+
+def runs(
+    limit: Annotated[int, typer.Option(help="How many.", min=1, max=1000)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on where a list ended: its `next`.")] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """List runs that need attention: they cannot go on by themselves."""
+    visible = Query(tenant=tenant)
+    with progress("reading the list"):
+        found, next = run(
+            _on(url, tenant, lambda backend, _: operations.troubles(backend.store, visible, limit=limit, cursor=cursor))
+        )
+    rows = [(trouble.thread_id, trouble.agent or "", clock(trouble.since), trouble.why) for trouble in found]
+    more = f"\nmore: --cursor '{next}'" if next else ""
+    text = table(("thread", "agent", "since", "why"), rows) + more if rows else "no run needs attention"
+    say({"items": [trouble.model_dump(mode="json") for trouble in found], "next": next}, text, json_)
+
+
+def retry(
+    thread: ThreadId,
+    reason: Reason = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Let a run go on from its last checkpoint, on whichever worker is there."""
+    by = name or person_name()
+    _end(
+        run(_on(url, tenant, lambda backend, inbox: operations.retry(backend, inbox, thread, by=by, reason=reason))),
+        json_,
+    )
+
+
+def ask_again(
+    thread: ThreadId,
+    reason: Reason = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Ask anew what a run failed on: its answer did not suit the agent's code."""
+    by = name or person_name()
+
+    async def again(backend: Backend, inbox: Inbox) -> Thread:
+        return await operations.ask_again(backend, inbox, thread, by=by, reason=reason)
+
+    _end(run(_on(url, tenant, again)), json_)
+
+
+def abandon(
+    thread: ThreadId,
+    reason: Reason = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """End a run for good and withdraw what it asks."""
+    by = name or person_name()
+    _end(
+        run(_on(url, tenant, lambda backend, inbox: operations.abandon(backend, inbox, thread, by=by, reason=reason))),
+        json_,
+    )
+
+
+async def _on(url: str | None, tenant: str, work: Callable[[Backend, Inbox], Awaitable[T]]) -> T:
+    async with open_backend(existing(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
+        return await work(backend, inbox)
+
+
+def _end(thread: Thread, as_json: bool) -> None:
+    from ringi.server.serialize import thread_json
+
+    say(json.loads(thread_json(thread, for_operator=True)), f"{thread.id}  {thread.status}", as_json)

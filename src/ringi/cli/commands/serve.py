@@ -1,0 +1,139 @@
+"""The commands that stay: `demo`, `serve`, `worker`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ringi.cli.agents import demo_agents, load_agents, need_langgraph
+from ringi.cli.format.output import say
+from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
+from ringi.cli.samples import ask_samples
+from ringi.cli.session import person_name, run, with_inbox
+from ringi.domain.record import DEFAULT_TENANT
+from ringi.errors import MissingExtraError
+from ringi.inbox.inbox import Limits
+from ringi.runs.agent import Agent
+
+if TYPE_CHECKING:
+    from ringi.server.extension import Extension
+
+
+def demo(
+    port: Port = 8123,
+    host: Host = "127.0.0.1",
+    model: Annotated[str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a script.")] = None,
+    url: Url = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
+    json_: Json = False,
+) -> None:
+    """Open the inbox with the sample agents, on SQLite unless --url names another store.
+
+    They ask for an approval, a form and two answers at once, talk in a chat, plan, and learn. Without LangGraph nothing
+    runs: three questions wait in the inbox.
+    """
+    from ringi.server.settings import ServerSettings
+
+    try:
+        need_langgraph("demo")
+        agents = demo_agents(model)
+    except MissingExtraError as error:
+        if model is not None:
+            raise
+        run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
+        sys.stderr.write(f"Three questions wait. To see agents ask them: {error}\n")
+        agents = []
+    settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8123,
+    url: Url = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Everybody is the administrator; loopback only.")] = False,
+    agents: Agents = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
+    max_fields: MaxFields = 5,
+    poll_interval: PollInterval = 0.5,
+    store_timeout: StoreTimeout = None,
+    json_: Json = False,
+) -> None:
+    """Serve the API and the page, with --agents also the worker of your agents."""
+    from ringi.server.identity import Oidc, TrustedProxy
+    from ringi.server.settings import ServerSettings
+
+    settings = ServerSettings.load(
+        no_auth=no_auth, hosts=(host, *(allow_host or ())), oidc=Oidc.load(), proxy=TrustedProxy.load()
+    )
+    place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
+    if agents:
+        need_langgraph("serve")
+    loaded = load_agents(agents) if agents else []
+    _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
+
+
+def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, json_: Json = False) -> None:
+    """Run agents and deliver webhooks and mail, without the API and the page, until a signal."""
+    need_langgraph("worker")
+    loaded = load_agents(agents or "")
+    run(_work(loaded, url, store_timeout, json_))
+
+
+def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> None:
+    from ringi.server.auth.links import MINUTES
+    from ringi.server.serve import serve as serve_until_signal
+
+    def announce(address: str, link: str) -> None:
+        if settings.no_auth:
+            opened = address
+        elif sys.stdout.isatty():
+            opened = f"{link}\n\nThe link signs you in once, within {MINUTES:g} minutes; `ringi link` makes another."
+        else:  # A log that others read must not hold a link.
+            opened = f"{address}\n\n`ringi link` makes a link that signs you in."
+        say({"url": address}, f"\nRingi is open:  {opened}\n\nStop with Ctrl-C.", json_)
+
+    told = {"settings": settings, "person": person_name(), "announce": announce}
+    run(serve_until_signal(agents, extensions=_extensions(agents), **told, **place))
+
+
+def _extensions(agents: list[Agent]) -> Sequence[Extension]:
+    """Return what is served beside the server's own routes; the applications need LangGraph, as the agents do."""
+    from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
+
+    if not agents:
+        return [LANGGRAPH_API]
+    from ringi.assistant.routes import EXTENSION as ASSISTANTS
+    from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
+
+    return [ASSISTANTS, ENGRAMMERS, LANGGRAPH_API]
+
+
+async def _work(agents: list[Agent], url: str | None, store_timeout: float | None, json_: bool) -> None:
+    import signal
+
+    from ringi.delivery.deliveries import delivering
+    from ringi.server.serve import running
+
+    ended, task, is_ready = asyncio.Event(), asyncio.current_task(), False
+
+    def end() -> None:
+        ended.set()
+        if task and not is_ready:  # It waits for the store.
+            task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    opening = running(agents, url, store_timeout=store_timeout)
+    with suppress(asyncio.CancelledError):
+        async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
+            is_ready = True
+            say({"working": [agent.name for agent in agents]}, f"working on {len(agents)} agents", json_)
+            await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,27 @@
+"""A table for people: one line a row on a terminal, nothing cut where a program reads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ringi.cli.format.visible import visible
+
+WIDE = 10_000
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of text that strangers wrote below their headings; what does not fit a terminal is wrapped."""
+    drawn = Table(*columns, box=None, pad_edge=False)
+    drawn.columns[0].no_wrap = True
+    for row in rows:
+        # A plain str would be read as markup: "[/]" fails, "[link=…]" links.
+        drawn.add_row(*(Text(visible(cell), overflow="fold") for cell in row))
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    with console.capture() as captured:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -1,0 +1,362 @@
+"""The inbox's verbs over HTTP: same calls, same models, same errors; what breaks on the way is tried again."""
+
+from __future__ import annotations
+
+import base64
+import math
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import quote
+
+from ringi.base.canonical_json import jsonable
+from ringi.client.transport import Call, Wire
+from ringi.domain.ask import Answer, Ask, Decision
+from ringi.domain.memories import Memory
+from ringi.domain.record import AGENT, START, Event, Position, Query
+from ringi.domain.request import Request
+from ringi.errors import (
+    FieldError,
+    ForbiddenError,
+    InvalidError,
+    LimitError,
+    LostReplyError,
+    NotFoundError,
+    UnavailableError,
+    WaitTimeoutError,
+)
+from ringi.forms.field_parts import MAX_FILE, AttachedFile
+from ringi.inbox.api import Verbs, id_of, untold
+from ringi.privacy.erasure import Erasure, Sweep
+
+REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
+BEGINNING = "0"
+"""The place before the first event, as it is written in a header."""
+PAGE = 200
+POLL_SECONDS = 25.0
+"""How long a server holds a reply at most."""
+PARAMETERS = {
+    "statuses": "status",
+    "kind": "kind",
+    "priority": "priority",
+    "assignee": "assignee",
+    "thread_id": "thread_id",
+    "text": "q",
+    "before": "cursor",
+}
+"""From the fields of a query to the parameters of the list."""
+ELSEWHERE = {"tenant", "limit", "mine"}
+"""Fields of a query that are said by the token, by the pages asked for, and by a flag."""
+
+
+class Client(Verbs):
+    """An inbox behind the address of a server. Who asks and answers is whose token it is.
+
+    A call that gets lost, and one that the server cannot take now, is made again for `retry_for` seconds; it asks and
+    decides once nevertheless.
+    """
+
+    def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
+        self._wire = Wire(url, token, retry_for)
+        self._known: dict[str, Any] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._wire.close()
+
+    async def submit(self, ask: Ask) -> Request:
+        """Store an ask, or return the stored request when its id exists with the same content."""
+        # An id made by the server would be another one for each try.
+        id = ask.id or uuid.uuid4().hex
+        body = {**given(ask.plain()), "id": id}
+        return request_of(await self._wire.call(Call("POST", REQUESTS, id, body)))
+
+    async def get(self, id: str) -> Request:
+        """Return a request, or raise `NotFoundError`."""
+        return request_of(await self._wire.call(Call("GET", path_of(id), id)))
+
+    async def find(self, query: Query | None = None) -> list[Request]:
+        """Return this tenant's matching requests that the token may see, newest first.
+
+        Raises `InvalidError` for a field of the query that cannot be asked over HTTP.
+        """
+        query = query or Query()
+        return list(map(request_of, await self._listed(REQUESTS, await self._parameters(query), query.limit)))
+
+    async def count(self, query: Query) -> int:
+        """Return how many of this tenant's requests match, up to the query's limit; they are listed for it."""
+        return len(await self.find(query))
+
+    async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
+        """Return the events past a position that the token may see, in order."""
+        return (await self._page(after, limit, request_id))[0]
+
+    async def follow(
+        self, after: Position | None = None, *, request_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events past a position that the token may see in order, then each as it happens, for ever.
+
+        No event is left out or comes twice, through restarts of the server and broken connections; after an error
+        go on after the `position` of the last. By default it begins with the next event from the first step on, with
+        `""` at the very first. Events that are in the audit trail only may come some seconds later.
+        """
+        place = await self._end() if after is None else after
+        path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
+        async with aclosing(self._wire.rings(path, lambda: place or BEGINNING)) as rings:
+            async for ring in rings:
+                # News come in bursts, and the first ring brings all of them.
+                is_read = ring in known
+                while not is_read:
+                    events, place, is_read = await self._news(place, request_id)
+                    known = {event.position for event in events}
+                    for event in events:
+                        yield event
+
+    async def respond(
+        self,
+        id: str,
+        decision: Decision,
+        data: dict[str, Any] | None = None,
+        *,
+        digest: str,
+        responder: str | None = None,
+        args: dict[str, Any] | None = None,
+        message: str | None = None,
+    ) -> Request:
+        """Decide a request as the token's owner and return it completed; the first answer wins.
+
+        The same answer again returns the same. Raises `FinalError` (with the winner) when it has
+        ended, `DigestMismatchError` when `digest` is not what is stored, `ClaimedError`, or
+        `InvalidError` with an error per field: then it stays pending.
+        """
+        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
+        return await self._change(id, "respond", responder, given(Answer.parse(body)))
+
+    async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
+        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+
+        Only an answer of the token's owner can name it. Raises `InvalidError` for a file that the field does not
+        take, `FinalError`, `ClaimedError`.
+        """
+        await self._refuse_other(by)
+        if len(content) > MAX_FILE:
+            raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
+        body = {"field": field, "name": name, "data": base64.b64encode(content).decode()}
+        file: AttachedFile = await self._wire.call(Call("POST", f"{path_of(id)}/attachments", id, body))
+        return file
+
+    async def attachment(self, id: str, number: int) -> bytes:
+        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
+        call = Call("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
+        content: bytes = await self._wire.call(call)
+        return content
+
+    async def claim(self, id: str, by: str | None = None) -> Request:
+        """Keep others from answering for a while; claiming again renews."""
+        return await self._change(id, "claim", by, {})
+
+    async def release(self, id: str, by: str | None = None) -> Request:
+        """Give up a claim."""
+        return await self._change(id, "release", by, {})
+
+    async def reassign(
+        self, id: str, by: str | None = None, *, assignee: str | None = None, groups: Sequence[str] = ()
+    ) -> Request:
+        """Give a request to another person or to groups; raises `LostReplyError` when the reply is lost."""
+        # Once it is somebody else's, a second try could be refused, or take it away from them again.
+        to = {"assignee": assignee, "candidate_groups": list(groups)}
+        return await self._change(id, "reassign", by, to, is_repeatable=False)
+
+    async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
+        """Withdraw a request; nothing that it gates will run."""
+        await self._refuse_other(by)
+        call = Call("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
+        try:
+            return request_of(await self._wire.call(call))
+        except LostReplyError:
+            request = await self.get(id)
+        if (request.status, request.reason) == ("cancelled", reason):
+            return request
+        return request_of(await self._wire.call(call))
+
+    async def erase(self, id: str, by: str | None = None) -> Request:
+        """Erase what an ended request says, and what its thread says; an admin's token may. Twice is once."""
+        return await self._change(id, "erase", by, {})
+
+    async def erase_all(
+        self,
+        by: str | None = None,
+        *,
+        person: str | None = None,
+        before: datetime | None = None,
+        dry_run: bool = False,
+        progress: Callable[[Erasure], None] = untold,
+    ) -> Erasure:
+        """Erase all that is one person's, or all that ended before a time; see `Inbox.erase_all`."""
+        by = by or await self._actor()
+        return await super().erase_all(by, person=person, before=before, dry_run=dry_run, progress=progress)
+
+    async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
+        """Erase what one part of the feed leads to; see `erase_all`."""
+        await self._refuse_other(by)
+        found = await self._wire.call(Call("POST", "/v1/erasures", body=jsonable(sweep)))
+        return Erasure.model_validate(found, extra="ignore")
+
+    async def memories(self, person: str | None = None, *, limit: int = 50, before: str | None = None) -> list[Memory]:
+        """Return what the token's owner has told in approved answers, newest question first."""
+        await self._refuse_other(person)
+        params = {} if before is None else {"cursor": before}
+        return [await self._memory(item) for item in await self._listed(MEMORIES, params, limit)]
+
+    async def memory(self, id: str, person: str | None = None) -> Memory:
+        """Return what the token's owner told in one request, or raise `NotFoundError`."""
+        await self._refuse_other(person)
+        return await self._memory(await self._wire.call(about_memory("GET", id)))
+
+    async def edit_memory(
+        self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
+    ) -> Memory:
+        """Change what is remembered of one's answer; the answer itself stays as it was given.
+
+        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        """
+        await self._refuse_other(by)
+        return await self._memory(
+            await self._wire.call(about_memory("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
+        )
+
+    async def delete_memory(self, id: str, *, by: str | None = None) -> None:
+        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        await self._refuse_other(by)
+        try:
+            await self._wire.call(about_memory("DELETE", id))
+        except LostReplyError:
+            # It may have been the first call that ended it.
+            with suppress(NotFoundError):
+                await self._wire.call(about_memory("DELETE", id))
+
+    async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
+        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+
+        Only a completed one has a `response`. Goes on through restarts of the server and broken connections. Raises
+        `WaitTimeoutError` after `timeout` seconds (None: never), the request stays open; `UnavailableError` when no
+        server answered within the timeout.
+        """
+        id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
+        seen: Request | None = None
+        while True:
+            left = max(0.0, ends_at - time.monotonic())
+            try:
+                seen = await self._poll(id, left)
+            except (LimitError, UnavailableError):
+                if seen is None:
+                    raise
+                raise WaitTimeoutError(id, timeout or 0) from None
+            if seen.is_final:
+                return seen
+            if left <= 0:
+                raise WaitTimeoutError(id, timeout or 0)
+
+    async def _page(self, after: Position, limit: int, request_id: str | None) -> tuple[list[Event], Position | None]:
+        tenant = (await self._own())["tenant"]
+        params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
+        page = await self._wire.call(Call("GET", "/v1/audit", request_id or "", params=params))
+        return [event_of(tenant, item) for item in page["items"]], page["next"]
+
+    async def _news(self, place: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
+        events, next = await self._page(place, PAGE, request_id)
+        # A page may end with events that the token may not see.
+        return events, next or (events[-1].position if events else place), next is None
+
+    async def _end(self) -> Position:
+        async with aclosing(self._wire.rings(FEED, lambda: None)) as rings:
+            place = ""
+            while not place:
+                place = await anext(rings)
+            return place
+
+    async def _poll(self, id: str, seconds: float) -> Request:
+        call = Call("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
+        return request_of(await self._wire.call(call, retry_for=seconds))
+
+    async def _change(
+        self, id: str, verb: str, by: str | None, body: dict[str, Any], *, is_repeatable: bool = True
+    ) -> Request:
+        await self._refuse_other(by)
+        call = Call("POST", f"{path_of(id)}/{verb}", id, body, is_repeatable=is_repeatable)
+        return request_of(await self._wire.call(call))
+
+    async def _listed(self, path: str, params: dict[str, Any], limit: int) -> list[Any]:
+        found = list[Any]()
+        while len(found) < limit:
+            page = await self._wire.call(Call("GET", path, params={**params, "limit": limit - len(found)}))
+            found += page["items"]
+            if page["next"] is None:
+                break
+            params = {**params, "cursor": page["next"]}
+        return found
+
+    async def _memory(self, body: dict[str, Any]) -> Memory:
+        return Memory.model_validate({**body, "person": await self._actor()}, extra="ignore")
+
+    async def _refuse_other(self, name: str | None) -> None:
+        if name is None:
+            return
+        actor = await self._actor()
+        if name != actor:
+            raise ForbiddenError.other_name(name, actor)
+
+    async def _actor(self) -> str:
+        own = await self._own()
+        return f"{AGENT}{own['name']}" if own["role"] == "agent" else str(own["name"])
+
+    async def _own(self) -> dict[str, Any]:
+        if self._known is None:
+            self._known = await self._wire.call(Call("GET", "/v1/session"))
+        return self._known
+
+    async def _parameters(self, query: Query) -> dict[str, Any]:
+        asked = {name: getattr(query, name) for name in query.model_fields_set - ELSEWHERE}
+        foreign = [name for name, value in asked.items() if value and name not in PARAMETERS]
+        if query.mine is not None and query.mine != (await self._own())["name"]:
+            foreign.append("mine")
+        if foreign:
+            raise InvalidError([FieldError(name, "a server is not asked for this: leave it out") for name in foreign])
+        params = {PARAMETERS[name]: value for name, value in asked.items() if value}
+        return {**params, **({"mine": True} if query.mine else {})}
+
+
+def path_of(id: str) -> str:
+    """Return the address of a request."""
+    return f"{REQUESTS}/{quote(id, safe='')}"
+
+
+def about_memory(method: str, id: str, body: dict[str, Any] | None = None) -> Call:
+    """Return the call about one memory."""
+    path = f"{MEMORIES}/{quote(id, safe='')}"
+    return Call(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
+
+
+def given(model: Ask | Answer) -> dict[str, Any]:
+    """Return what an ask or an answer says, as plain JSON data."""
+    return {name: value for name, value in jsonable(model).items() if value is not None}
+
+
+def request_of(body: Any) -> Request:
+    """Return a request from a server's JSON; what a newer server says besides is left out."""
+    return Request.model_validate(body, extra="ignore")
+
+
+def event_of(tenant: str, item: Any) -> Event:
+    """Return an event from the audit trail of a server."""
+    payload = {"actor": item["actor"], "changed": item["changed"]}
+    return Event.model_validate({**item, "tenant": tenant, "payload": payload}, extra="ignore")

@@ -1,0 +1,147 @@
+"""What was tried to deliver: items of a stream per request, told apart by the delivery that they belong to."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Frozen, Key
+from ringi.domain.webhook import deliveries_of
+from ringi.errors import NotFoundError
+
+Status = Literal["queued", "waiting", "delivered", "failed", "gone", "disabled"]
+PAGE = 500
+DELIVERY = re.compile(r"([a-z0-9][a-z0-9_-]*)\.([0-9]{1,18})\.(.+)", re.DOTALL)
+
+
+class Target(NamedTuple):
+    """One receiver of one event of one request."""
+
+    endpoint: str
+    version: int
+    request_id: str
+
+    @property
+    def id(self) -> str:
+        """The delivery's id."""
+        return f"{self.endpoint}.{self.version}.{self.request_id}"
+
+    @classmethod
+    def parse(cls, id: str) -> Target:
+        """Return what a delivery's id says, or raise `NotFoundError`."""
+        parts = DELIVERY.fullmatch(id)
+        if not parts:
+            raise NotFoundError("delivery", id)
+        return cls(parts[1], int(parts[2]), parts[3])
+
+
+class Try(Frozen):
+    """One try of one delivery."""
+
+    at: datetime
+    status: Status
+    """`queued` by an operator, `waiting` for the next try, or how it ended."""
+    code: int | None = None
+    error: str | None = None
+    seconds: float | None = None
+    """How long the receiver took."""
+    next_at: datetime | None = None
+    by: str | None = None
+    """Who had it delivered again."""
+
+
+class Entry(Try):
+    """A try, and which delivery it belongs to."""
+
+    delivery: str
+    event: str
+    type: str
+    happened_at: datetime
+    endpoint: str
+    host: str
+    series: int = 0
+    """0 for the first; each redelivery begins another."""
+
+
+class Delivery(Frozen):
+    """One event on its way to one receiver."""
+
+    id: str
+    request_id: str
+    event: str
+    """The id of the event: what the receiver knows it by."""
+    type: str
+    happened_at: datetime
+    endpoint: str
+    host: str
+    status: Status
+    next_at: datetime | None
+    tries: tuple[Try, ...]
+
+    @classmethod
+    def of(cls, entries: list[Entry]) -> Delivery:
+        """Return the delivery that these tries belong to."""
+        last = entries[-1]
+        shared = {name: getattr(last, name) for name in ("event", "type", "happened_at", "endpoint", "host", "status")}
+        tries = tuple(Try(**each.model_dump(include=set(Try.model_fields))) for each in entries)
+        request_id = Target.parse(last.delivery).request_id
+        return cls(id=last.delivery, request_id=request_id, next_at=last.next_at, tries=tries, **shared)
+
+
+class TryLog:
+    """The tries of all deliveries, kept in streams."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    async def add(self, tenant: str, request_id: str, tried: Entry) -> None:
+        """Keep a try, durably."""
+        item = StreamItem(tried.model_dump(mode="json", exclude_defaults=True))
+        await self._stream.append(deliveries_of(tenant, request_id), [item], fence=0)
+
+    async def forget(self, tenant: str, request_id: str) -> None:
+        """Forget all tries to deliver a request's events."""
+        await self._stream.delete(deliveries_of(tenant, request_id), fence=0)
+
+    async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
+        """Return the deliveries of a request, in the order of their first tries."""
+        grouped: dict[str, list[Entry]] = {}
+        for tried in await self._read(tenant, request_id):
+            grouped.setdefault(tried.delivery, []).append(tried)
+        return [Delivery.of(tries) for tries in grouped.values()]
+
+    async def of(self, tenant: str, target: Target) -> list[Entry]:
+        """Return the tries of one delivery."""
+        return [tried for tried in await self._read(tenant, target.request_id) if tried.delivery == target.id]
+
+    async def _read(self, tenant: str, request_id: str) -> list[Entry]:
+        return [
+            Entry.model_validate(item.event) for item in await read_all(self._stream, deliveries_of(tenant, request_id))
+        ]
+
+
+class Switches:
+    """Which endpoints have said that they are gone, as long as their address stays the same."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    async def is_off(self, key: Key, address: str) -> bool:
+        """Whether the newest word on this address is that it is gone."""
+        said = [item.event for item in await read_all(self._stream, key) if item.event["address"] == address]
+        return bool(said and said[-1]["off"])
+
+    async def turn(self, key: Key, address: str, *, off: bool) -> None:
+        """Keep that an address is gone, or that it is there again; nothing when that is known."""
+        if off != await self.is_off(key, address):
+            await self._stream.append(key, [StreamItem({"address": address, "off": off})], fence=0)
+
+
+async def read_all(stream: Stream, key: Key) -> list[StreamItem]:
+    """Return all items of a key."""
+    items: list[StreamItem] = []
+    while page := await stream.read(key, items[-1].number if items else 0, PAGE):
+        items += page
+    return items

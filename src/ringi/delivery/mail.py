@@ -1,0 +1,189 @@
+"""One mail about one request: in it nothing can be decided, a link shows the question to who is signed in."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import smtplib
+import time
+from contextlib import suppress
+from email.header import Header
+from email.message import EmailMessage
+from email.policy import Policy
+from email.utils import formatdate
+from urllib.parse import quote
+
+from ringi.delivery.display_text import lines_of, one_line
+from ringi.delivery.mail_settings import STARTTLS, Language, Mailbox, MailSettings
+from ringi.delivery.tls import tls_fault, trusting
+from ringi.delivery.webhooks import Outcome
+from ringi.domain.request import Request
+
+WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "request.created": "A question waits for you",
+        "request.reassigned": "A question was passed on to you",
+        "request.reminded": "A question still waits for you",
+        "request.expired": "A question has expired unanswered",
+        "asked": "Asked by",
+        "action": "What it would let happen",
+        "due": "Wanted by",
+        "until": "Answers count until",
+        "shown": "On the page",
+        "table": "Table",
+        "image": "Image",
+        "code": "Code",
+        "diff": "Change",
+        "link": "Link",
+        "more": "{n} more on the page",
+        "open": "See the question",
+        "safe": "Opening the link decides nothing. You decide on the page, signed in.",
+    },
+    "ja": {
+        "request.created": "回答待ちの依頼があります",
+        "request.reassigned": "依頼が引き継がれました",
+        "request.reminded": "依頼がまだ回答待ちです",
+        "request.expired": "依頼は回答のないまま期限切れになりました",
+        "asked": "依頼者",
+        "action": "実行される操作",
+        "due": "希望期日",
+        "until": "回答期限",
+        "shown": "画面に表示",
+        "table": "表",
+        "image": "画像",
+        "code": "コード",
+        "diff": "変更点",
+        "link": "リンク",
+        "more": "ほか {n} 行は画面に表示",
+        "open": "依頼を見る",
+        "safe": "リンクを開くだけでは何も決まりません。サインインして画面で決定してください。",
+    },
+    "zh": {
+        "request.created": "有一项请求等待您的答复",
+        "request.reassigned": "有一项请求转交给您",
+        "request.reminded": "仍有一项请求等待您的答复",
+        "request.expired": "请求已过期，无人答复",
+        "asked": "提出者",
+        "action": "将要执行的操作",
+        "due": "希望答复时间",
+        "until": "答复截止时间",
+        "shown": "页面上显示",
+        "table": "表格",
+        "image": "图片",
+        "code": "代码",
+        "diff": "改动",
+        "link": "链接",
+        "more": "另有 {n} 行见页面",
+        "open": "查看请求",
+        "safe": "打开链接不会作出任何决定。请登录后在页面上决定。",
+    },
+}
+
+
+class NoTlsError(OSError):
+    """A mail server to which all would go in clear."""
+
+    def __init__(self) -> None:
+        super().__init__("the mail server offers no TLS: no password, and with smtp+starttls no mail, is sent in clear")
+
+
+class Mailer:
+    """Sends mails."""
+
+    def __init__(self, settings: MailSettings, timeout: float) -> None:
+        self._settings, self._timeout, self._tls = settings, timeout, trusting()
+
+    async def send(self, box: Mailbox, id: str, type: str, request: Request) -> Outcome:
+        """Send one mail, and return what became of it; raises nothing."""
+        began = time.monotonic()
+        code: int | None = 250
+        error: str | None = None
+        try:
+            await asyncio.to_thread(self._send, letter(self._settings, box, id, type, request))
+        except smtplib.SMTPAuthenticationError as refused:
+            code, error = (
+                refused.smtp_code,
+                f"{refused.smtp_code}: the mail server does not take the password",
+            )
+        except smtplib.SMTPResponseException as refused:
+            code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server refused it"
+        except smtplib.SMTPRecipientsRefused as refused:
+            ((code, _),) = refused.recipients.values()
+            error = f"{code}: the mail server does not take mail for this address"
+        except (smtplib.SMTPException, OSError, ValueError) as failure:
+            code, error = None, tls_fault(failure) or f"{type_of(failure)}: {failure}"
+        return Outcome(round(time.monotonic() - began, 3), code, error)
+
+    def _send(self, message: EmailMessage) -> None:
+        scheme, host, port, user, password = self._settings.parts
+        is_tls = scheme == "smtps"
+        server = (
+            smtplib.SMTP_SSL(host, port, timeout=self._timeout, context=self._tls)
+            if is_tls
+            else smtplib.SMTP(host, port, timeout=self._timeout)
+        )
+        try:
+            server.ehlo()
+            if not is_tls and server.has_extn("starttls"):
+                server.starttls(context=self._tls)
+                is_tls = True
+            if not is_tls and (user or scheme == STARTTLS):
+                raise NoTlsError
+            if user:
+                server.login(user, password or "")
+            server.send_message(message)
+            # What goes wrong from here on is no reason to send it again.
+            with suppress(smtplib.SMTPException, OSError):
+                server.quit()
+        finally:
+            server.close()
+
+
+def type_of(error: Exception) -> str:
+    """Return the name of an error."""
+    return type(error).__name__
+
+
+def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
+    """Return the mail. It holds no arguments: a mailbox is no place for them. What is displayed it shows in part."""
+    words, link = WORDS[box.language], f"{settings.page}/r/{quote(request.id, safe='')}"
+    title = one_line(request.title)
+    facts = [(words["asked"], one_line(request.asked_by or ""))]
+    facts.append((words["action"], one_line(request.action.name) if request.action else ""))
+    facts.append((words["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
+    facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
+    lines = [f"{name}: {value}" for name, value in facts if value]
+    shown = ["\n".join(lines_of(block, words)) for block in request.display or ()]
+    blocks = "\n\n".join([f"{words['shown']}:", *shown]) if shown else ""
+    message = EmailMessage()
+    message["Subject"] = EncodedSubject(f"{words[type]}: {title}"[:200])
+    message["From"], message["To"], message["Date"] = settings.sender, box.address, formatdate()
+    message["Message-ID"] = f"<{id}.{box.id}@ringi>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(
+        "\n".join([words[type], "", title, *lines, "", *([blocks, ""] if blocks else []), f"{words['open']}: {link}"])
+        + f"\n\n{words['safe']}\n"
+    )
+    rows = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    rows += f"<pre>{html.escape(blocks)}</pre>" if blocks else ""
+    message.add_alternative(
+        f'<!doctype html><html lang="{box.language}"><body><p>{words[type]}</p><h1>{html.escape(title)}</h1>{rows}'
+        f'<p><a href="{html.escape(link)}">{words["open"]}</a></p><p>{words["safe"]}</p></body></html>',
+        subtype="html",
+    )
+    return message
+
+
+class EncodedSubject(str):
+    """A subject that is written as encoded words, whatever it contains.
+
+    `EmailMessage` decodes the encoded words in a plain string: `=?utf-8?q?=0d=0aReply-To:…?=` becomes a header.
+    """
+
+    __slots__ = ()
+    name = "Subject"
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header's lines."""
+        value = Header(self, "utf-8", header_name=self.name).encode(linesep=policy.linesep)
+        return f"{self.name}: {value}{policy.linesep}"

@@ -1,0 +1,112 @@
+"""Who is told by e-mail, and by which server."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field
+
+from ringi.domain.ask import Name, parsed
+from ringi.domain.events import MAIL_EVENTS
+from ringi.domain.record import DEFAULT_TENANT, Frozen, Viewer
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, SettingError
+
+log = logging.getLogger(__name__)
+Language = Literal["en", "ja", "zh"]
+MAIL = "mail-"
+"""How the names of these receivers begin."""
+STARTTLS = "smtp+starttls"
+"""The scheme of a server that gets nothing in clear."""
+PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
+
+
+class Mailbox(Frozen):
+    """A person who is told of the requests that they may answer."""
+
+    address: Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+    """An address as in an address book: no display name, no quotes, and no `?`, which encoded words need."""
+    name: Name
+    """The name of the person's token."""
+    groups: tuple[Name, ...] = ()
+    admin: bool = False
+    """Whether the person administers the tenant, and hears of what nobody else on the list may answer."""
+    language: Language = "en"
+    tenant: str = DEFAULT_TENANT
+
+    @property
+    def id(self) -> str:
+        """The name of this receiver; the address is nobody else's business."""
+        return f"{MAIL}{sha256(f'{self.tenant}/{self.name}'.encode()).hexdigest()[:12]}"
+
+    def is_told_of(self, request: Request) -> bool:
+        """Whether the person may answer this request."""
+        return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
+
+
+class MailSettings(Frozen):
+    """How mail is sent."""
+
+    server: str
+    sender: str
+    page: str
+    """Where people open the page."""
+    boxes: tuple[Mailbox, ...]
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
+        """Return what the variables of the environment say, None without `RINGI_SMTP_URL`; or raise `SettingError`."""
+        server = variables.get("RINGI_SMTP_URL")
+        if not server:
+            return None
+        if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
+            raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
+        page = _needed(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
+        sender = _needed(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
+        boxes = _boxes(
+            _needed(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
+        )
+        return cls(server=server, sender=sender, page=page.rstrip("/"), boxes=boxes)
+
+    @property
+    def parts(self) -> tuple[str, str, int, str | None, str | None]:
+        """The scheme, the host and the port of the server, the user and the password."""
+        url = urlsplit(self.server)
+        user = unquote(url.username) if url.username else None
+        return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
+
+    def told(self, type: str, request: Request) -> Iterator[Mailbox]:
+        """Return who is told of this event: who may answer, else who administers."""
+        if type not in MAIL_EVENTS or (type != "request.expired" and request.is_final):
+            return
+        own = [box for box in self.boxes if box.tenant == request.tenant]
+        told = [box for box in own if box.is_told_of(request)] or [box for box in own if box.admin]
+        if not told:
+            to = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
+            log.warning("nobody in RINGI_MAIL_TO is told of request %s, for %s: add them, or an admin", request.id, to)
+        yield from told
+
+    def box(self, id: str) -> Mailbox | None:
+        """Return who has this name as a receiver."""
+        return next((box for box in self.boxes if box.id == id), None)
+
+
+def _needed(variables: Mapping[str, str], name: str, remedy: str) -> str:
+    value = variables.get(name)
+    if not value:
+        raise SettingError(name, value, remedy)
+    return value
+
+
+def _boxes(text: str) -> tuple[Mailbox, ...]:
+    try:
+        rows: Any = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
+        return tuple(parsed(Mailbox, row) for row in rows)
+    except (ValueError, TypeError, OSError, InvalidError) as error:
+        raise SettingError("RINGI_MAIL_TO", "…", f"{error}; give a JSON list of people, or the path of one") from None

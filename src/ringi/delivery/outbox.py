@@ -1,0 +1,88 @@
+"""Reads the events past a cursor that is kept, and makes a job of each that somebody is to be told of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+
+from ringi.base.clock import Clock
+from ringi.base.failpoint import failpoint
+from ringi.base.log_limit import limited
+from ringi.contracts.backend import Backend
+from ringi.contracts.jobs import Job
+from ringi.contracts.store import readable
+from ringi.domain.record import START, Event, Key
+from ringi.domain.request import Request
+from ringi.errors import ConflictError, RingiError
+from ringi.inbox.feed import TOPIC
+
+log = limited(__name__)
+BATCH = 200
+UNKEPT = 1_000
+"""How many events that nobody is told of may be read without keeping where."""
+PAST = timedelta(hours=1)
+"""How far back the first follower of a store begins: what is older is no news to anybody."""
+JobsOf = Callable[[Event, Request], Iterable[Job]]
+
+
+class Follower:
+    """Submits the jobs of each event at least once, whoever is killed when; several may follow side by side."""
+
+    def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
+        self._backend, self._clock, self._jobs_of, self._cursor = backend, clock, jobs_of, cursor
+        self._kept = self._at = START
+        self._unkept = 0
+
+    async def run(self) -> None:
+        """Follow for ever."""
+        is_placed = False
+        async with self._backend.notifier.subscribe(TOPIC) as wakeup:
+            while True:
+                try:
+                    if not is_placed:
+                        await self._begin()
+                        is_placed = True
+                    await self._catch_up()
+                except RingiError as error:
+                    log.warning("events wait for their delivery, trying again: %s", error)
+                except Exception:
+                    log.exception("events wait for their delivery, trying again")
+                await wakeup.wait(self._backend.notifier.recheck_after)
+
+    async def _begin(self) -> None:
+        store = self._backend.store
+        self._kept = self._at = await store.cursor(self._cursor)
+        if self._at != START:
+            return
+        oldest = self._clock() - PAST
+        while (events := await store.events(self._at, BATCH)) and events[-1].at < oldest:
+            self._at = events[-1].position
+        await self._keep()
+
+    async def _catch_up(self) -> None:
+        while events := await self._backend.store.events(self._at, BATCH):
+            jobs = await self._jobs(events)
+            await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
+            failpoint("follower.after_submit")
+            self._at, self._unkept = events[-1].position, self._unkept + len(events)
+            if jobs or self._unkept >= UNKEPT:
+                await self._keep()
+
+    async def _keep(self) -> None:
+        if self._at == self._kept:
+            return
+        try:
+            await self._backend.store.move_cursor(self._cursor, self._kept, self._at)
+            self._kept = self._at
+        except ConflictError:
+            # Another server follows too. What both submit is delivered once: who comes second sees that it is done.
+            self._kept = self._at = await self._backend.store.cursor(self._cursor)
+        self._unkept = 0
+
+    async def _jobs(self, events: Sequence[Event]) -> list[Job]:
+        asked = [event for event in events if event.record == Request.record]
+        keys = {Key(event.tenant, event.record_id) for event in asked}
+        found = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
+        pairs = ((event, found.get(Key(event.tenant, event.record_id))) for event in asked)
+        return [job for event, request in pairs if request for job in self._jobs_of(event, request)]

@@ -1,0 +1,163 @@
+"""The receivers that a server is configured with, and how it delivers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from ringi.delivery.addresses import Network, is_callable, literal_address
+from ringi.delivery.mail_settings import MailSettings
+from ringi.delivery.signing import checked_secret
+from ringi.domain.ask import parsed
+from ringi.domain.events import WEBHOOK_EVENTS, WebhookEventName
+from ringi.domain.record import Frozen
+from ringi.domain.webhook import Headers, Tries, Url, Webhook
+from ringi.errors import FieldError, InvalidError, SettingError
+
+OURS = ("RINGI_WEBHOOK", "RINGI_REMIND")
+SECONDS = {
+    "RINGI_WEBHOOK_JITTER": "jitter",
+    "RINGI_WEBHOOK_TIMEOUT": "timeout",
+    "RINGI_REMIND_BEFORE": "remind_before",
+}
+RESERVED = ("ask-", "mail-")
+SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
+"""Seconds before each try, from the one before."""
+
+
+class Endpoint(Frozen):
+    """A receiver of the server's own; without an address, secrets that asks may refer to."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
+    url: Url | None = None
+    secrets: tuple[str, ...] = ()
+    """Each of them signs."""
+    headers: Headers = {}
+    events: tuple[WebhookEventName, ...] = WEBHOOK_EVENTS
+    tenant: str | None = None
+    """Whose requests; None for those of all."""
+    max_tries: Tries | None = None
+
+    def hears(self, tenant: str) -> bool:
+        """Whether it is for the requests of this tenant."""
+        return self.tenant is None or self.tenant == tenant
+
+
+class DeliverySettings(Frozen):
+    """How deliveries are made."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+    schedule: tuple[float, ...] = SCHEDULE
+    jitter: float = 0.1
+    """By which part of it, at most, each wait is longer: so that those who failed together do not come together."""
+    timeout: float = 15.0
+    """Seconds that a receiver has to answer."""
+    mail: MailSettings | None = None
+    remind_before: float = 3600.0
+    """Seconds before `due_at`; of less time than that, half."""
+    allow: tuple[Network, ...] = ()
+    """Networks that are not public and may be reached all the same, also without TLS."""
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
+        """Return what the variables of the environment say, or raise `SettingError`."""
+        given = {name: value for name, value in variables.items() if name.startswith(OURS) and value}
+        read: dict[str, Any] = {"endpoints": _endpoints(given.get("RINGI_WEBHOOKS", "[]"))}
+        if text := given.get("RINGI_WEBHOOK_SCHEDULE"):
+            read["schedule"] = tuple(_seconds("RINGI_WEBHOOK_SCHEDULE", text, part) for part in text.split(","))
+        for name, field in SECONDS.items():
+            if text := given.get(name):
+                read[field] = _seconds(name, text, text)
+        read["mail"] = MailSettings.of(variables)
+        read["allow"] = tuple(_networks(given.get("RINGI_WEBHOOK_ALLOW", "")))
+        return cls(**read)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is to be told but those whom asks name."""
+        return not (self.endpoints or self.mail)
+
+    def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
+        """Raise `InvalidError` for receivers of an ask that could never be delivered to."""
+        errors = [
+            FieldError(f"webhooks.{number}.{field}", why)
+            for number, webhook in enumerate(webhooks)
+            for field, why in self._misfits(webhook, tenant)
+        ]
+        if errors:
+            raise InvalidError(errors)
+
+    def secrets_of(self, name: str | None, tenant: str) -> tuple[str, ...] | None:
+        """Return the secrets that an ask of this tenant refers to; None when there is no such name."""
+        if name is None:
+            return ()
+        return next((each.secrets for each in self.endpoints if each.name == name and each.hears(tenant)), None)
+
+    def _misfits(self, webhook: Webhook, tenant: str) -> Iterator[tuple[str, str]]:
+        if not webhook.url.startswith("https:") and not self.allow:
+            yield "url", "use https: without it anybody on the way can read the request"
+        address = literal_address(urlsplit(webhook.url).hostname or "")
+        if address and not is_callable(address, self.allow):
+            yield "url", "is not a public address: name one, or have its network allowed in RINGI_WEBHOOK_ALLOW"
+        if self.secrets_of(webhook.secret_ref, tenant) is None:
+            yield "secret_ref", f"no endpoint {webhook.secret_ref!r} is configured on this server"
+
+
+def _endpoints(text: str) -> tuple[Endpoint, ...]:
+    source = text if text.lstrip().startswith("[") else _read(text)
+    try:
+        rows = json.loads(source)
+        endpoints = tuple(_endpoint(row) for row in rows)
+    except (ValueError, TypeError, InvalidError) as error:
+        # The value holds secrets.
+        raise SettingError(
+            "RINGI_WEBHOOKS", "…", f"{error}; give a JSON list, or the path of a file with one"
+        ) from None
+    names = [endpoint.name for endpoint in endpoints]
+    if len(set(names)) < len(names):
+        raise SettingError("RINGI_WEBHOOKS", ", ".join(names), "give each endpoint its own name")
+    return endpoints
+
+
+def _endpoint(row: Any) -> Endpoint:
+    endpoint = parsed(Endpoint, row)
+    for secret in endpoint.secrets:
+        checked_secret(secret)
+    if endpoint.name.startswith(RESERVED):
+        raise InvalidError.of("name", f"{endpoint.name!r} begins like the names of receivers that asks name")
+    if not endpoint.secrets:
+        raise InvalidError.of("secrets", f"endpoint {endpoint.name!r} needs one: `ringi secret create` makes it")
+    return endpoint
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError("RINGI_WEBHOOKS", path, f"cannot be read: {error}") from error
+
+
+def _seconds(name: str, text: str, part: str) -> float:
+    try:
+        seconds = float(part)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 30 * 86_400:
+        raise SettingError(name, text, "give numbers from 0 on, with commas between them")
+    return seconds
+
+
+def _networks(text: str) -> Iterator[Network]:
+    for part in text.split(","):
+        if not part.strip():
+            continue
+        try:
+            yield ip_network(part.strip())
+        except ValueError as error:
+            raise SettingError("RINGI_WEBHOOK_ALLOW", text, f"{error}: write networks as 10.1.0.0/16") from error

@@ -1,0 +1,17 @@
+"""Agents to copy: each asks a person, and goes on with the answer."""
+
+from __future__ import annotations
+
+from langchain_core.language_models import BaseChatModel
+
+from ringi.demo import assistant, chat, engrammer, finisher, preferences, refund, two_questions
+from ringi.demo.script import scripted_model
+from ringi.runs.agent import Agent
+
+
+def agents(model: BaseChatModel | None = None) -> list[Agent]:
+    """Return the demo agents on a model; without one, on a script."""
+    model = model or scripted_model()
+    talking = [chat.agent(model), finisher.agent(model)]
+    asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]
+    return [*asking, *talking, *assistant.agents(model), *engrammer.agents(model)]

@@ -1,0 +1,265 @@
+"""What the assistants know how to fetch from the office: the handlers of their infos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import Any
+
+from ringi.assistant.catalog import InfoHandler
+from ringi.demo.assistant.office import Office, Row
+from ringi.errors import InvalidError
+
+Params = dict[str, Any]
+Fetch = Callable[[Params], Awaitable[Any]]
+MOST = 50
+QUALIFIED = ("qualified", "proposal", "won")
+
+PROJECTS = """
+SELECT id, name_en, name_ja, status, owner, starts_on, due_on, budget, spent,
+  (SELECT count(*) FROM milestones WHERE project = projects.id) AS milestones,
+  (SELECT count(*) FROM milestones WHERE project = projects.id AND status = 'done') AS done,
+  (SELECT count(*) FROM milestones WHERE project = projects.id AND status IN ('late', 'blocked')) AS in_trouble
+FROM projects WHERE :status IS NULL OR status = :status ORDER BY id LIMIT :limit
+"""
+PERSON = """
+SELECT id, name_en, name_ja, role_en, role_ja, team, language, preferences,
+  weekly_hours - booked_hours AS free_hours FROM people WHERE id = :id
+"""
+FREE = """
+SELECT id, name_en, name_ja, team, weekly_hours - booked_hours AS free_hours FROM people
+WHERE :team IS NULL AND team <> 'sales' OR team = :team ORDER BY free_hours DESC, id
+"""
+SALES_BY_MONTH = """
+SELECT month, sum(target) AS target, sum(amount) AS amount FROM sales
+WHERE month BETWEEN :first AND :last GROUP BY month ORDER BY month
+"""
+SALES_BY_PERSON = """
+SELECT person AS id, name_en, name_ja, sum(amount) AS amount FROM sales JOIN people ON people.id = person
+WHERE month BETWEEN :first AND :last GROUP BY person ORDER BY amount DESC LIMIT 3
+"""
+TRENDS = """
+SELECT id, noted_on, industry, region, direction, title_en, title_ja, note_en, note_ja FROM market_notes
+WHERE (:industry IS NULL OR industry = :industry) AND (:region IS NULL OR region = :region)
+ORDER BY noted_on DESC LIMIT 10
+"""
+LEADS = """
+SELECT leads.id, company_en, company_ja, industry, region, stage, value, owner, name_en AS owner_name_en,
+  name_ja AS owner_name_ja, contacts, last_contact_on, note_en, note_ja
+FROM leads JOIN people ON people.id = owner WHERE :stage IS NULL OR stage = :stage ORDER BY value DESC, leads.id
+"""
+FEEDBACK = """
+SELECT id, received_on, topic, score, said_en, said_ja FROM customer_feedback ORDER BY received_on DESC, id
+"""
+INDUSTRIES = "SELECT DISTINCT industry FROM leads ORDER BY industry"
+INDUSTRY_NAMES = {
+    "construction": {"en": "Construction", "ja": "建設", "zh": "建筑"},
+    "education": {"en": "Education", "ja": "教育", "zh": "教育"},
+    "energy": {"en": "Energy", "ja": "エネルギー", "zh": "能源"},
+    "finance": {"en": "Finance", "ja": "金融", "zh": "金融"},
+    "food": {"en": "Food", "ja": "食品", "zh": "食品"},
+    "health": {"en": "Health", "ja": "医療", "zh": "医疗"},
+    "logistics": {"en": "Logistics", "ja": "物流", "zh": "物流"},
+    "manufacturing": {"en": "Manufacturing", "ja": "製造", "zh": "制造"},
+    "media": {"en": "Media", "ja": "メディア", "zh": "媒体"},
+    "retail": {"en": "Retail", "ja": "小売", "zh": "零售"},
+    "services": {"en": "Services", "ja": "サービス", "zh": "服务"},
+    "telecom": {"en": "Telecom", "ja": "通信", "zh": "通信"},
+    "travel": {"en": "Travel", "ja": "旅行", "zh": "旅游"},
+}
+
+
+class Lookups:
+    """The queries behind the handlers."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+
+    async def projects(self, params: Params) -> list[Row]:
+        """Return projects with their state: those of a `status`, at most `limit`."""
+        limit = whole(params, "limit", MOST)
+        found = await self._office.read(PROJECTS, {"status": params.get("status"), "limit": limit})
+        return [each | {"progress": percent(each["done"], each["milestones"])} for each in found]
+
+    async def person(self, params: Params) -> Row:
+        """Return a person, with what they prefer."""
+        found = await self._office.read(PERSON, {"id": params["userId"]})
+        if not found:
+            raise InvalidError.of("userId", f"there is nobody {params['userId']!r}: give an id such as 'user-001'")
+        return found[0] | {"preferences": json.loads(found[0]["preferences"])}
+
+    async def free(self, params: Params) -> list[Row]:
+        """Return who has how many hours left in a week: of a `team`, or of all but sales."""
+        return await self._office.read(FREE, {"team": params.get("team")})
+
+    async def sales(self, params: Params) -> Row:
+        """Return what was sold in the months from `startDate` to `endDate`, against the target."""
+        span = {"first": month(params, "startDate"), "last": month(params, "endDate")}
+        months = await self._office.read(SALES_BY_MONTH, span)
+        target, amount = (sum(each[name] for each in months) for name in ("target", "amount"))
+        best = await self._office.read(SALES_BY_PERSON, span)
+        period = {"start": params["startDate"], "end": params["endDate"]}
+        rate = percent(amount, target)
+        return {**period, "target": target, "amount": amount, "rate": rate, "months": months, "top_performers": best}
+
+    async def trends(self, params: Params) -> list[Row]:
+        """Return the newest notes on the market: of an `industry`, of a `region`."""
+        return await self._office.read(TRENDS, {name: params.get(name) for name in ("industry", "region")})
+
+    async def leads(self, params: Params) -> Row:
+        """Return how the leads stand, and the twenty most valuable that are still open."""
+        found = await self._office.read(LEADS, {"stage": params.get("stage")})
+        qualified = [each for each in found if each["stage"] in QUALIFIED]
+        still_open = [each for each in found if each["stage"] not in ("won", "lost")]
+        return {
+            "total_leads": len(found),
+            "qualified_leads": len(qualified),
+            "conversion_rate": percent(len(qualified), len(found)),
+            "average_deal": round(sum(each["value"] for each in found) / len(found)) if found else 0,
+            "leads": still_open[:20],
+        }
+
+    async def lead_choices(self, params: Params) -> list[Row]:
+        """Return the leads to choose from, the most valuable first."""
+        found = await self._office.read(LEADS, {"stage": params.get("stage")})
+        return [each | {"name": each["company"]} for each in found if each["stage"] not in ("won", "lost")]
+
+    async def feedback(self, params: Params) -> Row:
+        """Return how content customers are, by topic, and what they said last."""
+        found = await self._office.read(FEEDBACK)
+        topics = sorted({each["topic"] for each in found})
+        scores = {topic: mean([each["score"] for each in found if each["topic"] == topic]) for topic in topics}
+        average = mean([each["score"] for each in found])
+        return {"count": len(found), "average_score": average, "by_topic": scores, "latest": found[:5]}
+
+    async def industries(self, params: Params) -> list[Row]:
+        """Return the industries from which there are leads."""
+        found = await self._office.read(INDUSTRIES)
+        return [
+            {"id": each["industry"], "name": INDUSTRY_NAMES.get(each["industry"], each["industry"])} for each in found
+        ]
+
+
+def mean(scores: list[int]) -> float:
+    """Return the mean of scores, to one digit."""
+    return round(sum(scores) / len(scores), 1) if scores else 0.0
+
+
+def percent(part: int, whole: int) -> int:
+    """Return a part in percent."""
+    return round(100 * part / whole) if whole else 0
+
+
+def whole(params: Params, name: str, otherwise: int) -> int:
+    """Return a parameter that is a number above 0, at most what is given otherwise."""
+    number = params.get(name, otherwise)
+    if type(number) is not int or number < 1:
+        raise InvalidError.of(name, f"{number!r} is no number of rows: give one from 1 to {otherwise}")
+    return min(number, otherwise)
+
+
+def month(params: Params, name: str) -> str:
+    """Return the month of a parameter that is a date."""
+    try:
+        return date.fromisoformat(params[name]).isoformat()[:7]
+    except (TypeError, ValueError) as error:
+        raise InvalidError.of(name, f"{params[name]!r} is no date: give one such as '2026-10-31'") from error
+
+
+def info_handlers(lookups: Lookups) -> dict[str, InfoHandler]:
+    """Return the handlers by name; results are kept as long as such data stays true."""
+    return {each.name: each for each in (*of_projects(lookups), *of_sales(lookups))}
+
+
+def of_projects(lookups: Lookups) -> list[InfoHandler]:
+    """Return the handlers about projects and people."""
+    return [
+        InfoHandler(
+            "fetch_projects",
+            lookups.projects,
+            title={"en": "Fetch projects", "ja": "プロジェクト一覧取得", "zh": "获取项目列表"},
+            description={
+                "en": "The current projects",
+                "ja": "現在のプロジェクト一覧を取得",
+                "zh": "获取当前的项目列表",
+            },
+            cache_duration=300,
+        ),
+        InfoHandler(
+            "fetch_user_info",
+            lookups.person,
+            title={"en": "Fetch user", "ja": "ユーザー情報取得", "zh": "获取用户信息"},
+            description={
+                "en": "The details of one person",
+                "ja": "指定されたユーザーの詳細情報を取得",
+                "zh": "获取指定用户的详细信息",
+            },
+            required_params=("userId",),
+            cache_duration=600,
+        ),
+        InfoHandler(
+            "fetch_resources",
+            lookups.free,
+            title={"en": "Fetch resources", "ja": "リソース状況取得", "zh": "获取资源状况"},
+            description={"en": "Who has time", "ja": "空いている担当者を取得", "zh": "获取有空的人员"},
+            cache_duration=300,
+        ),
+    ]
+
+
+def of_sales(lookups: Lookups) -> list[InfoHandler]:
+    """Return the handlers about sales."""
+    return [
+        InfoHandler(
+            "fetch_sales_performance",
+            lookups.sales,
+            title={"en": "Fetch sales performance", "ja": "営業実績取得", "zh": "获取销售业绩"},
+            description={
+                "en": "What was sold in a period",
+                "ja": "指定期間の営業実績を取得",
+                "zh": "获取指定期间的销售业绩",
+            },
+            required_params=("startDate", "endDate"),
+            cache_duration=1800,
+        ),
+        InfoHandler(
+            "fetch_market_trends",
+            lookups.trends,
+            title={"en": "Fetch market trends", "ja": "市場動向取得", "zh": "获取市场动向"},
+            description={
+                "en": "The newest trends and competitors",
+                "ja": "最新の市場動向と競合情報を取得",
+                "zh": "获取最新的市场动向与竞争信息",
+            },
+            cache_duration=3600,
+        ),
+        InfoHandler(
+            "fetch_leads",
+            lookups.leads,
+            title={"en": "Fetch leads", "ja": "リード情報取得", "zh": "获取线索信息"},
+            description={"en": "Leads and contacts", "ja": "リード情報と接触履歴を取得", "zh": "获取线索与接触记录"},
+            cache_duration=600,
+        ),
+        InfoHandler(
+            "fetch_lead_choices",
+            lookups.lead_choices,
+            title={"en": "Fetch open leads", "ja": "対応中リード取得", "zh": "获取进行中的线索"},
+            description={"en": "The leads to choose from", "ja": "選択できるリードを取得", "zh": "获取可选择的线索"},
+            cache_duration=60,
+        ),
+        InfoHandler(
+            "fetch_industries",
+            lookups.industries,
+            title={"en": "Fetch industries", "ja": "業種取得", "zh": "获取行业"},
+            description={"en": "Industries with leads", "ja": "リードのある業種を取得", "zh": "获取有线索的行业"},
+            cache_duration=3600,
+        ),
+        InfoHandler(
+            "fetch_customer_feedback",
+            lookups.feedback,
+            title={"en": "Fetch customer feedback", "ja": "顧客の声取得", "zh": "获取客户反馈"},
+            description={"en": "What customers say", "ja": "顧客からの評価を取得", "zh": "获取客户评价"},
+            cache_duration=1800,
+        ),
+    ]

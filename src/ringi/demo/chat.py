@@ -1,0 +1,129 @@
+"""An agent to talk with: it answers, asks with a form, and pays money back once a person approved it."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Sequence
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import tool
+
+from ringi import Action
+from ringi.base.canonical_json import canonical
+from ringi.demo.preferences import FORM
+from ringi.demo.refund import ARGS, exact
+from ringi.integrations.langchain import Remember
+from ringi.integrations.langgraph import ask
+from ringi.runs.agent import Agent
+
+LONGEST_HEARD = 2_000
+"""Characters of a message in which the scripted model looks for its sentences."""
+PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
+MESSAGES = {
+    "type": "object",
+    "properties": {
+        "messages": {
+            "type": "array",
+            "title": "Messages",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
+                "required": ["role", "content"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["messages"],
+    "additionalProperties": False,
+}
+
+
+@tool
+def refund(order: int, amount: float) -> str:
+    """Pay money back for an order; a person has to approve it."""
+    request = ask(
+        f"Refund {exact(amount)} for order {order}?",
+        action=Action("refund", {"order": order, "amount": amount}, schema=ARGS),
+    )
+    if request.granted is None:
+        return f"not refunded: {(request.response and request.response.message) or request.status}"
+    request.authorise("refund", request.granted.args)
+    return f"refunded {exact(request.granted.args['amount'])}"
+
+
+@tool
+def preferences() -> str:
+    """Ask the person which sport they like."""
+    about = {"intent": "collect_preference", "memory_category": "preference"}
+    request = ask("Which sport do you like?", description="This helps me to know you better.", form=FORM, context=about)
+    answer = request.response.data if request.response else None
+    return canonical(answer).decode() if answer else "no answer"
+
+
+def agent(model: BaseChatModel) -> Agent:
+    """Return the agent on this model."""
+    return Agent(
+        "chat",
+        create_agent(model, [refund, preferences], system_prompt=PROMPT, middleware=[Remember()]),
+        title="Chat",
+        description="Talks with you; say 'refund 40 for order 1182', 'ask me' or 'what do you remember?'.",
+        input_schema=MESSAGES,
+        images=True,
+    )
+
+
+def is_chat(messages: Sequence[BaseMessage]) -> bool:
+    """Whether these are the messages of this agent."""
+    return messages[0].text == PROMPT
+
+
+def reply(messages: Sequence[BaseMessage]) -> AIMessage:
+    """Return what the scripted model says next: a function of the messages and nothing else."""
+    said, results = messages[-1].text, results_of(messages)
+    if results:
+        return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
+    heard = said[:LONGEST_HEARD]
+    if seen := images_of(messages[-1]):
+        return AIMessage(f"I see {', '.join(seen)}. {f'You said: {said}' if said else 'What shall I do with it?'}")
+    if re.search(r"\bremember\b|\bknow about me\b", heard, re.I):
+        return AIMessage(f"I remember that you told me: {known_from(messages) or 'nothing yet'}.")
+    calls = []
+    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", heard, re.I):
+        calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
+    if re.search(r"\bask\b|\bform\b|preference", heard, re.I):
+        calls.append(("preferences", {}))
+    if not calls:
+        return AIMessage(f"You said: {said} I can pay money back, and I can ask you something.")
+    named = [
+        {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
+        for n, (name, args) in enumerate(calls, 1)
+    ]
+    return AIMessage(f"You want: {said} One moment, a person has to look at this.", tool_calls=named)
+
+
+def images_of(message: BaseMessage) -> list[str]:
+    """Return of which kind and how large the images of a message are."""
+    blocks = [block for block in message.content_blocks if block["type"] == "image"]
+    return [f"{block.get('mime_type')} ({len(b64decode(block.get('base64', '')))} bytes)" for block in blocks]
+
+
+def known_from(messages: Sequence[BaseMessage]) -> str:
+    """Return what the model was told of the person, as it says it."""
+    lines = [line for message in messages[1:2] for line in message.text.splitlines() if line.startswith("{")]
+    answers = [json.loads(line)["answer"] for line in lines]
+    return "; ".join(f"{name}: {value}" for answer in answers for name, value in answer.items())
+
+
+def results_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what the tools of the newest turn said."""
+    results: list[str] = []
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            break
+        results.insert(0, message.text)
+    return results

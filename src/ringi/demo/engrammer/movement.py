@@ -1,0 +1,63 @@
+"""What the world says of an answer about a board: the sum, worked out with the numbers of the question."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from ringi.demo.engrammer.language import language_of
+from ringi.engrammer import Signal
+
+PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
+"""How much of its width red oak gains for each percent of moisture."""
+WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)", re.I)
+MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
+QUARTER = re.compile(r"quarter|柾目|径切", re.I)
+SAID = {
+    "right": {"en": "Worked out: {sum}.", "ja": "計算: {sum}。", "zh": "计算结果：{sum}。"},
+    "wrong": {
+        "en": "Worked out: {sum}. The answer does not say so.",
+        "ja": "計算: {sum}。答えはそうなっていません。",
+        "zh": "计算结果：{sum}。回答与此不符。",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board of red oak whose moisture changes."""
+
+    width: float
+    coefficient: float
+    change: float
+
+    @property
+    def movement(self) -> str:
+        """How many millimetres wider or narrower it becomes."""
+        return f"{self.width * self.coefficient * self.change:.1f}"
+
+    @property
+    def sum(self) -> str:
+        """How that is worked out."""
+        return f"{self.width:g} × {self.coefficient} × {self.change:g} = {self.movement} mm"
+
+
+def board_in(query: str) -> Board | None:
+    """Return the board that a question is about, if it has a width and two moistures."""
+    text = unicodedata.normalize("NFKC", query)
+    width, moistures = WIDTH.search(text), [float(one or other) for one, other in MOISTURE.findall(text)]
+    if width is None or len(moistures) != 2:
+        return None
+    coefficient = QUARTER_SAWN if QUARTER.search(text) else PLAIN_SAWN
+    return Board(float(width[1]), coefficient, abs(moistures[0] - moistures[1]))
+
+
+async def check(query: str, response: str) -> Signal | None:
+    """Say whether an answer about a board has its sum right; of other answers, nothing."""
+    board = board_in(query)
+    if board is None:
+        return None
+    is_right = re.search(rf"(?<![\d.]){re.escape(board.movement)}(?!\d)", response) is not None
+    said = SAID["right" if is_right else "wrong"][language_of(query)]
+    return Signal(is_right, said.format(sum=board.sum))

@@ -1,0 +1,38 @@
+"""An agent that may end only when a person says that its task is finished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+
+from ringi.integrations.langchain import FinishGate
+from ringi.runs.agent import Agent, State
+
+PROMPT = "Do the task in one go, and then say in a sentence or two what you have done."
+
+
+def agent(model: BaseChatModel) -> Agent:
+    """Return the agent on this model."""
+    return Agent(
+        "finisher",
+        create_agent(model, system_prompt=PROMPT, middleware=[FinishGate()]),
+        title="Finisher",
+        description="Does a task, and asks whether it is finished.",
+        input_schema={
+            "type": "object",
+            "properties": {"task": {"type": "string", "minLength": 1}},
+            "required": ["task"],
+            "additionalProperties": False,
+        },
+        prepare=lambda input: {"messages": [HumanMessage(input["task"])]},
+        values=shown,
+    )
+
+
+def shown(state: State) -> dict[str, Any]:
+    """Return what people may see."""
+    messages = [{"role": message.type, "content": message.text} for message in state.get("messages", [])]
+    return {"messages": messages, "task": state.get("task", ""), "outcome": state.get("finish_outcome", "")}

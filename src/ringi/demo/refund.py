@@ -1,0 +1,87 @@
+"""An agent that may pay money back, but only what a person approved."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, TypedDict
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from ringi import Action
+from ringi.integrations.langgraph import ask
+from ringi.runs.agent import Agent
+
+ARGS = {
+    "type": "object",
+    "properties": {"order": {"type": "integer"}, "amount": {"type": "number", "minimum": 0}},
+    "required": ["order", "amount"],
+    "additionalProperties": False,
+}
+
+
+class State(TypedDict, total=False):
+    """What the agent knows."""
+
+    order: int
+    amount: float
+    explanation: str
+    refunded: float
+    outcome: str
+    farewell: str
+
+
+def agent(model: BaseChatModel) -> Agent:
+    """Return the agent on this model."""
+
+    async def explain(state: State) -> State:
+        prompt = f"Explain why order {state['order']} deserves a refund of {exact(state['amount'])}."
+        return {"explanation": (await model.ainvoke(prompt)).text}
+
+    def pay(state: State) -> State:
+        request = ask(
+            f"Refund {exact(state['amount'])} for order {state['order']}?",
+            description=state["explanation"],
+            action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
+        )
+        if request.granted is None:
+            silent = "no reason given" if request.response else f"no consent, {request.status}"
+            return {"outcome": f"rejected: {(request.response and request.response.message) or silent}"}
+        request.authorise("refund", request.granted.args)
+        amount = request.granted.args["amount"]
+        return {"refunded": amount, "outcome": f"refunded {exact(amount)}"}
+
+    async def report(state: State) -> State:
+        return {"farewell": (await model.ainvoke(f"Tell the customer what happened: {state['outcome']}.")).text}
+
+    graph = StateGraph(State)
+    for name, node in {"explain": explain, "pay": pay, "report": report}.items():
+        graph.add_node(name, node)
+    for one, next in [(START, "explain"), ("explain", "pay"), ("pay", "report"), ("report", END)]:
+        graph.add_edge(one, next)
+    return Agent(
+        "refund",
+        graph.compile(),
+        title="Refund",
+        description="Pays money back once you approve it.",
+        input_schema=ARGS,
+        prepare=fresh,
+        values=shown,
+    )
+
+
+def exact(amount: float) -> str:
+    """Return an amount with all its digits, and none that it does not have."""
+    text = format(Decimal(str(amount)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fresh(input: dict[str, Any]) -> State:
+    """Return the input of a new case: nothing is left of the case before."""
+    empty: State = {"explanation": "", "refunded": 0, "outcome": "", "farewell": ""}
+    return {"order": input["order"], "amount": input["amount"], **empty}
+
+
+def shown(state: Any) -> dict[str, Any]:
+    """Return what people may see."""
+    return {name: state[name] for name in ("order", "amount", "outcome") if state.get(name) not in (None, "")}

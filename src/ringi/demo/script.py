@@ -1,0 +1,45 @@
+"""What the demo says when no real model is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from ringi.demo import chat, engrammer
+from ringi.demo.assistant import SPEAKERS, drafts
+from ringi.testing.model import ScriptedModel
+
+DELAY = 0.04
+"""Seconds between words, so that one sees the stream."""
+
+
+def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
+    """Return the answer to the last message: a function of it and nothing else."""
+    if chat.is_chat(messages):
+        return chat.reply(messages)
+    if drafts.is_planning(messages):
+        return drafts.drafted(messages)
+    for speaker in (*SPEAKERS, *engrammer.SPEAKERS):
+        if speaker.is_asked(messages):
+            return speaker.reply(messages)
+    asked = messages[-1].text
+    if messages[0].text.startswith("Do the task"):
+        return f"I have looked at this from all sides and done it: {asked.rpartition('it is: ')[2]}"
+    if asked.startswith("Explain why"):
+        subject = asked.removeprefix("Explain why ").rstrip(".")
+        history = "I looked at the parcel's history: it came nine days late and the customer wrote twice."
+        return f"{history} So {subject}, I think."
+    if asked.startswith("Tell the customer"):
+        return f"All settled. The result is: {asked.partition(': ')[2].rstrip('.')}. I have written to the customer."
+    if asked.startswith("Welcome"):
+        liked = asked.rpartition("who likes ")[2].rstrip(".")
+        return f"Welcome back! You told me that you like {liked}. Is that still so?"
+    if asked.startswith("Thank"):
+        return "Thank you, I will remember that."
+    return "Hello! I would like to know you a little better, so that I can make better suggestions."
+
+
+def scripted_model() -> ScriptedModel:
+    """Return the demo's model."""
+    return ScriptedModel(script=say, delay=DELAY)

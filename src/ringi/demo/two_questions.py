@@ -1,0 +1,51 @@
+"""Two questions at once, answered by anybody in any order."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+
+from ringi.integrations.langgraph import ask
+from ringi.runs.agent import Agent
+
+QUESTIONS = {"colour": "Which colour shall the poster have?", "city": "In which city shall it hang?"}
+
+
+def gathered(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers together; none at all begins a new case."""
+    return {**before, **more} if more else {}
+
+
+class State(TypedDict, total=False):
+    """The answers so far."""
+
+    answers: Annotated[dict[str, Any], gathered]
+
+
+def agent() -> Agent:
+    """Return the agent; it needs no model."""
+    graph = StateGraph(State)
+    for name, question in QUESTIONS.items():
+        graph.add_node(name, asking(name, question))
+        graph.add_edge(START, name)
+        graph.add_edge(name, END)
+    return Agent(
+        "two_questions",
+        graph.compile(),
+        title="Two questions",
+        description="Asks two things at once.",
+        input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+        prepare=lambda _: {"answers": {}},
+        values=lambda state: {"answers": state.get("answers", {})},
+    )
+
+
+def asking(name: str, question: str) -> Any:
+    """Return a node that asks one question."""
+
+    def node(state: State) -> State:
+        response = ask(question).response
+        return {"answers": {name: response.message if response and response.decision == "respond" else None}}
+
+    return node

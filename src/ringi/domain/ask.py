@@ -1,0 +1,340 @@
+"""What an agent asks and what a person answers, as they arrive: checked, not yet stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
+
+from ringi.base.canonical_json import digest, jsonable, not_numbers
+from ringi.base.model import without_nulls
+from ringi.base.plain_json import plain_fields
+from ringi.base.validation import MisfitError, path_of
+from ringi.domain.display import MAX_BLOCKS, Block
+from ringi.domain.record import Frozen
+from ringi.domain.webhook import MOST, Webhook
+from ringi.errors import FieldError, InvalidError
+from ringi.forms import form as forms
+from ringi.forms.form import Form
+
+Decision = Literal["approve", "edit", "reject", "respond"]
+Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
+Priority = Literal["low", "normal", "high", "urgent"]
+GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
+"""Kinds whose answer lets something happen: silence may never stand in for one."""
+
+IGNORE = "ignore"
+"""What Agent Inbox calls a rejection."""
+ANSWER = "answer"
+"""The name under which data holds an answer that is one JSON value."""
+RESERVED = ("counts",)
+"""What stands in the address of something else where the id of a request would."""
+
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
+Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
+DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
+"""The ids that are derived from the place of a question in a run: `q-` of its requests, `p-` of approvals by a rule."""
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+def written_time(value: object) -> object:
+    """Refuse a number: nobody sees whether it means seconds or milliseconds."""
+    if not isinstance(value, str | datetime):
+        raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
+    return value
+
+
+def utc_time(at: datetime) -> datetime:
+    """Return the time in UTC, or raise for one that has no zone or no place in a calendar."""
+    if at.tzinfo is None:
+        raise PydanticCustomError("time", "give a time zone, such as Z")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("time", "this is no time that a calendar knows: give a nearer one") from None
+
+
+Time = Annotated[datetime, BeforeValidator(written_time), AfterValidator(utc_time)]
+
+
+def form_of(value: object) -> object:
+    """Return the form that asks for a pydantic model class; anything else as it is."""
+    return Form.of(value) if isinstance(value, type) and issubclass(value, BaseModel) else value
+
+
+def seconds_of(value: object) -> object:
+    """Return a timedelta as seconds; anything else as it is."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
+
+
+class Action(Frozen):
+    """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
+
+    name: Name
+    args: dict[str, Any] = {}
+    args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+
+    def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
+        super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
+
+    # Without the mark pydantic calls __init__ for each stored action too: slower, and a missing name is a TypeError.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+class Button(Frozen):
+    """How one decision is offered on the page."""
+
+    label: str | None = Field(default=None, max_length=100)
+    style: Literal["primary", "default", "secondary", "danger"] | None = None
+    value: Any = Field(default=None, exclude_if=lambda value: value is None)
+    """What the agent receives for this decision, where it takes one JSON value."""
+
+
+class Continuation(Frozen):
+    """What goes on after the answer: data only, so that any worker can do it."""
+
+    runner: str
+    target: str
+    key: str
+    args: dict[str, Any] = {}
+
+
+class Ask(Frozen):
+    """What an agent says when it asks; everything but the title has a default."""
+
+    title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
+    id: Id | None = None
+    kind: Kind | None = None
+    description: str | None = Field(default=None, max_length=20_000)
+    action: Action | None = None
+    form: Annotated[Form | None, BeforeValidator(form_of)] = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = None
+    """JSON Schema of the one JSON value that `respond` may give as `data {"answer": …}`; `{}` allows any but null."""
+    allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] | None = None
+    actions: dict[Decision, Button] = {}
+    context: dict[str, Any] = {}
+    thread_id: Id | None = None
+    run_id: Id | None = None
+    assignee: Name | None = None
+    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    priority: Priority | None = None
+    due_at: Time | None = None
+    expires_in: Seconds | None = None
+    expires_at: Time | None = None
+    fallback: dict[str, Any] | None = None
+    webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()
+    display: Annotated[tuple[Block, ...], Field(max_length=MAX_BLOCKS)] | None = None
+
+    @classmethod
+    def parse(cls, body: object) -> Self:
+        """Return the ask in plain JSON data, or raise `InvalidError` that names each field.
+
+        An explicit null stands for an absent field; one that is unknown stays an error.
+        """
+        return parsed(cls, _present(body))
+
+    @classmethod
+    def kept(cls, body: object) -> Self:
+        """Return an ask that was parsed before, by any version: what this one does not know stays in it."""
+        return parsed(cls, body, "allow")
+
+    def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
+        """Return it with plain JSON values, or raise `InvalidError` where it breaks a rule.
+
+        Only a run's own question may have a derived id: an ask that got there first would take its place. Only its
+        arguments may break their schema: its tool checks them, and takes some text for a number.
+        """
+        plain = self.plain()
+        size = len(self.form.fields) if self.form else 0
+        too_long = wrong_if(
+            size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
+        )
+        is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
+        why = f"{self.id!r} has the form of the ids that Ringi derives for questions of runs: choose another"
+        derived = wrong_if(is_taken, "id", why)
+        errors = [error for error in (too_long, derived, *self._contradictions(), *unwritable(self)) if error]
+        if errors:
+            raise InvalidError(errors)
+        if self.data_schema is not None:
+            forms.check_schema(self.data_schema, field="schema")
+        if self.answer_schema is not None:
+            forms.check_schema(self.answer_schema, field="answer_schema")
+            for decision, button in valued(self.actions).items():
+                forms.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
+        if self.action and self.action.args_schema is not None:
+            forms.check_schema(self.action.args_schema, field="action.schema")
+            if plain.action and not may_be_derived:
+                forms.check_instance(self.action.args_schema, plain.action.args, field="action.args")
+        return plain
+
+    def plain(self) -> Self:
+        """Return it with plain JSON values, or raise `InvalidError` for those that have no one JSON form.
+
+        What a person sees, what is stored and what runs would differ otherwise, from store to store.
+        """
+        free: dict[str, Any] = {"context": self.context, "fallback": self.fallback, "schema": self.data_schema}
+        action = self.action
+        if action:
+            free |= {"action.args": action.args, "action.schema": action.args_schema}
+        plain = plain_fields(free)
+        if action:
+            action = action.model_copy(update={"args": plain["action.args"], "args_schema": plain["action.schema"]})
+        more = {"context": plain["context"], "fallback": plain["fallback"], "data_schema": plain["schema"]}
+        return self.model_copy(update={**more, "action": action})
+
+    def _contradictions(self) -> list[FieldError | None]:
+        gated = self.action or self.resolved_kind in GATED
+        return [
+            wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            wrong_if(
+                self.action and self.answer_schema is not None,
+                "answer_schema",
+                "an action takes a decision: give action or answer_schema, not both",
+            ),
+            *(
+                wrong_if(
+                    self.answer_schema is None or decision not in ("approve", "reject"),
+                    f"actions.{decision}.value",
+                    "only approve and reject have a value, together with an answer_schema",
+                )
+                for decision in valued(self.actions)
+            ),
+            wrong_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
+            wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
+            wrong_if(
+                self.fallback is not None and gated,
+                "fallback",
+                "nothing may run unasked: an action and this kind have none",
+            ),
+            wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
+            wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
+        ]
+
+    @property
+    def resolved_kind(self) -> Kind:
+        """The kind given, or the one that the content implies."""
+        if self.kind:
+            return self.kind
+        if self.action:
+            return "approval"
+        return "form" if self.form or self.data_schema is not None else "question"
+
+    @property
+    def resolved_allowed(self) -> tuple[Decision, ...]:
+        """The decisions given, or the kind's own."""
+        if self.allowed:
+            return self.allowed
+        own: dict[str, tuple[Decision, ...]] = {"question": ("respond", "reject"), "finish": get_args(Decision)}
+        return own.get(self.resolved_kind, ("approve", "edit", "reject"))
+
+
+def valued(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
+    """Return the buttons that say what the agent receives."""
+    return {decision: button for decision, button in actions.items() if button.value is not None}
+
+
+def unwritable(model: Frozen) -> list[FieldError]:
+    """Return an error for each number that would be stored as null."""
+    return [FieldError(".".join(path), "JSON has no such number: send text, or None") for path in not_numbers(model)]
+
+
+def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
+    """Return the error if the condition holds."""
+    return FieldError(field, message) if wrong else None
+
+
+class Answer(Frozen):
+    """What a person sends back: the decision, what goes with it, and the digest they saw."""
+
+    decision: Annotated[Decision, BeforeValidator(lambda given: "reject" if given == IGNORE else given)]
+    digest: str
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = Field(default=None, max_length=20_000)
+
+    @classmethod
+    def parse(cls, body: object) -> Self:
+        """Return the answer in plain JSON data, or raise `InvalidError` that names each field."""
+        answer = parsed(cls, body)
+        return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
+
+    def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the data of an answer with one JSON value, None for words; raise `InvalidError` unless it fits."""
+        if not self.data:
+            forms.check_instance(schema, self.message, field="message")
+            return None
+        if self.message:
+            raise InvalidError.of("message", "send words as message or JSON as data, not both")
+        if set(self.data) != {ANSWER} or self.data[ANSWER] is None:
+            raise InvalidError.of("data", f'send {{"{ANSWER}": …}} with any JSON but null')
+        forms.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
+        return self.data
+
+
+def _present(body: object) -> object:
+    """Return an ask without the nulls that stand for absent fields, and with its form parsed."""
+    body = without_nulls(body, Ask)
+    if not isinstance(body, dict):
+        return body
+    found = dict(body)
+    for name, value in body.items():
+        match name, value:
+            case "form", dict():
+                found[name] = Form.parse(value)
+            case "action", dict():
+                found[name] = without_nulls(value, Action)
+            case "webhooks", list():
+                found[name] = [without_nulls(each, Webhook) for each in value]
+            case "actions", dict():
+                offered = get_args(Decision)
+                found[name] = {key: each for key, each in value.items() if each is not None or key not in offered}
+    return found
+
+
+def digest_of(ask: Ask) -> str:
+    """Return the digest of all that a person is shown, the decisions they have, and the schemas."""
+    shown = ask.model_dump(
+        mode="json",
+        by_alias=True,
+        include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
+    )
+    # Absent where there is none: what was asked before there were such fields keeps its digest.
+    blocks = {"display": jsonable(ask.display)} if ask.display else {}
+    answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
+    return digest({**shown, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+
+
+F = TypeVar("F", bound=Frozen)
+
+
+def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
+    """Return plain JSON data as a model without coercion, or raise `InvalidError`."""
+    if not isinstance(body, dict):
+        raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
+    try:
+        return model.model_validate(body, extra=extra)
+    except ValidationError as error:
+        raise InvalidError(
+            [_readable(model, e) for e in error.errors(include_url=False, include_input=False)]
+        ) from error
+
+
+def _readable(model: type[Frozen], error: Any) -> FieldError:
+    # Which kind of block an error is in stands between its number and its part.
+    steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, MisfitError):
+        return FieldError(path_of(".".join(map(str, steps)), [cause.part] if cause.part else []), str(cause))
+    field = ".".join(map(str, steps))
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+        known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
+        return FieldError(field, f"no such field; known are {known}")
+    return FieldError(field, error["msg"])

@@ -1,0 +1,154 @@
+"""What a person told in an approved answer, to be used in their later threads: read from the request that asked.
+
+There is no second copy. The answer and the memory are one record, saved in one step; an edit and the end of a memory
+are next versions of that record, and leave the answer itself as it was given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from ringi.domain.ask import Answer, Decision, unwritable
+from ringi.domain.record import SYSTEM, Event, Frozen, cursor_of
+from ringi.domain.request import Remembered, Request
+from ringi.errors import ConflictError, InvalidError, NotFoundError
+from ringi.forms import form as forms
+from ringi.forms.form import Field as FormField
+from ringi.forms.form import Form
+
+CATEGORY = "memory_category"
+"""In the context of a request: under what the answer is remembered."""
+LONGEST_CATEGORY = 100
+REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
+"""The decisions whose answers are remembered."""
+
+
+class Memory(Frozen):
+    """What one person told, under the id of the request that asked."""
+
+    id: str
+    person: str
+    category: str
+    question: str
+    answer: dict[str, Any]
+    """As the person last left it."""
+    form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answered_at: datetime
+    edited_at: datetime | None = None
+    thread_id: str | None = None
+    place: str
+    """Where the page after it begins."""
+
+    @property
+    def told_at(self) -> datetime:
+        """When the person last said so."""
+        return self.edited_at or self.answered_at
+
+    @property
+    def labelled(self) -> dict[str, Any]:
+        """The answer as a person reads it: labels of fields and options instead of their names."""
+        fields = self.form.fields if self.form else ()
+        # Two fields may have one label, or one the name of another: neither may take the other's place.
+        taken = Counter(name for field in fields for name in {field.name, field.label})
+        names = {field.name: field.label for field in fields if taken[field.label] == 1}
+        options = {field.name: _labels(field) for field in fields}
+        return {names.get(name, name): _named(value, options.get(name, {})) for name, value in self.answer.items()}
+
+
+def _labels(field: FormField) -> dict[Any, str]:
+    return {option.value: option.label for option in getattr(field, "options", ())}
+
+
+def _named(value: Any, labels: dict[Any, str]) -> Any:
+    if isinstance(value, list):
+        return [_named(each, labels) for each in value]
+    return labels.get(value, value) if labels and isinstance(value, str | int) else value
+
+
+def person_in(request: Request) -> str | None:
+    """Return whose memory a request is: of the person who answered it; None when it is nobody's."""
+    said, category = request.response, request.context.get(CATEGORY)
+    if request.status != "completed" or not said or said.decision not in REMEMBERED or not is_category(category):
+        return None
+    is_forgotten = request.memory is not None and request.memory.data is None
+    # A name with a colon is no person's: an agent's, a rule's, or one that was erased.
+    return said.responder if said.data and not is_forgotten and is_person(said.responder) else None
+
+
+def is_person(name: str | None) -> bool:
+    """Whether this is the name of a person, who can have memories."""
+    return bool(name) and name != SYSTEM and ":" not in str(name)
+
+
+def is_category(category: object) -> bool:
+    """Whether something can be remembered under this."""
+    return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
+
+
+def memory_of(request: Request, person: str) -> Memory:
+    """Return what this person told in a request, or raise `NotFoundError`: another's is not there."""
+    said = request.response
+    if not said or person_in(request) != person:
+        raise NotFoundError("memory", request.id)
+    kept = request.memory
+    return Memory(
+        id=request.id,
+        person=person,
+        category=request.context[CATEGORY].strip(),
+        question=request.title,
+        answer=(kept.data if kept else said.data) or {},
+        form=request.form,
+        data_schema=request.data_schema,
+        answered_at=said.at,
+        edited_at=kept.at if kept else None,
+        thread_id=request.thread_id,
+        place=cursor_of(request),
+    )
+
+
+@contextmanager
+def looked_for(id: str) -> Iterator[None]:
+    """Raise as a missing memory that there is no such request: who asks for another's must not learn of it."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise NotFoundError("memory", id) from error
+
+
+def edited(
+    request: Request, data: dict[str, Any], by: str, now: datetime, told_at: datetime | None = None
+) -> tuple[Request, Event | None]:
+    """Return the request with its memory changed, or raise what is wrong with the new answer."""
+    before = memory_of(request, by)
+    fit = _checked(request, data)
+    if fit == before.answer:
+        return request, None
+    if told_at not in (None, before.told_at):
+        raise ConflictError.retold(request.id)
+    return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
+
+
+def forgotten(request: Request, by: str, now: datetime) -> tuple[Request, Event]:
+    """Return the request with its memory ended for good; the answer stays as it was given."""
+    memory_of(request, by)
+    return request.changed("memory_deleted", by, now, memory=Remembered(data=None, at=now))
+
+
+def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:
+    given = Answer.parse({"decision": "edit", "digest": request.digest, "data": data})
+    if errors := unwritable(given):
+        raise InvalidError(errors)
+    if request.form:
+        data = request.form.check(data)
+    elif request.data_schema is not None:
+        forms.check_instance(request.data_schema, data, field="data")
+    if not data:
+        raise InvalidError.of("data", "nothing is left of it: delete the memory instead")
+    return data

@@ -1,0 +1,324 @@
+"""What is stored: versioned records, and the events that made them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+from urllib.parse import quote, unquote
+
+from pydantic import ConfigDict
+
+from ringi.base.canonical_json import digest, jsonable
+from ringi.base.clock import EPOCH
+from ringi.base.model import Kept
+from ringi.errors import InvalidError
+
+Position = str
+"""A place in the feed of events. Opaque: only the store that gave it can compare it."""
+
+START: Position = ""
+"""The place before the first event."""
+
+DEFAULT_TENANT = "default"
+SYSTEM = "system"
+"""The actor of what nobody did."""
+
+AGENT = "agent:"
+"""What the names of agents begin with; a person's name has no colon."""
+THREAD = "thread:"
+"""What the names begin with under which the run of a thread begins others."""
+
+POLICY = "policy:"
+"""What the names of rules begin with that decide without a person."""
+
+SOMEBODY = "erased:person"
+"""In place of a person's name that was erased; no token can bear it."""
+
+
+class Key(NamedTuple):
+    """What identifies a record of one kind below HTTP."""
+
+    tenant: str
+    id: str
+
+
+class Frozen(Kept):
+    """Base of all values but forms, which know no aliases."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+
+
+class Event(Frozen):
+    """One change of one record, chained to the record's previous event by `previous`."""
+
+    tenant: str
+    record: str
+    record_id: str
+    version: int
+    type: str
+    at: datetime
+    payload: dict[str, Any]
+    payload_digest: str
+    previous: str
+    hash: str
+    position: Position = START
+
+    @property
+    def id(self) -> str:
+        """The event's id: stable over retries, unique over tenants."""
+        return self.hash.removeprefix("sha256:")[:32]
+
+    @property
+    def actor(self) -> str:
+        """Who did it; `system` when nobody did, `erased:person` once that was erased."""
+        return str(self.payload.get("actor", SOMEBODY))
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """What it changed; nothing once that was erased."""
+        changed: dict[str, Any] = self.payload.get("changed", {})
+        return changed
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether its payload was erased, and only who did it is left, as far as that is no person's name."""
+        return self.payload.keys() == {"actor"}
+
+    @property
+    def covers(self) -> dict[int, str]:
+        """Which earlier events of the record an erasure has emptied, by version, and the actor that is left of each."""
+        return {int(version): actor for version, actor in self.payload.get("covers", {}).items()}
+
+    def computed_hash(self) -> str:
+        """Return the hash that this event must have, from its own fields."""
+        return hash_of(self.model_dump(include=HASHED))
+
+
+HASHED = {"tenant", "record", "record_id", "version", "type", "at", "payload_digest", "previous"}
+
+
+def hash_of(fields: Mapping[str, Any]) -> str:
+    """Return the hash of an event with these fields: everything but the payload, which counts by its digest."""
+    return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
+
+
+class Erased(Frozen):
+    """That a record's content was erased: when, who did it, by which rule."""
+
+    at: datetime
+    by: str
+    rule: Literal["request", "person", "age"]
+    """The request was named, the person was (then only what is theirs went), or it was old."""
+
+
+class Record(Frozen):
+    """A versioned thing with a tenant, an id and a chain of events."""
+
+    record: ClassVar[str]
+    unchained: ClassVar[frozenset[str]] = frozenset({"head", "version"})
+
+    tenant: str
+    id: str
+    version: int = 1
+    created_at: datetime
+    head: str = ""
+    erased: Erased | None = None
+
+    @property
+    def key(self) -> Key:
+        """The record's key within its kind."""
+        return Key(self.tenant, self.id)
+
+    @property
+    def topic(self) -> str:
+        """What waiters for this record subscribe to."""
+        return topic_of(self.record, self.key)
+
+    def created(self, type: str, actor: str) -> tuple[Self, Event]:
+        """Return the record as version 1 with the event of its creation."""
+        changed = {k: v for k, v in self.model_dump(mode="json").items() if k not in self.unchained}
+        event = self._event(1, type, actor, self.created_at, changed)
+        return self.model_copy(update={"version": 1, "head": event.hash}), event
+
+    def changed(self, type: str, actor: str, at: datetime, **changes: Any) -> tuple[Self, Event]:
+        """Return the next version and the event that makes it."""
+        event = self._event(self.version + 1, type, actor, at, jsonable(changes))
+        return self.model_copy(update={**changes, "version": event.version, "head": event.hash}), event
+
+    def emptied(self, erased: Erased, covers: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
+        """Return the next version without its content, and the event that says so.
+
+        The event says all that is left: what the emptied events before it said cannot be summed up any more.
+        """
+        left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
+        # What a newer version wrote may say anything of anybody: it goes too.
+        left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
+        said = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
+        more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
+        event = self._event(left.version, "erased", erased.by, erased.at, said, more)
+        return left.model_copy(update={"head": event.hash}), event
+
+    def _event(
+        self, version: int, type: str, actor: str, at: datetime, changed: Any, more: Mapping[str, Any] | None = None
+    ) -> Event:
+        payload = {"actor": actor, "changed": changed, **(more or {})}
+        fields = {
+            "tenant": self.tenant,
+            "record": self.record,
+            "record_id": self.id,
+            "version": version,
+            "type": f"{self.record}.{type}",
+            "at": at,
+            "payload_digest": digest(payload),
+            "previous": self.head,
+        }
+        return Event(**fields, payload=payload, hash=hash_of(fields))
+
+
+def topic_of(record: str, key: Key) -> str:
+    """Return the topic of a record, also of one that does not exist yet."""
+    return f"{record}/{key.tenant}/{key.id}"
+
+
+class Viewer(Frozen):
+    """A person who sees what is open to all, assigned to them, offered to their groups, or asked by them."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+class Query(Frozen):
+    """Which records of a kind: every field that is set must match; newest first."""
+
+    tenant: str | None = None
+    statuses: tuple[str, ...] = ()
+    kind: str | None = None
+    priority: str | None = None
+    """What says nothing of its priority is `normal`."""
+    assignee: str | None = None
+    mine: str | None = None
+    """Requests that this person is assigned to or has claimed."""
+    thread_id: str | None = None
+    asked_by: str | None = None
+    remembered_by: str | None = None
+    """Requests of whose answers this person has memories."""
+    viewer: Viewer | None = None
+    text: str | None = None
+    """Each word of it must stand in the request: see `pieces`."""
+    ended_since: datetime | None = None
+    """Requests that ended at this time or later."""
+    expired_at: datetime | None = None
+    """Pending requests whose `expires_at` is not after this: the longest overdue first, and where there are more
+    than the limit, each tenant has a share of it."""
+    unacknowledged: bool = False
+    """Ended requests with a continuation that no run has taken up and that need no attention."""
+    attention: bool = False
+    """Requests that wait for an operator."""
+    unleased_at: datetime | None = None
+    """Running threads that no worker holds at this time."""
+    jobless: bool = False
+    """Of running threads, or of ended requests, those that no unfinished job goes on with; where a store knows nothing
+    of jobs, all."""
+    before: str | None = None
+    """The cursor of the last record of the page before."""
+    limit: int = 50
+
+
+def cursor_of(record: Record) -> str:
+    """Return the cursor with which the page after this record begins: its place in the order of lists."""
+    return f"{microseconds(record.created_at)}:{quote(record.tenant, safe='')}:{record.id}"
+
+
+def microseconds(at: datetime) -> int:
+    """Return the time as whole microseconds since 1970: sorts where texts do not."""
+    return (at - EPOCH) // MICROSECOND
+
+
+MICROSECOND = timedelta(microseconds=1)
+CURSOR = re.compile(r"(-?[0-9]{1,18}):([^:]*):(.*)", re.DOTALL | re.ASCII)
+
+
+def parsed_cursor(cursor: str) -> tuple[int, str, str]:
+    """Return a page's cursor as the (microseconds, id, tenant) it stands for, or raise `InvalidError`."""
+    parts = CURSOR.fullmatch(cursor)
+    if not parts:
+        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
+    return int(parts[1]), parts[3], unquote(parts[2])
+
+
+def parsed_number(position: Position) -> int:
+    """Return the number behind a position of a store that counts, or raise `InvalidError`."""
+    if position == START:
+        return 0
+    if not (position.isascii() and position.isdigit() and len(position) < 19):
+        raise InvalidError.of("after", f"{position!r} is not a position of this feed: take it from an event's id")
+    return int(position)
+
+
+WORDLESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Scripts whose words run into each other (Chinese, Japanese, Korean, Thai and its neighbours): found by any part."""
+RUN = re.compile(f"[{WORDLESS}]+")
+WORD = re.compile(rf"[^\W_{WORDLESS}]+")
+STEMS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""How many letters of a word it is filed under."""
+MAX_SEARCH = 500
+MAX_TERMS = 16
+"""How many terms narrow a search down; the text itself is compared in any case."""
+
+
+def searchable(*texts: str | None) -> str:
+    """Return texts as they are compared in a search: one width, one case, a space before each word."""
+    plain = unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
+    # Half of a surrogate pair, which is no text, would fail the store that compares it.
+    return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield what stands in JSON data as text or number."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(each)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
+
+
+def pieces(text: str) -> tuple[str, ...]:
+    """Return what a searchable text must contain, all of it, to be found by this search.
+
+    A piece is what stands between two spaces, taken as it is. It begins where a word begins, or anywhere in a
+    run of `WORDLESS` scripts. Raises `InvalidError` for more than `MAX_SEARCH` characters.
+    """
+    if len(text) > MAX_SEARCH:
+        raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")
+    return tuple(dict.fromkeys(searchable(piece) for piece in unicodedata.normalize("NFKC", text).split()))
+
+
+def filed_under(text: str) -> list[str]:
+    """Return the terms of an index under which a searchable text is filed: letters and digits only."""
+    stems = [word[:size] for word in set(WORD.findall(text)) for size in STEMS[: bisect(STEMS, len(word))]]
+    runs = set(RUN.findall(text))
+    pairs = {run[n : n + 2] for run in runs for n in range(len(run))}
+    return [f"w{stem}" for stem in stems] + [f"r{part}" for part in pairs.union(*runs)] + _signs(set(text))
+
+
+def looked_up(pieces: Sequence[str]) -> list[str]:
+    """Return terms under which every text with these pieces is filed; others may be filed there too."""
+    terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
+    return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
+
+
+def _narrowest(piece: str) -> list[str]:
+    words = [f"w{word[: STEMS[bisect(STEMS, len(word)) - 1]]}" for word in WORD.findall(piece)]
+    runs = [f"r{run[n : n + 2]}" for run in RUN.findall(piece) for n in range(max(1, len(run) - 1))]
+    return words + runs or _signs(piece)
+
+
+def _signs(letters: Iterable[str]) -> list[str]:
+    return [f"s{ord(letter):x}" for letter in letters if not letter.isalnum() and not letter.isspace()]

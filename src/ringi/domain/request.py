@@ -1,0 +1,399 @@
+"""A question to a person, and its answer: a pure state machine without clock or I/O.
+
+pending ──> completed | cancelled | expired      once; each step is the next version and its event
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, Field
+
+from ringi.base.canonical_json import digest, jsonable
+from ringi.domain.ask import (
+    Action,
+    Answer,
+    Ask,
+    Button,
+    Continuation,
+    Decision,
+    Kind,
+    Priority,
+    digest_of,
+    unwritable,
+    valued,
+    wrong_if,
+)
+from ringi.domain.display import Block
+from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable, texts_in
+from ringi.domain.webhook import Webhook
+from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
+from ringi.forms import form as forms
+from ringi.forms.arguments import check_edit
+from ringi.forms.form import Form
+
+Status = Literal["pending", "completed", "cancelled", "expired"]
+M = TypeVar("M", bound=BaseModel)
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
+"""What nobody outside is shown of a request, beside what a newer version wrote into it."""
+TITLE_SHOWN = 60
+"""How many characters of a title a `repr` shows."""
+SEARCHED = 32_000
+"""How many characters of a request a search looks through."""
+
+
+class Response(Frozen):
+    """The one decision on a request."""
+
+    decision: Decision
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = None
+    responder: str
+    channel: str
+    at: datetime
+    authorised_digest: str | None = None
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        return ((name, getattr(self, name)) for name in ("decision", "responder"))
+
+    def into(self, model: type[M]) -> M:
+        """Return the form's data as the pydantic model it was made from."""
+        return forms.into(model, self.data or {})
+
+    @property
+    def winner(self) -> dict[str, Any]:
+        """What a late answerer is told: decision, responder, at."""
+        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
+
+
+class Remembered(Frozen):
+    """What became of the memory of an answer since it was given."""
+
+    data: dict[str, Any] | None
+    """As the person has edited it; None once it is deleted."""
+    at: datetime
+
+
+class Request(Record):
+    """One question and where it stands."""
+
+    record: ClassVar[str] = "request"
+    # The headers of a webhook hold secrets, and what is in the chain can never be taken out again.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
+
+    kind: Kind
+    title: str
+    description: str | None = None
+    action: Action | None = None
+    form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = None
+    allowed: tuple[Decision, ...]
+    actions: dict[Decision, Button] = {}
+    context: dict[str, Any] = {}
+    thread_id: str | None = None
+    run_id: str | None = None
+    status: Status = "pending"
+    response: Response | None = None
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+    claimed_by: str | None = None
+    claimed_until: datetime | None = None
+    priority: Priority | None = None
+    due_at: datetime | None = None
+    expires_at: datetime | None = None
+    fallback: dict[str, Any] | None = None
+    display: tuple[Block, ...] | None = None
+    reason: str | None = None
+    attention: str | None = None
+    acknowledged_at: datetime | None = None
+    ended_at: datetime | None = None
+    asked_by: str | None = None
+    continuation: Continuation | None = None
+    webhooks: tuple[Webhook, ...] = ()
+    reminded_at: datetime | None = None
+    memory: Remembered | None = None
+    """Set once the person who answered has edited or deleted what is remembered of it."""
+    traceparent: str | None = None
+    """The OpenTelemetry span that asked; None where nobody traces."""
+    digest: str
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        title = self.title if len(self.title) <= TITLE_SHOWN else f"{self.title[:TITLE_SHOWN]}…"
+        return iter([("id", self.id), ("kind", self.kind), ("status", self.status), ("title", title)])
+
+    @classmethod
+    def public(cls) -> set[str]:
+        """Return the fields that may be shown: of others, this version cannot know whether they are secrets."""
+        return set(cls.model_fields) - PRIVATE
+
+    @classmethod
+    def asked(
+        cls,
+        ask: Ask,
+        *,
+        id: str,
+        now: datetime,
+        by: str | None,
+        tenant: str = DEFAULT_TENANT,
+        continuation: Continuation | None = None,
+        traceparent: str | None = None,
+    ) -> tuple[Request, Event]:
+        """Return the new request and its event."""
+        asked = cls._new(ask, id, now, by, tenant, continuation)
+        return asked.model_copy(update={"traceparent": traceparent}).created("created", by or SYSTEM)
+
+    @classmethod
+    def _new(
+        cls,
+        ask: Ask,
+        id: str,
+        now: datetime,
+        by: str | None,
+        tenant: str = DEFAULT_TENANT,
+        continuation: Continuation | None = None,
+    ) -> Request:
+        fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
+        # What an agent has written may be called like an answer: only what no field of a request is called is kept.
+        kept = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
+        fields |= kept | {
+            "id": id,
+            "kind": ask.resolved_kind,
+            "allowed": ask.resolved_allowed,
+            "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
+        }
+        return cls.model_construct(
+            **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
+        )
+
+    @classmethod
+    def approved(
+        cls, ask: Ask, *, now: datetime, rule: str, traceparent: str | None = None, **about: Any
+    ) -> tuple[Request, Event]:
+        """Return the new request as a rule of a policy has approved it, and the one event of both; see `asked`."""
+        asked = cls._new(ask, now=now, **about)
+        said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
+        response = Response(**said, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
+        ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
+        return asked.model_copy(update=ended).created("completed", response.responder)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has ended; nothing about the outcome changes any more."""
+        return self.status != "pending"
+
+    @property
+    def winner(self) -> dict[str, Any] | None:
+        """The decision that ended it, if one did."""
+        return self.response.winner if self.response else None
+
+    @property
+    def granted(self) -> Action | None:
+        """The action as a person approved or edited it; None unless one did: then it must not run."""
+        # Of an edited call whose answer was erased, only the arguments would be left that nobody approved.
+        if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
+            return None
+        args = self.action.args if self.response.args is None else self.response.args
+        return self.action.model_copy(update={"args": args})
+
+    @property
+    def is_unacknowledged(self) -> bool:
+        """Whether it has ended, something waits to go on, and no run has taken it up."""
+        return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether an operator has to look at it: its run cannot go on by itself, answered or not."""
+        return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
+
+    @property
+    def search_text(self) -> str:
+        """What a search looks through."""
+        called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
+        return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
+
+    def is_claimed_against(self, by: str, now: datetime) -> bool:
+        """Whether somebody else holds a claim that still runs."""
+        held = self.claimed_by and self.claimed_until and self.claimed_until > now
+        return bool(held) and self.claimed_by != by
+
+    def is_open_to(self, viewer: Viewer) -> bool:
+        """Whether this person may see and answer it."""
+        if not self.assignee and not self.candidate_groups:
+            return True
+        return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
+
+    def is_seen_by(self, viewer: Viewer) -> bool:
+        """Whether this person finds it in a list."""
+        return self.is_open_to(viewer) or self.asked_by == viewer.name
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Whether it should have expired by now."""
+        return not self.is_final and self.expires_at is not None and self.expires_at <= now
+
+    def completed(self, answer: Answer, *, by: str, channel: str, now: datetime) -> tuple[Self, Event]:
+        """Return it decided, or raise what is wrong with the answer."""
+        self._refuse_final()
+        if answer.digest != self.digest:
+            raise DigestMismatchError(self.id, answer.digest)
+        self.refuse_closed(by, now)
+        data = self._checked(answer)
+        response = Response(
+            decision=answer.decision,
+            data=data,
+            args=answer.args,
+            message=answer.message,
+            responder=by,
+            channel=channel,
+            at=now,
+            authorised_digest=self.authorised_digest(answer.decision, data, answer.args),
+        )
+        free = {"claimed_by": None, "claimed_until": None}
+        return self.changed("completed", by, now, status="completed", response=response, ended_at=now, **free)
+
+    def is_repeat(self, answer: Answer, by: str) -> bool:
+        """Whether this is the winning answer once more, from the same responder."""
+        won = self.response
+        if not won or won.responder != by or answer.digest != self.digest:
+            return False
+        given = {name: value for name, value in (answer.data or {}).items() if value is not None}
+        same = (answer.decision, answer.args, answer.message) == (won.decision, won.args, won.message)
+        return same and given == (won.data or {})
+
+    def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
+        """Return it held by one person until the lease ends; claiming again renews."""
+        self.refuse_closed(by, now)
+        return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
+
+    def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
+        """Return it free again; only the holder may, and releasing a free one changes nothing."""
+        self.refuse_closed(by, now)
+        if not self.claimed_by:
+            return self, None
+        return self.changed("released", by, now, claimed_by=None, claimed_until=None)
+
+    def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
+        """Return it given to another person or to groups; a claim ends with it."""
+        self.refuse_closed(by, now)
+        fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
+        return self.changed("reassigned", by, now, **fresh)
+
+    def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
+        """Return it withdrawn; nothing gated runs."""
+        self._refuse_final()
+        return self.changed("cancelled", by, now, status="cancelled", reason=reason, ended_at=now)
+
+    def expired(self, now: datetime) -> tuple[Self, Event]:
+        """Return it ended by silence: neither consent nor a no."""
+        self._refuse_final()
+        why = "nobody answered in time"
+        return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
+
+    def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it taken up by its run: nothing has to be handed over again."""
+        return self.changed("acknowledged", by, now, acknowledged_at=now)
+
+    def reminded(self, now: datetime) -> tuple[Self, Event | None]:
+        """Return it with its people reminded of it, once; one that has ended needs nobody."""
+        if self.is_final or self.reminded_at:
+            return self, None
+        return self.changed("reminded", SYSTEM, now, reminded_at=now)
+
+    def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
+        """Return it marked for an operator, still answerable if it was."""
+        return self.changed("attention", SYSTEM, now, attention=why)
+
+    def retried(self, by: str, now: datetime) -> tuple[Self, Event]:
+        """Return it as if nothing had stood in its run's way; what was answered stays answered."""
+        return self.changed("retried", by, now, attention=None)
+
+    def authorised_digest(
+        self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
+    ) -> str | None:
+        """Return the digest of exactly what this decision lets happen; None when nothing may."""
+        if decision == "reject":
+            return None
+        action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
+        return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
+
+    def authorise(self, name: str, args: dict[str, Any]) -> None:
+        """Raise `NotAuthorisedError` unless exactly this call was approved or edited by a person.
+
+        Call it last before the action runs, with the arguments that it will run with.
+        """
+        if self.erased:
+            raise NotAuthorisedError(self.id, "its content was erased; ask again")
+        if self.status != "completed" or not self.response or not self.action:
+            raise NotAuthorisedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
+        if self.response.decision not in ("approve", "edit"):
+            raise NotAuthorisedError(self.id, f"the decision was {self.response.decision}")
+        asked = self.model_copy(update={"action": Action(name)})
+        if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
+            raise NotAuthorisedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+
+    def refuse_closed(self, by: str, now: datetime) -> None:
+        """Raise `FinalError` when it has ended, `ClaimedError` while somebody else holds it."""
+        self._refuse_final()
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
+
+    def _refuse_final(self) -> None:
+        if self.is_final:
+            raise FinalError(self.id, self.status, self.winner)
+
+    def _checked(self, answer: Answer) -> dict[str, Any] | None:
+        if answer.decision not in self.allowed:
+            raise InvalidError.of(
+                "decision", f"{answer.decision!r} is not allowed here; choose {', '.join(self.allowed)}"
+            )
+        errors = [error for error in self._misfits(answer) if error]
+        if errors:
+            raise InvalidError(errors)
+        if answer.decision == "edit" and answer.args is not None and self.action:
+            check_edit(self.action.args_schema, self.action.args, answer.args)
+        return self._checked_data(answer)
+
+    def _misfits(self, answer: Answer) -> list[FieldError | None]:
+        edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
+        says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
+        return [
+            *(unwritable(answer) if answer.data or answer.args else ()),
+            wrong_if(
+                answer.args is not None and not (edits and self.action),
+                "args",
+                "only decision edit on an action takes arguments",
+            ),
+            wrong_if(
+                edits and self.action and not has_form and answer.args is None,
+                "args",
+                "send the whole edited arguments",
+            ),
+            wrong_if(edits and not self.action and not answer.data, "data", "send the edited data"),
+            wrong_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
+            wrong_if(says_nothing, "message", "say something"),
+            wrong_if(self.kind == "finish" and edits and not _task(answer), "data.task", "name the new task as text"),
+        ]
+
+    def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
+        if answer.decision == "respond" and self.answer_schema is not None:
+            return answer.check_value(self.answer_schema)
+        if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
+            return None
+        if answer.data is None and self.answer_schema is not None and answer.decision in valued(self.actions):
+            return None
+        if self.form:
+            return self.form.check(answer.data or {})
+        if self.data_schema is not None:
+            forms.check_instance(self.data_schema, answer.data or {}, field="data")
+            return answer.data or {}
+        if answer.data and (answer.decision != "edit" or self.action):
+            raise InvalidError.of("data", "this request has no form: send none")
+        return answer.data
+
+
+def _task(answer: Answer) -> bool:
+    task = (answer.data or {}).get("task")
+    return isinstance(task, str) and bool(task.strip())

@@ -1,0 +1,73 @@
+"""A receiver outside that wants to be told of a request's events."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from ringi.domain.record import Frozen, Key
+
+MOST = 5
+"""Receivers that one ask may name."""
+MOST_TRIES = 100
+ADDRESS = re.compile(r"https?://[!-~]{1,1990}")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+VALUE = re.compile(r"[\t -~]{0,2000}")
+OURS = frozenset(
+    {"host", "connection", "content-length", "content-type", "transfer-encoding", "upgrade", "expect", "te"}
+)
+
+
+def fit_url(url: str) -> str:
+    """Return an address to which a delivery can be sent, or raise."""
+    try:
+        parts = urlsplit(url)
+        is_fit = bool(ADDRESS.fullmatch(url) and parts.hostname) and parts.port != 0
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise PydanticCustomError("url", "give an address such as https://example.com/hook")
+    if parts.username is not None or parts.fragment:
+        raise PydanticCustomError("url", "give an address without a user and without #: send secrets as headers")
+    return url
+
+
+def fit_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Return headers that may be added to a delivery, by their lower-case names, or raise."""
+    for name, value in headers.items():
+        if not HEADER.fullmatch(name) or not VALUE.fullmatch(value):
+            raise PydanticCustomError("header", "a header has a name and one line of ASCII text")
+        if name.lower() in OURS or name.lower().startswith("webhook-"):
+            raise PydanticCustomError("header", "{name} is set by the delivery itself: drop it", {"name": name})
+    return {name.lower(): value for name, value in headers.items()}
+
+
+Url = Annotated[str, AfterValidator(fit_url)]
+Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(fit_headers)]
+Tries = Annotated[int, Field(strict=True, ge=1, le=MOST_TRIES)]
+
+
+class Webhook(Frozen):
+    """A receiver that an ask names, for the events of this one request."""
+
+    url: Url
+    headers: Headers = {}
+    secret_ref: str | None = None
+    """Which of the server's endpoints has the secrets that sign; without it nothing is signed."""
+    max_tries: Tries | None = None
+
+
+def host_of(url: str) -> str:
+    """Return what may be shown of an address; the rest may be a secret."""
+    parts = urlsplit(url)
+    name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
+
+
+def deliveries_of(tenant: str, request_id: str) -> Key:
+    """Return the key of the stream in which the tries to deliver a request's events are kept."""
+    return Key(tenant, f"deliveries/{request_id}")

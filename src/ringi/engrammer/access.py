@@ -1,0 +1,281 @@
+"""How a caller of the server reaches a conversation, which may have several threads, and reads it as one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.backend import Backend
+from ringi.contracts.store import Store
+from ringi.domain.ask import parsed
+from ringi.domain.record import Key, Query, topic_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread, ThreadStatus
+from ringi.engrammer.engrammer import EngrammerAgent
+from ringi.engrammer.persistence import entries, read, turns_of
+from ringi.engrammer.refusals import CrowdedError
+from ringi.engrammer.thread_ids import MOST, base_of, family, is_of
+from ringi.engrammer.turns import Turn, begun
+from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
+from ringi.runs.cleanup import PAGE, is_asked_by
+from ringi.runs.reconciler import pages
+from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import may_read, may_read_thread, readable_thread
+from ringi.server.platform import Platform
+from ringi.server.routes.threads import ThreadName
+
+if TYPE_CHECKING:
+    from ringi.engrammer.engrammer import Engrammer
+    from ringi.runs.runner import Runner
+
+LONGEST_ID = 190
+OWN = "engrammer"
+"""The Engrammer that is meant where several run and none is named."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation as it stands, all its threads as one."""
+
+    id: str
+    engrammer: Engrammer
+    threads: tuple[Thread, ...]
+    """Its own first."""
+    turns: tuple[Turn, ...]
+    """The oldest first."""
+    asked: tuple[Request, ...]
+    """What was asked whether to learn, answered or not, the oldest first."""
+    seen: frozenset[str]
+    """Which of these the caller may see."""
+    refused: Mapping[str, str | None]
+    """Why somebody said no, by their request, as far as the caller may see it: insights like theirs are not asked."""
+    applied: Mapping[str, int]
+    """The version of the playbook in which the answer to a request is."""
+
+    @property
+    def waiting(self) -> list[Request]:
+        """What waits, as far as the caller may see it."""
+        return [request for request in self.asked if not request.is_final and request.id in self.seen]
+
+    @property
+    def newest(self) -> Thread:
+        """The thread in which something was done last."""
+        return max(self.threads, key=lambda thread: thread.updated_at)
+
+    @property
+    def status(self) -> ThreadStatus:
+        """How all of it stands: what waits is never hidden by what has ended since."""
+        if any(self._is_busy(thread) for thread in self.threads):
+            return "running"
+        return "interrupted" if any(thread.is_live for thread in self.threads) else self.newest.status
+
+    @property
+    def error(self) -> str | None:
+        """Why what was done last has failed, or cannot go on."""
+        thread = self.newest
+        return thread.error.message if thread.error else thread.attention
+
+    def _is_busy(self, thread: Thread) -> bool:
+        """Whether its run goes on, or will in a moment: all that it waits for has ended."""
+        if thread.status != "interrupted" or thread.attention:
+            return thread.status == "running"
+        return all(request.is_final for request in self.asked if request.thread_id == thread.id)
+
+
+class Reach:
+    """The conversations that one caller may know of."""
+
+    def __init__(self, platform: Platform, who: Principal) -> None:
+        self._platform, self._who = platform, who
+
+    @property
+    def agents(self) -> dict[str, EngrammerAgent]:
+        """The Engrammers that run here, by name."""
+        runner = self._platform.runner
+        offered = runner.offered if runner else {}
+        return {name: agent for name, agent in offered.items() if isinstance(agent, EngrammerAgent)}
+
+    def engrammer(self, named: str | None) -> Engrammer:
+        """Return the Engrammer of a name, or the one that is meant where none is named."""
+        agents = self.agents
+        name = named or (OWN if OWN in agents or not agents else "")
+        if not name and len(agents) > 1:
+            raise InvalidError.of("agent", f"name one of {', '.join(sorted(agents))}")
+        found = agents.get(name or next(iter(agents)))
+        if found is None or found.engrammer is None:
+            raise NotFoundError("agent", name)
+        return found.engrammer
+
+    def engrammers(self, named: str | None) -> list[Engrammer]:
+        """Return the Engrammer of a name, or all where none is named, the one that is meant then first."""
+        if named or not self.agents:
+            return [self.engrammer(named)]
+        found = [agent.engrammer for agent in self.agents.values() if agent.engrammer]
+        return sorted(found, key=lambda each: each.name != OWN)
+
+    async def conversation(self, id: str) -> Conversation:
+        """Return a conversation by the id of any of its threads.
+
+        Raises `NotFoundError` for one that the caller may not know of, and for a thread of another agent.
+        """
+        id = base_of(id)
+        threads = self._own(await self._threads(id), id)
+        if not threads:
+            raise NotFoundError("conversation", id)
+        agent = self.agents[threads[0].agent]
+        assert agent.engrammer
+        backend = self._platform.backend
+        turns = [turn for thread in threads for turn in with_begun(thread, await turns_of(backend, thread))]
+        asked = [request for thread in threads for request in await asked_in(backend, thread, turns)]
+        earlier = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
+        keys = [Key(self._who.tenant, id) for id in sorted(earlier)]
+        refusals = [each for each in await backend.store.get_many(Request, keys) if may_read(self._who, each)]
+        told = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
+        open = [each for each in asked if each.id not in told]
+        # After the requests: one that shows as answered, and not here, is still on its way.
+        return Conversation(
+            id,
+            agent.engrammer,
+            tuple(threads),
+            tuple(sorted(turns, key=lambda turn: str(turn["at"]))),
+            tuple(sorted(asked, key=lambda each: (each.created_at, each.id))),
+            frozenset(each.id for each in asked if may_read(self._who, each)),
+            {each.id: words_in(each) for each in refusals},
+            await applied_in(backend.store, self._who.tenant, agent.engrammer.playbook_name, open),
+        )
+
+    async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
+        """Begin a run in the first thread of a conversation that neither runs nor waits."""
+        id = fit_id(id)
+        known = await self._threads(id)
+        if id in known:
+            readable_thread(self._who, known[id])
+        name = self._agent_for(known.get(id), id, agent)
+        own = {thread.id for thread in self._own(known, id)}
+        free = [each for each in family(id) if each not in known or (each in own and not known[each].is_live)]
+
+        def check(thread: Thread) -> None:
+            readable_thread(self._who, thread)
+            if id in known and not is_of(known[id], thread):  # Somebody else has just taken its name.
+                raise ThreadBusyError(thread.id, thread.status)
+
+        for each in free:
+            try:
+                return await self._runner.start(self._who.tenant, each, name, input, by=self._who.actor, check=check)
+            except ThreadBusyError:
+                # Another question has just come into it.
+                continue
+        raise CrowdedError(id, MOST)
+
+    async def settled(self, requests: Sequence[Request], patience: float) -> bool:
+        """Wait until the runs that asked have taken up what these requests became, and come to rest."""
+        until, tenant = time.monotonic() + patience, self._who.tenant
+        threads = sorted({request.thread_id or "" for request in requests})
+        async with AsyncExitStack() as stack:
+            keys = [(Thread.record, Key(tenant, id)) for id in threads]
+            topics = [topic_of(record, key) for record, key in keys]
+            news = [await stack.enter_async_context(self._platform.backend.notifier.subscribe(t)) for t in topics]
+            for id, wakeup in zip(threads, news, strict=True):
+                mine = [request for request in requests if request.thread_id == id]
+                while not await self._is_settled(Key(tenant, id), mine):
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        return False
+                    await wakeup.wait(min(left, self._platform.backend.notifier.recheck_after))
+        return True
+
+    async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:
+        store = self._platform.backend.store
+        # In this order: a run that has taken them up is at rest only when it stands so after that.
+        now = await store.get_many(Request, [request.key for request in requests])
+        thread = await store.get(Thread, *key)
+        if not thread.is_live or thread.run_id != requests[0].run_id or thread.attention:
+            return True
+        return thread.status != "running" and all(request.acknowledged_at for request in now)
+
+    def _agent_for(self, thread: Thread | None, id: str, named: str | None) -> str:
+        if thread is None:
+            return self.engrammer(named).name
+        if thread.agent not in self.agents:
+            raise NotFoundError("conversation", id)
+        if named and named != thread.agent:
+            raise InvalidError.of("agent", f"conversation {id!r} is with {thread.agent!r}: begin another")
+        return thread.agent
+
+    def _own(self, known: dict[str, Thread], id: str) -> list[Thread]:
+        """Return those threads of a conversation that the caller may read, its own first; none where that is not."""
+        first = known.get(id)
+        if first is None or first.agent not in self.agents or not may_read_thread(self._who, first):
+            return []
+        found = (known[each] for each in family(id) if each in known)
+        return [each for each in found if is_of(first, each) and may_read_thread(self._who, each)]
+
+    async def _threads(self, id: str) -> dict[str, Thread]:
+        keys = [Key(self._who.tenant, each) for each in family(id)]
+        return {thread.id: thread for thread in await self._platform.backend.store.get_many(Thread, keys)}
+
+    @property
+    def _runner(self) -> Runner:
+        assert self._platform.runner
+        return self._platform.runner
+
+
+def fit_id(id: str) -> str:
+    """Return the conversation that an id names, or raise `InvalidError` where its threads could not be told apart."""
+    base = base_of(parsed(ThreadName, {"thread_id": id}).thread_id)
+    if len(base) > LONGEST_ID or base_of(base) != base:
+        why = f"give at most {LONGEST_ID} characters, not ending with `~q` and a number"
+        raise InvalidError.of("threadId", f"the further threads of {base!r} would have no names: {why}")
+    return base
+
+
+def words_in(request: Request | None) -> str | None:
+    """Return what the person said who decided, in their own words."""
+    return request.response.message if request and request.response else None
+
+
+def with_begun(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns of a thread; also that of a run which has not come to write its own."""
+    run = thread.run
+    found = [as_it_ended(thread, turn) for turn in turns]
+    if run is None or thread.erased or any(turn["run_id"] == run.id for turn in turns):
+        return found
+    turn = begun(run.id, thread.id, str(run.input.get("query", "")), jsonable(thread.updated_at))
+    return [*found, as_it_ended(thread, {**turn, "parent": run.input.get("turn")})]
+
+
+def as_it_ended(thread: Thread, turn: Turn) -> Turn:
+    """Return a turn that does not go on, because its run failed or was stopped, as one that has ended."""
+    is_newest = turn["run_id"] == thread.run_id
+    if is_newest and thread.is_live:
+        return turn
+    return {**turn, "phase": "done", "error": thread.error.message if is_newest and thread.error else None}
+
+
+async def applied_in(store: Store, tenant: str, name: str, asked: Sequence[Request]) -> Mapping[str, int]:
+    """Return the version of a playbook in which the answer to each of these requests is, and that of others."""
+    playbook = await read(store, tenant, name)
+    if not playbook.has_forgotten or all(each.id in playbook.applied for each in asked if each.response):
+        return playbook.applied
+    written = await entries(store, tenant, name)
+    return {each.entry.request_id: each.version for each in written if each.entry.request_id}
+
+
+async def asked_in(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> list[Request]:
+    """Return what the runs of a thread's turns have asked whether to learn."""
+    own = [turn for turn in turns if turn["thread_id"] == thread.id]
+    told = [outcome["request_id"] for turn in own for outcome in turn["outcomes"].values()]
+    found = await backend.store.get_many(Request, [Key(thread.tenant, id) for id in told if id])
+    # The outcomes of a run are with its turn only once it has them all.
+    open_runs = {turn["run_id"] for turn in own if len(turn["outcomes"]) < len(turn["insights"])}
+    if open_runs:
+        query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE)
+        known = {request.id for request in found}
+        async for page in pages(backend.store, Request, query):
+            found += [each for each in page if each.run_id in open_runs and each.id not in known]
+    # Anybody may post a request that only names the thread.
+    return [request for request in found if request.kind == "learning" and is_asked_by(thread, request)]

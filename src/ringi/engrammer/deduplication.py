@@ -1,0 +1,77 @@
+"""Bullets that say the same, or the contrary: found by code, decided by a person."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+
+from ringi.base.canonical_json import jsonable
+from ringi.engrammer.graph import Conversation, finish, ways
+from ringi.engrammer.insights import Feedback, Insight, insight_id
+from ringi.engrammer.learning import learning
+from ringi.engrammer.pairing import Pair, pairs_in
+from ringi.engrammer.persistence import read_in
+from ringi.engrammer.playbook import Playbook
+from ringi.engrammer.settings import EngrammerSettings
+from ringi.engrammer.turns import begun
+from ringi.runs.context import host_in
+
+MOST = 10
+"""How many pairs a person is asked about at a time."""
+
+
+def tidying(engrammer: EngrammerSettings) -> object:
+    """Return the graph of the agent that tidies a playbook."""
+
+    async def look(state: Conversation, config: RunnableConfig) -> Conversation:
+        host = host_in(config)
+        playbook = await read_in(host, engrammer.playbook_name)
+        turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
+        # The lease of the run would end while the loop compares the bullets of a large playbook.
+        pairs = await asyncio.to_thread(first_pairs, playbook)
+        insights = [insight_of(pair, number, host.run_id, host.key.id) for number, pair in enumerate(pairs)]
+        phase = "reviewing" if insights else "done"
+        return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
+
+    graph = StateGraph(Conversation)
+    graph.add_node("look", look)
+    graph.add_node("learn", learning(engrammer))
+    graph.add_node("finish", finish)
+    graph.add_edge(START, "look")
+    graph.add_conditional_edges("look", ways, ["learn", "finish"])
+    graph.add_edge("learn", "finish")
+    graph.add_edge("finish", END)
+    return graph.compile()
+
+
+def first_pairs(playbook: Playbook) -> list[Pair]:
+    """Return the pairs that a person is asked about now."""
+    return list(islice(pairs_in(playbook), MOST))
+
+
+def insight_of(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
+    """Return what a person is asked of a pair: to make one of two, or, where they may differ, to end the older."""
+    older, newer, flags = pair
+    is_same = not set(flags) - {"same"}
+    longer = max(older, newer, key=lambda bullet: len(bullet.content.text))
+    op, text = ("merge", longer.content.text) if is_same else ("retire", older.content.text)
+    why = "says nearly the same as" if is_same else f"may contradict ({', '.join(flags)})"
+    return Insight(
+        id=insight_id(run_id, number),
+        type="refine_strategy",
+        section=older.content.section,
+        text=text,
+        why=f"{older.id} {why} {newer.id}: {newer.content.text}",
+        source_bullet_id=older.id,
+        op=op,
+        sources=(newer.id,),
+        evidence=(),
+        feedback=Feedback(source="self", verdict="unknown"),
+        question="",
+        answer="",
+        thread_id=thread_id,
+        run_id=run_id,
+    )

@@ -1,0 +1,202 @@
+"""Which bullets say nearly the same as a text, and what may make them say the opposite.
+
+Likeness finds candidates; it cannot tell a duplicate from a contradiction. Only `same` is safe for a rule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from heapq import nsmallest
+from typing import Literal, TypeAlias
+
+from ringi.domain.record import WORDLESS, Frozen
+from ringi.engrammer.entries import Bullet, Rejected
+
+Flag: TypeAlias = Literal["same", "number", "negation", "swap"]
+
+AT_LEAST = 0.35
+NEAR_COPY = 0.8
+SUPPRESSED_FOR = timedelta(days=30)
+
+RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
+"""What keeps its place when widths are made one: 10⁵ is not 105, and 2½ is not 21/2."""
+UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
+TOKEN = re.compile(rf"[{WORDLESS}]|[^\W_{WORDLESS}]+(?:['’][^\W\d_]+)?")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+KNOWN = 1024
+"""How many texts are kept taken apart: those of a playbook, and what is laid beside it."""
+ARTICLES = frozenset(("a", "an", "the"))
+OPPOSITES = tuple({(), (prefix,)} for prefix in ("反", "逆", "非", "未", "无", "無", "non"))
+"""What makes a word its opposite, set before it."""
+LONGEST_SWAP = 6
+"""How many letters a word of a script without spaces has at most."""
+LEAST_COMMON = 0.6
+
+NUMBER = re.compile(
+    r"\d+(?:[.,:/⁄^_]\d+)*"
+    # A match begins where a row of numerals begins, or a long row takes the square of its length.
+    r"|(?<![一二三四五六七八九十百千两])[一二三四五六七八九十百千两]++(?=[回遍度秒枚本個个层層次年月日時时小天倍割成つ])"
+)
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+NUMERALS = {
+    **dict(zip("一二三四五六七八九十", map(str, range(1, 11)), strict=True)),
+    **{"两": "2", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"},
+    **{"nine": "9", "ten": "10", "twelve": "12", "twice": "2"},
+}
+NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nor|without|cannot|avoid\w*|dont|[a-z]+n['’]t)\b"
+    # 少ない and 危ない deny nothing, nor does 必ず; なければならない denies twice.
+    r"|(?<![少危])な(?:い|く|けれ|かっ)|ません|(?<![必ま先はわいき])ず(?![っつれ])|禁[じず止]?|厳禁|無用"
+    r"|不(?![仅但过断同锈])|没|(?<![特区级分识类个])别(?![人的])|勿|无需|無理"
+)
+
+
+class Alike(Frozen):
+    """A bullet that is like a text; with `number`, `negation` or `swap` it may say the opposite."""
+
+    bullet: str
+    text: str
+    score: float
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it may contradict the text."""
+        return bool({"number", "negation", "swap"} & set(self.flags))
+
+
+def alike(text: str, bullets: Iterable[Bullet], *, at_least: float = AT_LEAST, most: int = 5) -> tuple[Alike, ...]:
+    """Return the bullets that are most like a text, the likest first."""
+    scored = ((each, likeness(text, each.content.text)) for each in bullets)
+    return likest(text, (each for each in scored if each[1] >= at_least), most=most)
+
+
+def likest(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int = 5) -> tuple[Alike, ...]:
+    """Return of bullets, each with how like a text it is, those that are most like it, the likest first."""
+    first = nsmallest(most, scored, key=lambda each: (-each[1], *each[0].order))
+    return tuple(
+        Alike(bullet=each.id, text=each.content.text, score=score, flags=flags_of(text, each.content.text))
+        for each, score in first
+    )
+
+
+def suppressed(text: str, rejected: Sequence[Rejected], now: datetime, op: str = "add") -> Rejected | None:
+    """Return the newest refusal, of the last 30 days, of which a text is a near copy that claims nothing else.
+
+    Who refused to retire a bullet did not refuse what it says: the two are apart.
+    """
+    is_retire = op == "retire"
+    recent = (
+        each for each in reversed(rejected) if now - each.at < SUPPRESSED_FOR and is_retire == (each.op == "retire")
+    )
+    return next((each for each in recent if is_near_copy(text, each.text)), None)
+
+
+def is_near_copy(one: str, other: str) -> bool:
+    """Whether two texts say the same of the same, as far as a rule can see: one has no word that the other lacks."""
+    if flags_of(one, other) not in ((), ("same",)):
+        return False
+    words, others = Counter(_tokens(one)), Counter(_tokens(other))
+    # Long texts are alike also when they are of two things: a refused rule for one would keep out that for the other.
+    return (words <= others or others <= words) and likeness(one, other) >= NEAR_COPY
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row.
+
+    A Chinese character counts alone too: it is a word, or most of one.
+    """
+    (grams, length), (others, other_length) = grams_in(one), grams_in(other)
+    return rounded(sum(grams[each] * others[each] for each in grams.keys() & others.keys()) / (length * other_length))
+
+
+def rounded(score: float) -> float:
+    """Return a cosine as it is shown and compared."""
+    return round(min(1.0, score), 4)
+
+
+@lru_cache(maxsize=KNOWN)
+def grams_in(text: str) -> tuple[Counter[str], float]:
+    """Return how often each gram stands in a text, and the length of that as a vector: never 0."""
+    padded = f" {_folded(text)} "
+    grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
+    grams.update(HAN.findall(padded))
+    return grams, math.sqrt(sum(count * count for count in grams.values()))
+
+
+def flags_of(one: str, other: str) -> tuple[Flag, ...]:
+    """Return what is to be said of two texts: `same` alone, or what may set them against each other."""
+    if normalised(one) == normalised(other):
+        return ("same",)
+    differ: dict[Flag, bool] = {
+        "number": _numbers(one) != _numbers(other),
+        "negation": _is_negative(one) != _is_negative(other),
+        "swap": _is_swap(_tokens(one), _tokens(other)),
+    }
+    return tuple(flag for flag, is_set in differ.items() if is_set)
+
+
+@lru_cache(maxsize=8 * KNOWN)
+def normalised(text: str) -> str:
+    """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
+
+    The case of what follows a number stays: 5 mW is not 5 MW.
+    """
+    units = UNIT.findall(_one_width(text))
+    return " ".join([_folded(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
+
+
+def _folded(text: str) -> str:
+    return " ".join(_one_width(text).casefold().split())
+
+
+def _one_width(text: str) -> str:
+    return unicodedata.normalize("NFKC", "".join(map(_kept, text)))
+
+
+def _kept(letter: str) -> str:
+    return letter if letter.isascii() else RAISED.get(unicodedata.decomposition(letter).partition(" ")[0], "") + letter
+
+
+@lru_cache(maxsize=KNOWN)
+def _numbers(text: str) -> tuple[str, ...]:
+    plain = THOUSANDS.sub("", _folded(text))
+    named = [word for word in _tokens(text) if word.isalpha() and word.isascii() and word in NUMERALS]
+    return tuple(sorted(NUMERALS.get(each, each) for each in [*NUMBER.findall(plain), *named]))
+
+
+@lru_cache(maxsize=KNOWN)
+def _is_negative(text: str) -> bool:
+    return len(NEGATION.findall(_folded(text))) % 2 == 1
+
+
+@lru_cache(maxsize=KNOWN)
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(token for token in TOKEN.findall(_folded(text)) if token not in ARTICLES)
+
+
+def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one word stands for one other, or the same words stand in another order."""
+    if sorted(one) == sorted(other):
+        return one != other
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
+    swapped = one[start : len(one) - end], other[start : len(other) - end]
+    if start + end < LEAST_COMMON * max(len(one), len(other)):
+        return False
+    return all(map(_is_word, swapped)) or set(swapped) in OPPOSITES
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _is_word(tokens: tuple[str, ...]) -> bool:
+    return len(tokens) == 1 or (1 < len(tokens) <= LONGEST_SWAP and all(len(each) == 1 for each in tokens))

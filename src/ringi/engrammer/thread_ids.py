@@ -1,0 +1,47 @@
+"""The threads of one conversation: a question that comes while insights wait gets a thread of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ringi.domain.record import AGENT
+from ringi.domain.thread import Thread
+
+MOST = 50
+"""How many threads a conversation has at most: so many questions may have insights that wait."""
+NEXT = re.compile(r"(.+)~q(\d+)", re.DOTALL)
+
+
+def base_of(thread_id: str) -> str:
+    """Return the conversation that a thread belongs to, by the id that its client knows."""
+    found = NEXT.fullmatch(thread_id)
+    return found[1] if found else thread_id
+
+
+def family(conversation: str) -> list[str]:
+    """Return the ids of all threads that a conversation may have, the first being its own."""
+    return [conversation, *(f"{conversation}~q{number}" for number in range(2, MOST + 1))]
+
+
+def is_of(first: Thread, thread: Thread) -> bool:
+    """Whether a thread is one of a conversation, and not only called like one.
+
+    Anybody may give a thread such a name: of agents, only the one that began the conversation is heard in it.
+    """
+    began = thread.started_by or ""
+    return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
+
+
+def kin(threads: Iterable[Thread], id: str, by: str | None) -> list[Thread]:
+    """Return the other threads of a thread's conversation, as far as who runs it may know of them.
+
+    Persons know all threads of their tenant, an agent those that it began.
+    """
+    known = {thread.id: thread for thread in threads}
+    first, own = known.get(base_of(id)), known.get(id)
+    if first is None or own is None or not is_of(first, own):
+        return []
+    others = [thread for thread in known.values() if thread.id != id and is_of(first, thread)]
+    is_agent = (by or AGENT).startswith(AGENT)
+    return [thread for thread in others if not is_agent or thread.started_by == by]

@@ -1,0 +1,376 @@
+"""Files that people attach to requests: their bytes are in streams beside the request, their digest is in the answer.
+
+The files of a request are numbered by one stream that says of each whose it is, for which field and how large. Each
+file has a stream of its own: first what is known of it, then its bytes. Erasing raises the fence of these streams, so
+that no upload under way can bring a file back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import logging
+import re
+import unicodedata
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ringi.base.validation import MisfitError, shown
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.media import media_type_of, picture_of
+from ringi.domain.record import Frozen, Key
+from ringi.domain.request import Request
+from ringi.errors import (
+    FenceError,
+    FieldError,
+    FinalError,
+    InvalidError,
+    NotFoundError,
+    RingiError,
+    UnreadableError,
+    UnsupportedError,
+)
+from ringi.forms.field_parts import MAX_FILE, AttachedFile
+from ringi.forms.fields import Attachment
+
+log = logging.getLogger(__name__)
+Read = Callable[[], Awaitable[Request]]
+MAX_FILES = 20
+"""Files that one person can have at a request."""
+MAX_TOTAL = 4 * MAX_FILE
+"""Bytes of all files that one person has at a request."""
+MAX_UPLOADS = 200
+"""How many times one person can attach a file to a request."""
+PEOPLE = 10
+"""A request takes as much as this many people can attach."""
+MAX_NAME, MAX_SUFFIX = 120, 20
+CHUNK = 192 * 1024
+"""Bytes of one item; in base64 it has no padding but the last."""
+PAGE = 8
+REPLACED, SENT, ERASED = 1, 2, 3
+"""Fences of a file, which is written with fence 0: one that an answer is about to name cannot be replaced."""
+NOT_ATTACHED = "names no file that you attached here: attach it again"
+NO_STREAM = "this inbox has no stream to keep files in: open it with ringi.open"
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Controls, marks that change the direction of text, and what is no character."""
+
+
+class Stored(Frozen):
+    """What is known of a file, before its bytes."""
+
+    field: str
+    by: str
+    at: datetime
+    file: AttachedFile
+
+
+class Upload(NamedTuple):
+    """One file in the index of a request."""
+
+    number: int
+    field: str
+    by: str
+    size: int
+    is_gone: bool = False
+
+
+class Files:
+    """Files in streams of one store."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self._opened = stream
+
+    @property
+    def _stream(self) -> Stream:
+        if self._opened:
+            return self._opened
+        raise UnsupportedError(NO_STREAM)
+
+
+class Attachments(Files):
+    """The files of all requests of one store."""
+
+    async def add(
+        self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime, read: Read
+    ) -> AttachedFile:
+        """Store a file durably in place of what this person attached to the field before; return what names it.
+
+        `read` returns the request as it is now. Raises `InvalidError` for what the field does not take and beyond the
+        limits, `FinalError` when the request ended meanwhile.
+        """
+        name, key = clean_name(name), request.key
+        # In a thread: ten megabytes must not keep everybody else waiting.
+        media_type = await asyncio.to_thread(checked_type, field_of(request, field), name, content)
+        sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
+        parts = await asyncio.to_thread(list, chunks_of(content))
+        file = None
+        with suppress(FenceError):
+            number = await self._numbered(key, field, by, len(content))
+            new = AttachedFile(number=number, name=name, size=len(content), media_type=media_type, sha256=sha256)
+            stored = Stored(field=field, by=by, at=at, file=new)
+            items = [StreamItem(stored.model_dump(mode="json")), *map(StreamItem, parts)]
+            await self._stream.append(file_key(key, number), items, fence=0)
+            file = new
+        request = await read()
+        if request.is_final and not (file and file["number"] in numbers_in(request)):
+            if file:
+                await self.delete(key, file["number"])
+            raise FinalError(request.id, request.status, request.winner)
+        if not file:  # The same person attached another one meanwhile.
+            raise InvalidError.of(field, NOT_ATTACHED)
+        return file
+
+    async def find(self, key: Key, number: int) -> Stored | None:
+        """Return what is known of a file; None where there is none, or none any more.
+
+        Raises `UnreadableError` for a file that was damaged, as `read` does.
+        """
+        with damage_as_unreadable("attachment", f"{key.id}/{number}"):
+            items = await self._stream.read(file_key(key, number), 0, 1)
+            return Stored.model_validate(items[0].event) if items else None
+
+    async def content(self, request: Request, number: int) -> bytes:
+        """Return a file's bytes, checked against the answer that names it; raise `NotFoundError` without one."""
+        stored = await self.find(request.key, number)
+        if not stored:
+            raise NotFoundError("attachment", f"{request.id}/{number}")
+        named = [file for _, file in files_in(request, answer_of(request)) if file["number"] == number]
+        content = b"".join([part async for part in self.read(request.key, number)])
+        if hashlib.sha256(content).hexdigest() != (named or [stored.file])[0]["sha256"]:
+            raise UnreadableError("attachment", f"{request.id}/{number}", "its bytes are not those that were attached")
+        return content
+
+    async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of a file in parts; of one that is not there, none."""
+        kind, id = "attachment", f"{key.id}/{number}"
+        async for part in parts_of(self._stream, file_key(key, number), kind, id):
+            yield part
+
+    async def check(
+        self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
+    ) -> None:
+        """Raise `InvalidError` unless each file that an answer names was attached to this field by who answers.
+
+        From then on no other upload replaces these files, unless `refuse` refuses the answer. A request that has ended
+        meanwhile raises nothing here.
+        """
+        files = list(files_in(request, data))
+        errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
+        if not errors:
+            refuse(request)
+            for _, file in files:
+                with suppress(FenceError):
+                    await self._stream.append(file_key(request.key, file["number"]), [], fence=SENT)
+            errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
+        if errors and not (await read()).is_final:
+            raise InvalidError([FieldError(field, NOT_ATTACHED) for field in errors])
+
+    async def _is_there(self, request: Request, field: str, by: str, file: AttachedFile) -> bool:
+        with suppress(UnreadableError):
+            stored = await self.find(request.key, file["number"])
+            return bool(stored and (stored.field, stored.by, stored.file) == (field, by, file))
+        return False
+
+    async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
+        """Yield what is wrong with the files that the answer of a request names."""
+        for field, file in files_in(request, answer_of(request)):
+            try:
+                wrong = await self._misfit(request.key, file)
+            except UnreadableError:
+                wrong = "cannot be read"
+            if wrong:
+                yield f"the file attached as {field} {wrong}"
+
+    async def _misfit(self, key: Key, file: AttachedFile) -> str:
+        stored = await self.find(key, file["number"])
+        return await misfit_of(file, stored.file if stored else None, self.read(key, file["number"]))
+
+    async def is_from(self, key: Key, person: str) -> bool:
+        """Whether a person attached a file to a request that no answer of theirs names."""
+        return bool(self._opened) and any(upload.by == person for upload in await self._uploads(key))
+
+    async def delete(self, key: Key, number: int) -> None:
+        """Forget one file for good."""
+        await self._stream.delete(file_key(key, number), fence=ERASED)
+
+    async def erase(self, request: Request, keep: Collection[int] = ()) -> None:
+        """Forget all files of an ended request but those to keep, and take no more."""
+        index = index_key(request.key)
+        last = await self._stream.append(index, [], fence=ERASED)
+        try:
+            numbers = {upload.number for upload in await self._uploads(request.key) if not upload.is_gone}
+        except UnreadableError:
+            numbers = set(range(1, last + 1))
+        for number in sorted((numbers | numbers_in(request)) - set(keep)):
+            await self.delete(request.key, number)
+        await self._stream.delete(index, fence=ERASED)
+
+    async def end(self, request: Request) -> None:
+        """Forget the files that the answer of an ended request does not name; if that fails, erasure does it."""
+        if self._opened and fields_of(request):
+            try:
+                await self.erase(request, numbers_in(request))
+            except RingiError:
+                log.exception("files attached to %s and never sent are left until it is erased", request.id)
+
+    async def _numbered(self, key: Key, field: str, by: str, size: int) -> int:
+        index, uploads = index_key(key), await self._uploads(key)
+        earlier = {each.number for each in uploads if (each.field, each.by) == (field, by) and not each.is_gone}
+        left = [each._replace(is_gone=each.is_gone or each.number in earlier) for each in uploads]
+        refuse_beyond(left, field, by, size)
+        if gone := [number for number in sorted(earlier) if await self._is_replaced(key, number)]:
+            await self._stream.append(index, [StreamItem({"gone": gone})], fence=0)
+        number = await self._stream.append(index, [StreamItem({"size": size, "field": field, "by": by})], fence=0)
+        try:
+            # Others may have done the same meanwhile: each sees all that were before it.
+            before = [each for each in await self._uploads(key) if each.number < number]
+            refuse_beyond(before, field, by, size)
+        except InvalidError:
+            await self._stream.append(index, [StreamItem({"gone": [number]})], fence=0)
+            raise
+        return number
+
+    async def _is_replaced(self, key: Key, number: int) -> bool:
+        try:
+            await self._stream.delete(file_key(key, number), fence=REPLACED)
+        except FenceError:
+            return False  # An answer names it.
+        return True
+
+    async def _uploads(self, key: Key) -> list[Upload]:
+        found, gone, after = list[Upload](), set[int](), 0
+        with damage_as_unreadable("attachments", key.id):
+            while items := await self._stream.read(index_key(key), after):
+                for item in items:
+                    event = item.event
+                    if "gone" in event:
+                        gone.update(event["gone"])
+                    else:
+                        found.append(Upload(item.number, event["field"], event["by"], int(event["size"])))
+                after = items[-1].number
+        return [upload._replace(is_gone=upload.number in gone) for upload in found]
+
+
+@contextmanager
+def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
+    """Raise `UnreadableError` for what was damaged in the streams of a request."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableError(kind, id, f"{type(error).__name__}: it was damaged") from error
+
+
+def index_key(key: Key) -> Key:
+    """Return the key of the stream that numbers the files of a request; no thread is called so."""
+    return Key(key.tenant, f"attachments/{key.id}")
+
+
+def file_key(key: Key, number: int) -> Key:
+    """Return the key of the stream that holds one file."""
+    return Key(key.tenant, f"attachments/{key.id}/{number}")
+
+
+def chunks_of(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a file as JSON."""
+    for start in range(0, len(content), CHUNK):
+        yield {"data": base64.b64encode(content[start : start + CHUNK]).decode()}
+
+
+async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes that a stream of one file holds, in parts; of one that is not there, none."""
+    after = 1
+    while True:
+        with damage_as_unreadable(kind, id):
+            items = await stream.read(key, after, PAGE)
+            parts = [base64.b64decode(item.event["data"]) for item in items]
+        if not items:
+            return
+        for part in parts:
+            yield part
+        after = items[-1].number
+
+
+async def misfit_of(file: AttachedFile, stored: AttachedFile | None, parts: AsyncGenerator[bytes, None]) -> str:
+    """Return what is wrong with a stored file and its bytes, which somebody names as `file`; nothing if they fit."""
+    size, sha256 = 0, hashlib.sha256()
+    async for part in parts:
+        size += len(part)
+        sha256.update(part)
+    if not stored or not size:
+        return "is missing"
+    return "" if sha256.hexdigest() == file["sha256"] and stored == file else "was changed"
+
+
+def fields_of(request: Request) -> dict[str, Attachment]:
+    """Return the fields of a request that take files."""
+    fields = request.form.fields if request.form else ()
+    return {field.name: field for field in fields if isinstance(field, Attachment)}
+
+
+def field_of(request: Request, name: str) -> Attachment:
+    """Return the field that takes a file, or raise `InvalidError`."""
+    fields = fields_of(request)
+    if name not in fields:
+        known = ", ".join(fields) or "there is none"
+        raise InvalidError.of("field", f"{shown(name)} is no field for a file: choose one of the form's ({known})")
+    return fields[name]
+
+
+def files_in(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
+    """Yield the files that an answer names, with their fields; what names none is for the form to refuse."""
+    for name, field in fields_of(request).items():
+        with suppress(MisfitError):
+            yield name, field.accept((data or {}).get(name))
+
+
+def answer_of(request: Request) -> Mapping[str, Any] | None:
+    """Return the data of a request's answer."""
+    return request.response.data if request.response else None
+
+
+def numbers_in(request: Request) -> set[int]:
+    """Return the numbers of the files that a request's answer names."""
+    return {file["number"] for _, file in files_in(request, answer_of(request))}
+
+
+def names_files(data: Mapping[str, Any] | None) -> bool:
+    """Whether an answer may name files; no form takes a file that has no digest."""
+    return any(isinstance(value, dict) and "sha256" in value for value in (data or {}).values())
+
+
+def checked_type(field: Attachment, name: str, content: bytes) -> str:
+    """Return the media type of a file, or raise `InvalidError` when its field does not take it."""
+    picture = picture_of(content)
+    media_type = media_type_of(content, name, picture)
+    try:
+        field.check_file(len(content), media_type)
+    except MisfitError as error:
+        raise InvalidError.of(field.name, str(error)) from None
+    if picture and picture.is_too_large:
+        what = f"is {picture.width} × {picture.height} pixels: send a smaller image"
+        raise InvalidError.of(field.name, what)
+    return media_type
+
+
+def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> None:
+    """Raise `InvalidError` when a person, or all people together, can attach no file more, or none of this size."""
+    for some, people in (([upload for upload in uploads if upload.by == by], 1), (uploads, PEOPLE)):
+        sizes = [upload.size for upload in some if not upload.is_gone]
+        for count, most in ((len(sizes), MAX_FILES * people), (len(some), MAX_UPLOADS * people)):
+            if count >= most:
+                raise InvalidError.of(field, f"{most} files were attached to this request: it takes no more")
+        if sum(sizes) + size > (most := MAX_TOTAL * people):
+            raise InvalidError.of(field, f"the files of this request would be over {most} bytes: send a smaller one")
+
+
+def clean_name(name: str) -> str:
+    """Return a file's name without its folders and without characters that hide or mean something to a system."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    seen = "".join("_" if c in '<>:"|?*' else c for c in last if unicodedata.category(c) not in HIDDEN)
+    whole = seen.strip(" .")
+    stem, dot, ending = whole.rpartition(".")
+    suffix = dot + ending if dot and len(ending) <= MAX_SUFFIX else ""
+    return ((stem if suffix else whole)[: MAX_NAME - len(suffix)] + suffix).strip(" .") or "file"

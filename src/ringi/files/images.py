@@ -1,0 +1,248 @@
+"""Images that people send with a message: their bytes are in streams beside the thread, their digests in its events.
+
+One stream numbers the images of a thread, and each image is a stream of its own, as an attached file is. They are
+written under the fence that the thread has once the run begins that they belong to: an erasure under way, which works
+under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too. An image
+counts only if the thread lists its number: one whose run never began is read by nobody. Where there is no thread, or an
+erased one, a thread without a run is saved before any image is: so an erasure finds each image, and one that finds no
+thread can take what is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ringi.base.validation import MisfitError
+from ringi.contracts.stream import StreamItem
+from ringi.domain.media import media_type_of, picture_of
+from ringi.domain.record import Key
+from ringi.errors import FenceError, InvalidError, NotFoundError, UnavailableError, UnreadableError
+from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unreadable, misfit_of, parts_of
+from ringi.forms.field_parts import AttachedFile, attached_file
+
+MAX_IMAGES = 4
+"""Images of one message."""
+MAX_IMAGE = 5 * 1024 * 1024
+"""Bytes of one image."""
+MAX_OF_THREAD = 100
+MAX_TOTAL = MAX_IMAGES * MAX_IMAGE
+"""Bytes of all images of one thread: a client that sends the whole history with each message can send them again."""
+IMAGES = "ringi_images"
+"""The key under which a message of a run's input names its images; only Ringi writes it."""
+FIELD = "messages"
+
+
+class NewImage(NamedTuple):
+    """An image as somebody sends it."""
+
+    name: str
+    content: bytes
+
+
+class Images(Files):
+    """The images of all threads of one store."""
+
+    async def add(
+        self, key: Key, images: Sequence[NewImage], *, fence: int, listed: Collection[int] = ()
+    ) -> list[AttachedFile]:
+        """Store the images of one message durably, and return what the message says of them.
+
+        `listed` are the numbers that the thread lists. Raises `InvalidError` beyond the limits of a thread,
+        `FenceError` once the thread was erased or begun again.
+        """
+        await self.unlisted(key, images, listed)
+        sizes = [len(image.content) for image in images]
+        last = await self._stream.append(index_key(key), [StreamItem({"size": size}) for size in sizes], fence=fence)
+        files = [file_of(last - len(images) + n, image) for n, image in enumerate(images, 1)]
+        try:
+            for file, image in zip(files, images, strict=True):
+                items = [StreamItem({"file": file}), *map(StreamItem, chunks_of(image.content))]
+                await self._stream.append(image_key(key, file["number"]), items, fence=fence)
+        except Exception:
+            with suppress(UnavailableError):
+                await self.release(key, [file["number"] for file in files], fence=fence)
+            raise
+        return files
+
+    async def unlisted(self, key: Key, new: Sequence[NewImage], listed: Collection[int]) -> list[int]:
+        """Return the numbers of the images that a thread does not list.
+
+        Raises `InvalidError` if the thread does not take new images beside the listed ones.
+        """
+        known = await self._sizes(key)
+        refuse_beyond([known[number] for number in known if number in listed], [len(image.content) for image in new])
+        return [number for number in known if number not in listed]
+
+    async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
+        """Forget images whose run did not begin, and take no more bytes of them that were written under this fence."""
+        for number in numbers:
+            with suppress(FenceError):
+                await self._stream.delete(image_key(key, number), fence=fence + 1)
+        with suppress(FenceError):
+            await self._stream.append(index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
+
+    async def find(self, key: Key, number: int) -> AttachedFile:
+        """Return what is known of an image, or raise `NotFoundError`."""
+        with damage_as_unreadable("image", f"{key.id}/{number}"):
+            items = await self._stream.read(image_key(key, number), 0, 1)
+            if items:
+                return attached_file(items[0].event["file"])
+        raise NotFoundError("image", f"{key.id}/{number}")
+
+    async def content(self, key: Key, file: AttachedFile) -> bytes:
+        """Return the bytes of an image; raise `UnreadableError` unless they are those that were sent."""
+        content = b"".join([part async for part in self._read(key, file["number"])])
+        if hashlib.sha256(content).hexdigest() != file["sha256"]:
+            raise UnreadableError("image", f"{key.id}/{file['number']}", "its bytes are not those that were sent")
+        return content
+
+    async def misfits(self, key: Key, files: Sequence[AttachedFile]) -> AsyncGenerator[str, None]:
+        """Yield what is wrong with the images that messages of a thread name."""
+        for file in files:
+            try:
+                wrong = await self._misfit(key, file)
+            except UnreadableError:
+                wrong = "cannot be read"
+            if wrong:
+                yield f"the image {file['number']} {wrong}"
+
+    async def _misfit(self, key: Key, file: AttachedFile) -> str:
+        stored = None
+        with suppress(NotFoundError):
+            stored = await self.find(key, file["number"])
+        return await misfit_of(file, stored, self._read(key, file["number"]))
+
+    async def erase(self, key: Key, *, fence: int) -> bool:
+        """Forget all images of a thread but those that were written under a higher fence; False if there was none."""
+        streams = await self._streams(key, fence) if self._opened else []
+        for stream in streams:
+            with suppress(FenceError):
+                await self._stream.delete(stream, fence=fence)
+        return bool(streams)
+
+    async def _streams(self, key: Key, fence: int) -> list[Key]:
+        try:
+            numbers = [item.number async for item in self._index(key)]
+        except UnreadableError:
+            # Damaged; where it ends is known all the same.
+            numbers = list(range(1, await self._stream.append(index_key(key), [], fence=fence) + 1))
+        return [*(image_key(key, number) for number in numbers), index_key(key)] if numbers else []
+
+    def _read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
+        return parts_of(self._stream, image_key(key, number), "image", f"{key.id}/{number}")
+
+    async def _sizes(self, key: Key) -> dict[int, int]:
+        items = [item async for item in self._index(key)]
+        with damage_as_unreadable("images", key.id):
+            sizes = {item.number: int(item.event["size"]) for item in items if "freed" not in item.event}
+            for item in items:
+                sizes.pop(item.event.get("freed", 0), None)
+        return sizes
+
+    async def _index(self, key: Key) -> AsyncGenerator[StreamItem, None]:
+        after = 0
+        while True:
+            with damage_as_unreadable("images", key.id):
+                items = await self._stream.read(index_key(key), after)
+            if not items:
+                return
+            for item in items:
+                yield item
+            after = items[-1].number
+
+
+def index_key(key: Key) -> Key:
+    """Return the key of the stream that numbers the images of a thread; no thread is called so."""
+    return Key(key.tenant, f"images/{key.id}")
+
+
+def image_key(key: Key, number: int) -> Key:
+    """Return the key of the stream that holds one image."""
+    return Key(key.tenant, f"images/{key.id}/{number}")
+
+
+def file_of(number: int, image: NewImage) -> AttachedFile:
+    """Return what a message says of an image."""
+    name, sha256 = clean_name(image.name), hashlib.sha256(image.content).hexdigest()
+    media_type = media_type_of(image.content, name, picture_of(image.content))
+    return AttachedFile(number=number, name=name, size=len(image.content), media_type=media_type, sha256=sha256)
+
+
+def refuse_many(count: int) -> None:
+    """Raise `InvalidError` for more images than one message takes."""
+    if count > MAX_IMAGES:
+        raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
+
+
+def check(images: Sequence[NewImage]) -> None:
+    """Raise `InvalidError` for what is no image, or too large, or too many for one message."""
+    refuse_many(len(images))
+    for image in images:
+        name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
+        if not 0 < size <= MAX_IMAGE:
+            raise InvalidError.of(FIELD, f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes")
+        if picture is None:
+            found = media_type_of(image.content, name, None)
+            raise InvalidError.of(FIELD, f"{name!r} is {found} by its bytes: send a PNG, JPEG, GIF or WebP image")
+        if picture.is_too_large:
+            what = f"{name!r} is {picture.width} × {picture.height} pixels: send a smaller image"
+            raise InvalidError.of(FIELD, what)
+
+
+def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
+    """Raise `InvalidError` when a thread with images of known sizes takes no more images, or none of these sizes."""
+    remedy = "send the message without images, or begin another conversation"
+    if len(known) + len(sizes) > MAX_OF_THREAD:
+        raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: {remedy}")
+    if sum(known) + sum(sizes) > MAX_TOTAL:
+        raise InvalidError.of(FIELD, f"the images of this conversation would be over {MAX_TOTAL} bytes: {remedy}")
+
+
+def messages_in(input: Mapping[str, Any]) -> list[Any]:
+    """Return the messages of a run's input, if it has any."""
+    messages = input.get("messages")
+    return messages if isinstance(messages, list) else []
+
+
+def named_by(message: Any) -> list[AttachedFile]:
+    """Return the images that a message names."""
+    found = message.get(IMAGES) if isinstance(message, dict) else None
+    files = []
+    for each in found if isinstance(found, list) else ():
+        with suppress(MisfitError):
+            files.append(attached_file(each))
+    return files
+
+
+def images_in(run: Any) -> Iterator[AttachedFile]:
+    """Yield the images that the messages of a run name, as an event has the run."""
+    input = run.get("input") if isinstance(run, dict) else None
+    for message in messages_in(input) if isinstance(input, dict) else ():
+        yield from named_by(message)
+
+
+def refuse_names(input: Mapping[str, Any]) -> None:
+    """Raise `InvalidError` for an input that names images: the sender sends the images themselves."""
+    for n, message in enumerate(messages_in(input)):
+        if isinstance(message, dict) and IMAGES in message:
+            raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is Ringi's own: send the images themselves")
+
+
+def check_newest(input: Mapping[str, Any]) -> None:
+    """Raise `InvalidError` unless the newest message of an input can have images: text that a person says."""
+    messages = messages_in(input)
+    newest = messages[-1] if messages else None
+    if not isinstance(newest, dict) or newest.get("role") != "user" or not isinstance(newest.get("content"), str):
+        field = f"input.messages[{len(messages) - 1}]" if messages else "input.messages"
+        raise InvalidError.of(
+            field, 'images belong to the newest message: send it as {"role": "user", "content": text}'
+        )
+
+
+def with_images(input: dict[str, Any], files: Sequence[AttachedFile]) -> dict[str, Any]:
+    """Return an input whose newest message names these images."""
+    *earlier, newest = messages_in(input)
+    return {**input, "messages": [*earlier, {**newest, IMAGES: list(files)}]}

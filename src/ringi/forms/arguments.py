@@ -1,0 +1,186 @@
+"""What a call may be given: a schema takes the arguments that it names, and more only where it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from ringi.base.validation import MAX_ERRORS, path_of
+from ringi.errors import FieldError, InvalidError
+from ringi.forms.json_schema import check_instance, check_schema
+
+Schema: TypeAlias = dict[str, Any]
+MORE = ("additionalProperties", "unevaluatedProperties", "patternProperties")
+"""How a schema says which other properties it takes."""
+IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
+"""Keywords whose schemas are about the same value."""
+DEFINITIONS = ("$defs", "definitions")
+UNKNOWN = "is not in the schema: remove it"
+CLOSED = ".closed"
+"""What the names of closed definitions end with."""
+
+
+def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str, Any]) -> None:
+    """Raise `InvalidError` unless a person may leave a call with these arguments.
+
+    An edit may have the arguments that the schema names and those that were shown; a schema that names none adds none.
+    """
+    known = schema or {}
+    names = named(known)
+    if names is not None and not names >= args.keys():
+        shown = dict.fromkeys(sorted(args.keys() - names), True)
+        known = {**known, "properties": {**_entries(known.get("properties")), **shown}}
+    try:
+        check_call(known, edited)
+    except InvalidError as error:
+        # An asker's schema may name less than its call has: what people were shown they may leave as it is.
+        shown_there = set(places(dict(args), "args"))
+        left = [each for each in error.errors if each.message != UNKNOWN or each.field not in shown_there]
+        if left:
+            raise InvalidError(left) from error
+        if is_usable(known):
+            check_instance(known, edited, field="args")
+
+
+def places(value: Any, path: str) -> Iterator[str]:
+    """Yield the path of everything inside of a value."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in members:
+        place = path_of(path, [name])
+        yield place
+        yield from places(each, place)
+
+
+def check_call(schema: Schema, args: dict[str, Any]) -> None:
+    """Raise `InvalidError` for arguments that a schema refuses, or that it does not name.
+
+    Of a schema that is too large or recursive to check with, only the names of the arguments count.
+    """
+    names = named(schema)
+    if names is not None:
+        refuse_unknown(args, names)
+    usable = next((each for each in (closed(schema), schema) if is_usable(each)), None)
+    if usable is not None:
+        check_instance(usable, args, field="args")
+
+
+def is_usable(schema: Schema) -> bool:
+    """Tell whether values can be checked with a schema."""
+    try:
+        check_schema(schema, field="schema")
+    except InvalidError:
+        return False
+    return True
+
+
+def refuse_unknown(args: Mapping[str, Any], names: Container[str]) -> None:
+    """Raise `InvalidError` for each argument that is none of these names."""
+    unknown = [FieldError(path_of("args", [name]), UNKNOWN) for name in args if name not in names]
+    if unknown:
+        raise InvalidError(unknown[:MAX_ERRORS])
+
+
+def closed(schema: Schema) -> Schema:
+    """Return the schema of an object, with no other properties than it names wherever it does not say that it does."""
+    return _Closing(schema).root()
+
+
+def named(schema: Schema) -> frozenset[str] | None:
+    """Return the properties that a schema names; None where it says that it takes others too."""
+    found = set[str]()
+    for part in _in_place(schema, schema):
+        if any(part.get(keyword) not in (None, False) for keyword in MORE):
+            return None
+        found |= {*_entries(part.get("properties")), *_listed(part, "required")}
+    return frozenset(found)
+
+
+class _Closing:
+    """A copy of a schema in which every object is closed."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._definitions = {name: dict(_entries(schema[name])) for name in DEFINITIONS if name in schema}
+        self._used: dict[str, Schema] = {name: {} for name in self._definitions}
+        self._has_mixed = False
+
+    def root(self) -> Schema:
+        """Return the whole of it, with the definitions that it uses."""
+        own = {name: part for name, part in self._schema.items() if name not in DEFINITIONS}
+        made = self._of(own, is_root=True)
+        open_ones = self._definitions if self._has_mixed else {}
+        return {**made, **{name: {**open_ones.get(name, {}), **parts} for name, parts in self._used.items()}}
+
+    def _of(self, part: Any, *, is_root: bool = False) -> Any:
+        if not isinstance(part, dict):
+            return part
+        made = {keyword: self._member(keyword, value) for keyword, value in part.items()}
+        if any(part.get(keyword) is not None for keyword in ("additionalProperties", "unevaluatedProperties")):
+            return made
+        alternatives = self._alternatives(part)
+        is_mixed = "properties" in part or len(_listed(part, "allOf")) > 1
+        return self._shut(part, made) if is_mixed or (is_root and not alternatives) else {**made, **alternatives}
+
+    def _member(self, keyword: str, value: Any) -> Any:
+        if keyword in ("properties", "patternProperties"):
+            return {name: self._of(each) for name, each in _entries(value).items()}
+        if keyword in ("items", "prefixItems", "additionalProperties"):
+            return [self._of(each) for each in value] if isinstance(value, list) else self._of(value)
+        return value
+
+    def _shut(self, part: Schema, made: Schema) -> Schema:
+        is_mixed = any(keyword in part for keyword in (*IN_PLACE, "$ref"))
+        if not is_mixed and set(_listed(part, "required")) <= _entries(part.get("properties")).keys():
+            return {**made, "additionalProperties": False}
+        self._has_mixed = True
+        names = named({**part, **self._definitions})
+        # Each alternative knows only its own properties: closed by itself it would refuse those beside it.
+        return made if names is None or "propertyNames" in part else {**made, "propertyNames": {"enum": sorted(names)}}
+
+    def _alternatives(self, part: Schema) -> Schema:
+        """Close what a value is one of, or what it refers to."""
+        made: Schema = {
+            name: [self._of(each) for each in _listed(part, name)]
+            for name in ("anyOf", "oneOf", "allOf")
+            if _listed(part, name)
+        }
+        return {**made, **({"$ref": self._referred(str(part["$ref"]))} if "$ref" in part else {})}
+
+    def _referred(self, reference: str) -> str:
+        section, _, name = reference.removeprefix("#/").partition("/")
+        parts, used = self._definitions.get(section, {}), self._used.get(section, {})
+        if name in parts and f"{name}{CLOSED}" not in used:
+            used[f"{name}{CLOSED}"] = True
+            used[f"{name}{CLOSED}"] = self._of(parts[name])
+        return f"{reference}{CLOSED}" if name in parts else reference
+
+
+def _in_place(part: Any, root: Schema) -> Iterator[Schema]:
+    """Yield a schema and those beside it that are about the same value."""
+    stack, seen = [part], set[str]()
+    while stack:
+        part = stack.pop()
+        if not isinstance(part, dict):
+            continue
+        yield part
+        reference = str(part.get("$ref", ""))
+        if reference and reference not in seen:
+            seen.add(reference)
+            section, _, name = reference.removeprefix("#/").partition("/")
+            stack.append(_entries(root.get(section)).get(name))
+        for keyword in IN_PLACE:
+            below = part.get(keyword)
+            stack.extend(_listed(part, keyword))
+            if keyword == "dependentSchemas":
+                stack.extend(_entries(below).values())
+            elif isinstance(below, dict):
+                stack.append(below)
+
+
+def _entries(part: Any) -> Schema:
+    return part if isinstance(part, dict) else {}
+
+
+def _listed(part: Schema, keyword: str) -> list[Any]:
+    below = part.get(keyword)
+    return below if isinstance(below, list) else []

@@ -1,0 +1,174 @@
+"""The parts of which fields are made: options, checked types, and keyword arguments for type checkers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+    with_config,
+)
+from typing_extensions import TypedDict
+
+from ringi.base.model import Kept
+from ringi.base.validation import MisfitError, check_number, check_text, check_whole, shown
+
+MAX_LABEL = 500
+MAX_HELP = 2_000
+MAX_TEXT = 20_000
+MAX_VALUE = 500
+MAX_FILE = 10 * 1024 * 1024
+"""Bytes of an attached file that no field can exceed."""
+MEDIA_TYPES = (
+    "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain", "text/csv",
+    "application/json", "application/zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+)  # fmt: skip
+"""The types that are told from a file's bytes."""
+GROUPS = ("image/*", "text/*")
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+def _name(value: object) -> object:
+    if isinstance(value, str) and not NAME.fullmatch(value):
+        raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
+    return value
+
+
+def _option_value(value: object) -> object:
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MisfitError("", f"must be text or a whole number, not {shown(value)}: change it")
+    check_whole(value)
+    return value
+
+
+def _kept(value: str) -> str:
+    check_text(value)
+    return value
+
+
+def _short(value: str) -> str:
+    if not value or check_text(value) > MAX_VALUE:
+        raise MisfitError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
+    return value
+
+
+def _media_type(value: str) -> str:
+    if value not in MEDIA_TYPES and value not in GROUPS:
+        raise MisfitError("", f"{shown(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}")
+    return value
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
+Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_kept)]
+Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_kept)]
+Value = Annotated[str | int, BeforeValidator(_option_value)]
+Num = Annotated[int | float, BeforeValidator(check_number)]
+Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
+Flag = Annotated[bool, pydantic.Field(strict=True)]
+FileSize = Annotated[int, pydantic.Field(strict=True, ge=1, le=MAX_FILE)]
+MediaType = Annotated[str, StringConstraints(strict=True), AfterValidator(_media_type)]
+PlainText = Annotated[str, StringConstraints(strict=True)]
+LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
+
+
+class Parts(TypedDict, total=False):
+    """What all fields take."""
+
+    name: str
+    label: str
+    required: bool
+    placeholder: str | None
+    help: str | None
+
+
+class WritingParts(Parts, total=False):
+    """What fields for text take."""
+
+    min_length: int | None
+    max_length: int | None
+    default: str | None
+
+
+class NumericParts(Parts, total=False):
+    """What fields for numbers take."""
+
+    min: float | None
+    max: float | None
+    step: float | None
+    default: float | None
+
+
+class DateParts(Parts, total=False):
+    """What fields for days and moments take; bounds and defaults are text."""
+
+    min: str | None
+    max: str | None
+    default: str | None
+
+
+class BooleanParts(Parts, total=False):
+    """What a yes or no takes."""
+
+    default: bool | None
+
+
+class AttachmentParts(Parts, total=False):
+    """What a file takes: media types such as `image/*`, and its largest size in bytes."""
+
+    media_types: Sequence[str]
+    max_size: int
+
+
+@with_config(ConfigDict(extra="forbid", json_schema_extra={"format": "attachment"}))
+class AttachedFile(TypedDict):
+    """A file that a person attached to a request: what an answer says of it, and a pydantic model's type for it."""
+
+    number: int
+    """Which of the request's files it is."""
+    name: str
+    size: int
+    media_type: str
+    """As its bytes say; `application/octet-stream` where they say nothing."""
+    sha256: str
+
+
+_ATTACHED = TypeAdapter(AttachedFile)
+
+
+def attached_file(value: object) -> AttachedFile:
+    """Return what names a file; raise MisfitError for anything else."""
+    try:
+        return _ATTACHED.validate_python(value, strict=True)
+    except ValidationError:
+        raise MisfitError("", "is no attached file: attach it to this request, send what that returned") from None
+
+
+class Option(Kept):
+    """One choice: the value that is stored, and the label that a person sees (by default the value)."""
+
+    value: Value
+    label: Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_value(cls, given: object) -> object:
+        return given if isinstance(given, dict | Option) else {"value": given}

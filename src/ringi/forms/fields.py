@@ -1,0 +1,398 @@
+"""The twelve fields of a form: each knows what a sound definition is, and which answers it accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, Unpack
+
+import pydantic
+from pydantic import model_validator
+
+from ringi.base.model import Kept
+from ringi.base.validation import (
+    MisfitError,
+    check_day,
+    check_moment,
+    check_number,
+    check_text,
+    is_on_step,
+    path_of,
+    shown,
+)
+from ringi.forms.field_parts import (
+    LEFT_OUT,
+    MAX_TEXT,
+    AttachedFile,
+    AttachmentParts,
+    BooleanParts,
+    DateParts,
+    FileSize,
+    Flag,
+    Label,
+    Length,
+    MediaType,
+    Name,
+    Num,
+    NumericParts,
+    Option,
+    Parts,
+    PlainText,
+    Value,
+    Words,
+    WritingParts,
+    attached_file,
+)
+
+MAX_OPTIONS = 1_000
+
+
+class _OptionParts(Parts, total=False):
+    options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
+    default: Sequence[str | int] | str | int | None
+
+
+class _Field(Kept):
+    name: Name
+    label: Label = pydantic.Field(default_factory=lambda given: given["name"])
+    required: Flag = False
+    placeholder: Words | None = LEFT_OUT
+    help: Words | None = LEFT_OUT
+
+    def __init__(self, name: str | None = None, /, **given: Any) -> None:
+        super().__init__(**(given if name is None else {**given, "name": name}))
+
+    # Without the mark pydantic calls __init__ for a field inside a form too, and its errors lose their path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def _error_root(cls, given: dict[str, Any]) -> str:
+        return path_of("", [given.get("name") or cls.__name__])
+
+    def accept(self, value: object) -> Any:
+        """Return the answer as it is stored; raise MisfitError that says what to send instead."""
+        raise NotImplementedError
+
+    def is_empty(self, value: object) -> bool:
+        """Tell whether the answer counts as none where one is required."""
+        return (isinstance(value, str) and not value.strip()) or value in ([], ())
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        self._check_parts()
+        if (default := getattr(self, "default", None)) is not None:
+            try:
+                self.accept(list(default) if isinstance(default, tuple) else default)
+            except ValueError as error:
+                raise MisfitError("default", str(error)) from None
+        return self
+
+    def _check_parts(self) -> None:
+        """Raise _PartError for parts that contradict each other."""
+
+
+class _Writing(_Field):
+    min_length: Length | None = LEFT_OUT
+    max_length: Length | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
+
+    def accept(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise MisfitError("", f"must be text, not {shown(value)}: send it in quotes")
+        check_text(value)
+        least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
+        if len(value) < least:
+            raise MisfitError("", f"has {len(value)} characters, at least {least} are needed: write more")
+        if len(value) > most:
+            raise MisfitError("", f"has {len(value)} characters, at most {most} are allowed: shorten it")
+        return value
+
+    def _check_parts(self) -> None:
+        if self.max_length == 0:
+            raise MisfitError("max_length", "0 leaves no room for an answer: use at least 1")
+        _check_order("min_length", self.min_length, "max_length", self.max_length)
+
+
+class Text(_Writing):
+    """One line of text."""
+
+    type: Literal["text"] = "text"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
+
+
+class TextArea(_Writing):
+    """Several lines of text."""
+
+    type: Literal["textarea"] = "textarea"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
+
+
+class _Options(_Field):
+    options: Annotated[tuple[Option, ...], pydantic.Field(min_length=1, max_length=MAX_OPTIONS)]
+
+    def member(self, value: object) -> str | int:
+        """Return the value if it is an option; raise MisfitError that lists the options."""
+        for option in self.options:
+            # Without the types True would be the option 1.
+            if type(value) is type(option.value) and value == option.value:
+                return option.value
+        choices = ", ".join(shown(option.value) for option in self.options[:10])
+        more = f" or {len(self.options) - 10} others" if len(self.options) > 10 else ""
+        raise MisfitError("", f"{shown(value)} is not an option: choose from {choices}{more}")
+
+    def _check_parts(self) -> None:
+        seen: set[str | int] = set()
+        for option in self.options:
+            if option.value in seen:
+                raise MisfitError("options", f"{shown(option.value)} is there twice: remove one")
+            seen.add(option.value)
+
+
+class _One(_Options):
+    default: Value | None = LEFT_OUT
+
+    def accept(self, value: object) -> str | int:
+        return self.member(value)
+
+
+class Select(_One):
+    """One of several options, in a list that opens."""
+
+    type: Literal["select"] = "select"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
+
+class Radio(_One):
+    """One of several options, all in sight."""
+
+    type: Literal["radio"] = "radio"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
+
+class _Many(_Options):
+    default: tuple[Value, ...] | None = LEFT_OUT
+
+    def accept(self, value: object) -> list[str | int]:
+        if not isinstance(value, list):
+            raise MisfitError("", f"must be a list, not {shown(value)}: send [{shown(self.options[0].value)}, …]")
+        seen: set[str | int] = set()
+        for item in value:
+            if (member := self.member(item)) in seen:
+                raise MisfitError("", f"{shown(item)} is there twice: send each option once")
+            seen.add(member)
+        return value
+
+
+class MultiSelect(_Many):
+    """Any of several options, in a list that opens."""
+
+    type: Literal["multiselect"] = "multiselect"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
+
+class Checkbox(_Many):
+    """Any of several options, all in sight."""
+
+    type: Literal["checkbox"] = "checkbox"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+
+
+class _Numeric(_Field):
+    min: Num | None = LEFT_OUT
+    max: Num | None = LEFT_OUT
+    step: Num | None = LEFT_OUT
+    default: Num | None = LEFT_OUT
+
+    def accept(self, value: object) -> int | float:
+        number = check_number(value)
+        if self.min is not None and number < self.min:
+            raise MisfitError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
+        if self.max is not None and number > self.max:
+            raise MisfitError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
+        if self.step is not None and not is_on_step(number, self.min or 0, self.step):
+            start = f" from {self.min}" if self.min else ""
+            raise MisfitError("", f"{shown(number)} is between the steps: count in steps of {self.step}{start}")
+        return self._whole(number)
+
+    def _whole(self, number: int | float) -> int | float:
+        # 5.0 and 5 are one JSON number; without this, an int field of a model would refuse its own form's answer.
+        if self.step is not None and self.step % 1 == 0 and number == int(number) and abs(number) < 2**53:
+            return int(number)
+        return number
+
+    def _check_parts(self) -> None:
+        if self.step is not None and self.step <= 0:
+            raise MisfitError("step", f"{self.step} is no step: use a number above 0")
+        _check_order("min", self.min, "max", self.max)
+
+
+class Number(_Numeric):
+    """A number; steps count from `min`, or from 0 without one."""
+
+    type: Literal["number"] = "number"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
+
+
+class Slider(_Numeric):
+    """A number between `min` and `max`, set by dragging."""
+
+    type: Literal["slider"] = "slider"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
+
+    def _check_parts(self) -> None:
+        for part in ("min", "max"):
+            if getattr(self, part) is None:
+                raise MisfitError(part, "is missing: a slider needs min and max")
+        super()._check_parts()
+
+
+class Date(_Field):
+    """A day, as YYYY-MM-DD."""
+
+    type: Literal["date"] = "date"
+    min: PlainText | None = LEFT_OUT
+    max: PlainText | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
+
+    def accept(self, value: object) -> str:
+        """Return the day; raise MisfitError unless it exists and is within the bounds."""
+        day = check_day(value)
+        if self.min is not None and day < self.min:
+            raise MisfitError("", f"{shown(day)} is too early: send {self.min} or later")
+        if self.max is not None and day > self.max:
+            raise MisfitError("", f"{shown(day)} is too late: send {self.max} or earlier")
+        return day
+
+    def _check_parts(self) -> None:
+        for part in ("min", "max"):
+            if (bound := getattr(self, part)) is not None:
+                try:
+                    check_day(bound)
+                except ValueError as error:
+                    raise MisfitError(part, str(error)) from None
+        _check_order("min", self.min, "max", self.max)
+
+
+class DateTime(_Field):
+    """A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets."""
+
+    type: Literal["datetime"] = "datetime"
+    min: PlainText | None = LEFT_OUT
+    max: PlainText | None = LEFT_OUT
+    default: PlainText | None = LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
+
+    def accept(self, value: object) -> str:
+        """Return the moment as it was sent; raise MisfitError unless it is one and within the bounds."""
+        moment = check_moment(value)
+        if self.min is not None and moment < check_moment(self.min):
+            raise MisfitError("", f"{shown(value)} is too early: send {self.min} or later")
+        if self.max is not None and moment > check_moment(self.max):
+            raise MisfitError("", f"{shown(value)} is too late: send {self.max} or earlier")
+        return str(value)
+
+    def _check_parts(self) -> None:
+        bounds = {}
+        for part in ("min", "max"):
+            if (bound := getattr(self, part)) is not None:
+                try:
+                    bounds[part] = check_moment(bound)
+                except ValueError as error:
+                    raise MisfitError(part, str(error)) from None
+        if len(bounds) == 2 and bounds["min"] > bounds["max"]:
+            raise MisfitError("min", f"{shown(self.min)} is later than max {shown(self.max)}: swap them")
+
+
+class Boolean(_Field):
+    """Yes or no; where it is required, no is an answer too."""
+
+    type: Literal["boolean"] = "boolean"
+    default: Flag | None = LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[BooleanParts]) -> None: ...
+
+    def accept(self, value: object) -> bool:
+        """Return the boolean; raise MisfitError for anything else."""
+        if not isinstance(value, bool):
+            raise MisfitError("", f"must be true or false, not {shown(value)}: send one of the two")
+        return value
+
+
+class Attachment(_Field):
+    """A file of one of the media types, or of any if there are none; `Inbox.attachment` returns its bytes."""
+
+    type: Literal["attachment"] = "attachment"
+    media_types: tuple[MediaType, ...] = ()
+    max_size: FileSize = 5 * 1024 * 1024
+    default: None = LEFT_OUT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str = "", /, **given: Unpack[AttachmentParts]) -> None: ...
+
+    def accept(self, value: object) -> AttachedFile:
+        """Return what names the file; raise MisfitError unless it fits. Whether it is there, the inbox checks."""
+        file = attached_file(value)
+        self.check_file(file["size"], file["media_type"])
+        return file
+
+    def check_file(self, size: int, media_type: str) -> None:
+        """Raise MisfitError for a file that is empty or too large, or of a type that is not taken."""
+        if not 0 < size <= self.max_size:
+            raise MisfitError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
+        if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):
+            raise MisfitError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
+
+
+Field: TypeAlias = Annotated[
+    Text
+    | TextArea
+    | Select
+    | MultiSelect
+    | Radio
+    | Checkbox
+    | Number
+    | Slider
+    | Date
+    | DateTime
+    | Boolean
+    | Attachment,
+    pydantic.Field(discriminator="type"),
+]
+
+
+def _check_order(low_name: str, low: Any, high_name: str, high: Any) -> None:
+    if low is not None and high is not None and low > high:
+        raise MisfitError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")

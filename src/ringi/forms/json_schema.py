@@ -1,0 +1,346 @@
+"""JSON and JSON Schema that a model or a stranger wrote: limited first, then used, so that it never hangs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple
+
+import jsonschema_rs
+
+from ringi.base.validation import (
+    MAX_ERRORS,
+    MisfitError,
+    check_finite,
+    check_text,
+    check_whole,
+    path_of,
+    readable,
+    shown,
+)
+from ringi.errors import FieldError, InvalidError
+
+__all__ = ["InstanceCheck", "check_instance", "check_json", "check_pattern", "check_schema", "matches_whole"]
+
+MAX_SCHEMA_BYTES = 64 * 1024
+MAX_SCHEMA_DEPTH = 24
+MAX_INSTANCE_BYTES = 256 * 1024
+MAX_INSTANCE_DEPTH = 64
+MAX_PROPERTIES = 100
+MAX_ENUM = 1_000
+MAX_KEYWORDS = 20_000
+MAX_PATTERNS = 200
+MAX_PATTERN_LENGTH = 500
+MAX_PATTERN_MEMORY = 100_000
+MAX_MATCHED_LENGTH = 10_000
+"""Characters of a text that `matches_whole` reads."""
+MAX_CHECKS = 5_000_000
+MAX_PATTERN_CHECKS = 262_144
+
+_EXPLAINED_CHECKS = 20_000
+_EXPLAINED_BYTES = 4_000_000
+_DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema")
+_DEFINITIONS = ("$defs", "definitions")
+_REFERENCE = re.compile(r"#/(?:\$defs|definitions)/[^/~%]+")
+_POSSESSIVE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|([*+?}]\+)", re.DOTALL)
+"""Escapes, classes, and as group 1 what Python takes for a possessive quantifier: the engine reads `a++` as `(a+)+`."""
+_MAPS = {*_DEFINITIONS, "properties", "patternProperties", "dependentSchemas", "dependencies"}
+_NESTED = {
+    *("allOf", "anyOf", "oneOf", "prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"),
+    *("additionalProperties", "unevaluatedProperties", "propertyNames", "contentSchema"),
+    *("not", "if", "then", "else"),
+}
+_REFUSED = {
+    *("$id", "$anchor", "$vocabulary"),
+    *("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
+}
+
+
+class Size(NamedTuple):
+    """How much JSON there is."""
+
+    nodes: int
+    bytes: int
+
+
+class _Weight(NamedTuple):
+    """What validating one value costs: keywords and patterns, with every reference unfolded."""
+
+    keywords: int
+    patterns: int
+
+
+class _Part(NamedTuple):
+    """One definition of a schema: its own weight, and the definitions it refers to."""
+
+    weight: _Weight
+    references: list[str]
+
+
+def check_schema(schema: object, *, field: str) -> None:
+    """Raise InvalidError unless the schema is valid JSON Schema and cheap to validate with.
+
+    Accepted: draft 2020-12 and draft 7, references to the schema's own definitions that do not recurse, and
+    patterns without look-around and back-references.
+    """
+    _compile(schema, field)
+
+
+def check_instance(schema: object, data: object, *, field: str) -> None:
+    """Raise InvalidError with one error for each broken place of the data; paths begin with `field`.
+
+    The schema is limited as by `check_schema`. Where data and schema are both large it tells only that they do not fit.
+    """
+    InstanceCheck(schema)(data, field=field)
+
+
+class InstanceCheck:
+    """`check_instance` with one schema, which is read once."""
+
+    def __init__(self, schema: object) -> None:
+        self._validator, self._weight = _compile(schema, "schema")
+
+    def __call__(self, data: object, *, field: str) -> None:
+        """Raise InvalidError unless the data fits."""
+        validator, weight = self._validator, self._weight
+        size = check_json(data, field=field)
+        if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
+            raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less")
+        if validator.is_valid(data):
+            return
+        raise InvalidError(list(_explain(validator, data, weight, size, field)))
+
+
+def check_json(
+    value: object, *, field: str, max_bytes: int = MAX_INSTANCE_BYTES, max_depth: int = MAX_INSTANCE_DEPTH
+) -> Size:
+    """Return the size of a JSON value; raise InvalidError for what JSON cannot carry and for what is too large."""
+    nodes = bytes = 0
+    stack = [(value, field, 1)]
+    while stack:
+        item, path, level = stack.pop()
+        if level > max_depth:
+            raise InvalidError.of(field, f"is nested deeper than {max_depth} levels: flatten it")
+        nodes, bytes = nodes + 1, bytes + 2 + _length(item, path)
+        if bytes > max_bytes:
+            raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it")
+        stack.extend((child, path_of(path, [key]), level + 1) for key, child in _members(item, path))
+    return Size(nodes, bytes)
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise MisfitError unless `matches_whole` takes this regular expression: the language is that of JSON Schema."""
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise MisfitError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
+    is_possessive = any(found[1] for found in _POSSESSIVE.finditer(pattern))
+    try:
+        # Alone first: the brackets of the whole would close those of `a)|(b`.
+        _linear(pattern)
+        _whole(pattern)
+    except (jsonschema_rs.ValidationError, ValueError):
+        is_refused = True
+    else:
+        is_refused = is_possessive
+    if is_refused:
+        raise MisfitError(
+            "",
+            f"{shown(pattern)} is no pattern that a linear-time engine takes: write it as in JSON Schema and shorter,"
+            " without look-around (?=…), back-references \\1 and possessive quantifiers a++",
+        )
+
+
+def matches_whole(pattern: str, text: str) -> bool | None:
+    """Tell whether a pattern matches a whole text, in linear time; None for a text that is too long or no Unicode."""
+    if len(text) > MAX_MATCHED_LENGTH:
+        return None
+    try:
+        return _whole(pattern).is_valid(text)
+    except UnicodeEncodeError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _whole(pattern: str) -> jsonschema_rs.Validator:
+    return _linear(f"^(?:{pattern})$")
+
+
+def _linear(pattern: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=_engine())
+
+
+def _engine() -> jsonschema_rs.RegexOptions:
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_MEMORY, dfa_size_limit=MAX_PATTERN_MEMORY)
+
+
+def _length(item: object, path: str) -> int:
+    try:
+        match item:
+            case None | bool() | dict() | list():
+                return 0
+            case str():
+                return check_text(item)
+            case float():
+                check_finite(item)
+                return len(repr(item))
+            case int():
+                check_whole(item)
+                return len(repr(item))
+    except MisfitError as error:
+        raise InvalidError.of(path, str(error)) from None
+    raise InvalidError.of(path, f"is {shown(item)}, no JSON value: send text, numbers, lists and objects")
+
+
+def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
+    if isinstance(item, list):
+        yield from enumerate(item)
+    elif isinstance(item, dict):
+        for key, value in item.items():
+            if not isinstance(key, str):
+                raise InvalidError.of(path, f"has the key {shown(key)}: use text as keys")
+            # A key is walked as text of its own: it can be as long and as broken as any value.
+            yield key, key
+            yield key, value
+
+
+def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
+    if not isinstance(schema, dict):
+        raise InvalidError.of(field, f"must be a JSON Schema object, not {shown(schema)}")
+    check_json(schema, field=field, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
+    weight = _weigh(schema, field)
+    try:
+        validator = jsonschema_rs.validator_for(schema, pattern_options=_engine(), validate_formats=True, offline=True)
+    except jsonschema_rs.ValidationError as error:
+        raise InvalidError.of(path_of(field, error.instance_path), _refusal(error)) from None
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise InvalidError.of(field, f"is no JSON Schema ({_clipped(str(error))}): correct it") from None
+    return validator, weight
+
+
+def _refusal(error: jsonschema_rs.ValidationError) -> str:
+    if error.kind.name == "format":
+        return (
+            f"{_clipped(error.message)} that a linear-time engine takes: write it shorter,"
+            " without look-around (?=…) and back-references \\1"
+        )
+    return f"is no JSON Schema ({_clipped(error.message)}): correct it"
+
+
+def _weigh(schema: dict[str, Any], field: str) -> _Weight:
+    if str(schema.get("$schema", _DIALECTS[0])).rstrip("#") not in _DIALECTS:
+        raise InvalidError.of(f"{field}.$schema", f"{shown(schema['$schema'])} is unknown: use {_DIALECTS[0]!r}")
+    parts = {"#": _part({k: v for k, v in schema.items() if k not in (*_DEFINITIONS, "$schema")}, field)}
+    for section in _DEFINITIONS:
+        for name, part in _entries(schema.get(section)):
+            parts[f"#/{section}/{name}"] = _part(part, path_of(field, [section, name]))
+    weight = _unfold(parts, field)
+    if weight.keywords > MAX_KEYWORDS:
+        raise InvalidError.of(field, f"unfolds to {shown(weight.keywords)} keywords: keep at most {MAX_KEYWORDS}")
+    if weight.patterns > MAX_PATTERNS:
+        raise InvalidError.of(field, f"unfolds to {shown(weight.patterns)} patterns: keep at most {MAX_PATTERNS}")
+    return weight
+
+
+def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
+    weights: dict[str, _Weight] = {}
+    try:
+        for name in TopologicalSorter({name: part.references for name, part in parts.items()}).static_order():
+            if name not in parts:
+                raise InvalidError.of(field, f"$ref {shown(name)} leads nowhere: define it or remove the reference")
+            own, used = parts[name].weight, [weights[reference] for reference in parts[name].references]
+            weights[name] = _Weight(
+                own.keywords + sum(weight.keywords for weight in used),
+                own.patterns + sum(weight.patterns for weight in used),
+            )
+    except CycleError as error:
+        loop = " → ".join(readable(name) for name in error.args[1][:5])
+        raise InvalidError.of(field, f"$ref recurses ({loop}): unroll it to the depth you need") from None
+    return weights["#"]
+
+
+def _part(schema: object, field: str) -> _Part:
+    keywords = patterns = 0
+    references: list[str] = []
+    stack = [(schema, field)]
+    while stack:
+        part, path = stack.pop()
+        keywords += 1
+        if isinstance(part, dict):
+            _check_keywords(part, path)
+            keywords += len(part) + len(_sized(part, "enum"))
+            patterns += len(_patterns(part))
+            references += [part["$ref"]] if "$ref" in part else []
+            stack.extend(_subschemas(part, path))
+    return _Part(_Weight(keywords, patterns), references)
+
+
+def _subschemas(schema: dict[str, Any], path: str) -> Iterator[tuple[object, str]]:
+    for key, part in schema.items():
+        if key in _MAPS:
+            yield from ((sub, path_of(path, [key, name])) for name, sub in _entries(part))
+        elif key in _NESTED:
+            subs = part if isinstance(part, list) else [part]
+            yield from ((sub, path_of(path, [key])) for sub in subs)
+
+
+def _entries(part: object) -> Iterable[tuple[str, object]]:
+    return part.items() if isinstance(part, dict) else ()
+
+
+def _check_keywords(schema: dict[str, Any], path: str) -> None:
+    for key in sorted(schema.keys() & (_REFUSED | {"$schema"})):
+        raise InvalidError.of(f"{path}.{key}", "is not allowed here: refer to '#/$defs/…' only")
+    if "$ref" in schema and not (isinstance(schema["$ref"], str) and _REFERENCE.fullmatch(schema["$ref"])):
+        raise InvalidError.of(f"{path}.$ref", f"{shown(schema['$ref'])} is not local: refer to '#/$defs/…' only")
+    if len(_sized(schema, "properties")) > MAX_PROPERTIES:
+        raise InvalidError.of(f"{path}.properties", f"has more than {MAX_PROPERTIES} properties: remove some")
+    if len(_sized(schema, "enum")) > MAX_ENUM:
+        raise InvalidError.of(f"{path}.enum", f"has more than {MAX_ENUM} values: remove some")
+    for pattern in _patterns(schema):
+        if len(pattern) > MAX_PATTERN_LENGTH:
+            raise InvalidError.of(
+                f"{path}.pattern", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}"
+            )
+
+
+def _sized(schema: dict[str, Any], key: str) -> list[Any] | dict[str, Any]:
+    part = schema.get(key)
+    return part if isinstance(part, list | dict) else []
+
+
+def _patterns(schema: dict[str, Any]) -> list[str]:
+    own = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
+    return own + [pattern for pattern, _ in _entries(schema.get("patternProperties"))]
+
+
+def _explain(
+    validator: jsonschema_rs.Validator, data: object, weight: _Weight, size: Size, field: str
+) -> Iterator[FieldError]:
+    # iter_errors makes every error with a copy of its data before it returns the first: unbounded, this takes minutes.
+    if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
+        yield FieldError(field, "does not fit the schema, and is too large to say where: send less")
+        return
+    told = 0
+    for error in validator.iter_errors(data):
+        for problem in _problems(error, field):
+            told += 1
+            if told > MAX_ERRORS:
+                return
+            yield problem
+
+
+def _problems(error: jsonschema_rs.ValidationError, field: str) -> Iterator[FieldError]:
+    path = path_of(field, error.instance_path)
+    match error.kind:
+        case jsonschema_rs.ValidationErrorKind.Required(name):
+            yield FieldError(path_of(path, [name]), "is missing: add it")
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(names):
+            yield from (FieldError(path_of(path, [name]), "is not in the schema: remove it") for name in names)
+        case _:
+            yield FieldError(path, f"{_clipped(error.message)}: send a value that fits")
+
+
+def _clipped(message: str) -> str:
+    message = " ".join(message.split("\n\n")[0].split())
+    return message if len(message) <= 240 else f"{message[:100]}…{message[-139:]}"

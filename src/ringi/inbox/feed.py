@@ -1,0 +1,89 @@
+"""The one reader of the events in a process: what it finds wakes everybody who waits here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Self
+
+from ringi.base.log_limit import limited
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import Store
+from ringi.domain.record import Event, Key, Position, topic_of
+from ringi.errors import RingiError
+
+log = limited(__name__)
+TOPIC = "events"
+"""Rung when there may be new events."""
+BATCH = 500
+Listener = Callable[[Sequence[Event]], None]
+
+
+class Feed:
+    """Reads news from the first follower on: one query per ring and interval, however many wait.
+
+    This is the fallback that makes a lost wake-up cost one interval: it reads what changed
+    rather than everything that is waited for, so 10,000 waits cost the query of one.
+    """
+
+    def __init__(self, store: Store, notifier: Notifier) -> None:
+        self._store, self._notifier = store, notifier
+        self._listeners: set[Listener] = set()
+        self._reading: asyncio.Task[None] | None = None
+        self._beginning = asyncio.Lock()
+        self.position: Position | None = None
+        """Up to where the listeners were told; None before the first follower."""
+        self.failures = 0
+        """How often the store could not be read; shown in the metrics."""
+
+    @asynccontextmanager
+    async def follow(self, listener: Listener | None = None) -> AsyncIterator[None]:
+        """Keep the feed read; all events after the block was entered wake their topics here."""
+        if listener:
+            self._listeners.add(listener)
+        try:
+            await self._begin()
+            yield
+        finally:
+            if listener:
+                self._listeners.discard(listener)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._reading:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _begin(self) -> None:
+        async with self._beginning:
+            if self._reading is None:
+                self.position = await self._store.tail()
+                self._reading = asyncio.create_task(self._read(self.position))
+
+    async def _read(self, position: Position) -> None:
+        async with self._notifier.subscribe(TOPIC) as wakeup:
+            while True:
+                await wakeup.wait(self._notifier.recheck_after)
+                position = await self._catch_up(position)
+
+    async def _catch_up(self, position: Position) -> Position:
+        try:
+            while events := await self._store.events(position, BATCH):
+                position = self.position = events[-1].position
+                self._tell(events)
+        except RingiError as error:
+            self.failures += 1
+            log.warning("the feed cannot be read, trying again: %s", error)
+        except Exception:  # A reader that ends here would leave everybody who waits asleep for ever.
+            self.failures += 1
+            log.exception("the feed cannot be read, trying again")
+        return position
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._notifier.ring(topic_of(event.record, Key(event.tenant, event.record_id)))
+        for listener in list(self._listeners):
+            listener(events)

@@ -1,0 +1,153 @@
+"""Spans over the time that a person takes, for those who have set up OpenTelemetry.
+
+A request and a run keep the trace in which they began, as a `traceparent`: processes that never speak with each
+other write into the agent's own trace. Spans hold ids and states, no names and no texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import ProxyTracerProvider, Span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from ringi.domain.record import microseconds
+from ringi.domain.request import Request
+from ringi.domain.thread import Run, Thread
+
+HEADER = "traceparent"
+W3C = TraceContextTextMapPropagator()
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The span of a request or a run that is about to be stored: what follows has it for its parent."""
+
+    traceparent: str | None = None
+    _span: Span | None = None
+
+    def asked(self, request: Request) -> None:
+        """Write that a request was asked; one that is not stored leaves no span."""
+        self._end(_attributes(request), request.created_at)
+
+    def started(self, thread: Thread, at: datetime) -> None:
+        """Write that a run was started."""
+        self._end(_attributes_of_run(thread), at)
+
+    def _end(self, attributes: Mapping[str, str], at: datetime) -> None:
+        if self._span:
+            self._span.set_attributes(dict(attributes))
+            self._span.end(_nanoseconds(at))
+
+
+def beginning(what: str, at: datetime) -> Beginning:
+    """Return the beginning of a request or a run, in the trace of whoever asks or starts it, else in one of its own."""
+    if not is_on():
+        return Beginning()
+    span = _tracer().start_span(f"ringi.{what}", start_time=_nanoseconds(at))
+    carrier = dict[str, str]()
+    W3C.inject(carrier, trace.set_span_in_context(span))
+    return Beginning(carrier.get(HEADER), span)
+
+
+@contextmanager
+def within(traceparent: str | None) -> Iterator[None]:
+    """Let the spans that begin inside belong to a trace, unless one is under way already."""
+    if not traceparent or not is_on() or trace.get_current_span().get_span_context().is_valid:
+        yield
+        return
+    token = context.attach(_context(traceparent))
+    try:
+        yield
+    finally:
+        context.detach(token)
+
+
+@contextmanager
+def running(thread: Thread, run: Run) -> Iterator[None]:
+    """Write one stretch of a run; the agent's own spans are its children."""
+    if not is_on():
+        yield
+        return
+    attributes = _attributes_of_run(thread)
+    with _tracer().start_as_current_span("ringi.run", _context(run.traceparent), attributes=attributes):
+        yield
+
+
+def outgoing() -> dict[str, str]:
+    """Return the headers that carry the present trace to a server."""
+    carrier = dict[str, str]()
+    if is_on():
+        W3C.inject(carrier)
+    return carrier
+
+
+def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return the trace that a call came with."""
+    if not is_on():
+        return None
+    return next((value.decode("latin-1") for name, value in headers if name == HEADER.encode()), None)
+
+
+def seen(request: Request) -> None:
+    """Write that a person has opened a request."""
+    if is_on():
+        _write("seen", request)
+
+
+def changed(before: Request, after: Request) -> None:
+    """Write what a person or a run has done with a request."""
+    if not is_on():
+        return
+    if before.status != after.status:
+        _write("answered" if after.response else after.status, after, after.created_at, after.ended_at)
+    elif after.acknowledged_at and not before.acknowledged_at:
+        _write("resumed", after, after.ended_at, after.acknowledged_at)
+    elif after.claimed_by and after.claimed_by != before.claimed_by:
+        _write("claimed", after)
+
+
+def is_on() -> bool:
+    """Whether anybody has set up OpenTelemetry."""
+    return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+
+
+def _write(what: str, request: Request, began: datetime | None = None, ended: datetime | None = None) -> None:
+    parent, attributes = _context(request.traceparent), _attributes(request)
+    span = _tracer().start_span(f"ringi.{what}", parent, attributes=attributes, start_time=_nanoseconds(began))
+    span.end(_nanoseconds(ended))
+
+
+def _context(traceparent: str | None) -> Context:
+    # What began before tracing was set up has no trace: each of its spans is the root of its own.
+    return W3C.extract({HEADER: traceparent}, Context()) if traceparent else Context()
+
+
+def _tracer() -> trace.Tracer:
+    return trace.get_tracer("ringi")
+
+
+def _attributes(request: Request) -> dict[str, str]:
+    known = {
+        "tenant": request.tenant,
+        "request": request.id,
+        "kind": request.kind,
+        "status": request.status,
+        "thread": request.thread_id,
+        "decision": request.response.decision if request.response else None,
+    }
+    return {f"ringi.{name}": value for name, value in known.items() if value is not None}
+
+
+def _attributes_of_run(thread: Thread) -> dict[str, str]:
+    known = {"tenant": thread.tenant, "thread": thread.id, "agent": thread.agent, "run": thread.run_id}
+    return {f"ringi.{name}": value for name, value in known.items() if value is not None}
+
+
+def _nanoseconds(at: datetime | None) -> int | None:
+    return microseconds(at) * 1000 if at else None

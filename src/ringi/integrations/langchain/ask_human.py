@@ -1,0 +1,206 @@
+"""A tool with which a model asks a person: in words, or with a form that it builds."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, get_args
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, ToolException
+from langgraph.prebuilt import ToolRuntime
+
+from ringi.domain.ask import Ask, parsed
+from ringi.domain.request import Request
+from ringi.errors import FieldError, InvalidError
+from ringi.forms import fields
+from ringi.forms.form import Form
+from ringi.forms.json_schema import check_json
+from ringi.forms.repair import Repaired, repair
+from ringi.integrations.langchain.enabled import asks
+from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
+from ringi.integrations.langgraph import put
+from ringi.runs.context import CALL
+from ringi.runs.graph_run import MAX_FIELDS
+from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
+
+log = logging.getLogger(__name__)
+AS_WRITTEN = Repaired(None)
+TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
+# An answer only names a file: a model cannot read one, an agent's code can.
+TYPES.remove("attachment")
+NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
+OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
+FIELD = {
+    "type": "object",
+    "properties": {
+        "name": {**TEXT, "description": "Letters, digits and _; the answer comes back under it."},
+        "type": {**TEXT, "enum": TYPES},
+        "label": {**TEXT, "description": "What the person reads."},
+        "required": FLAG,
+        "help": TEXT,
+        "placeholder": TEXT,
+        "default": {"description": "Filled in already; it must itself be a possible answer."},
+        "options": {"type": "array", "items": OPTION, "description": "For select, multiselect, radio and checkbox."},
+        "min": {"description": "Least number or first day (YYYY-MM-DD); a slider needs min and max."},
+        "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
+        "step": NUMBER,
+        "min_length": {"type": "integer"},
+        "max_length": {"type": "integer"},
+    },
+    "required": ["name", "type"],
+    "additionalProperties": False,
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "title": {**TEXT, "description": "The question in one line."},
+        "description": {**TEXT, "description": "What the person has to know to answer, as Markdown."},
+        "fields": {"type": "array", "items": FIELD, "description": "The form; without it the answer is in words."},
+    },
+    "required": ["title"],
+    "additionalProperties": False,
+}
+PROMPT = (
+    "Ask a person and wait for the answer. Use it when you need something that only a person knows or may decide. "
+    "Ask for all you need at once, with the fewest fields that do. The result is the decision with the data or the "
+    "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
+)
+NOBODY = "Nobody is asked here: go on without an answer, and do not take one for granted."
+UNHEARD = (
+    "Nobody answered the question before this one, so this one was not asked. Go on without it; "
+    "do not take anything for granted."
+)
+UNANSWERED = "ringi_unanswered"
+"""Marks the message that tells a model that nobody answered."""
+RUNTIME, IS_UNHEARD, TALK = "runtime", "is_unheard", "talk"
+
+
+class AskHuman(BaseTool):
+    """A tool that asks people; the model says what, and everything else is said here."""
+
+    name: str = "ask_human"
+    description: str = PROMPT
+    args_schema: Any = SCHEMA
+    handle_tool_error: Any = True
+    max_fields: int = 5
+    """Fields of one form; where Ringi runs the agent, the server's own limit counts too."""
+    expires_in: float | None = 300.0
+    """Seconds until nobody may answer any more, None for never."""
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Ask, with the call's own id: the model cannot give another one."""
+        return super().run(self._identified(tool_input, kwargs), *args, **kwargs)
+
+    async def arun(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Ask, with the call's own id: the model cannot give another one."""
+        return await super().arun(self._identified(tool_input, kwargs), *args, **kwargs)
+
+    def func(self, runtime: ToolRuntime[Any, Any]) -> None:
+        """Have LangGraph hand on the runtime of a call: this is where it looks for what a tool wants."""
+
+    def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
+        said: dict[str, Any] = dict(given) if isinstance(given, dict) else {"title": given}
+        runtime = said.get(RUNTIME)
+        is_unheard, talk = False, Talk()
+        if isinstance(runtime, ToolRuntime):
+            is_unheard, talk = was_silence(runtime.state), talk_of(messages_of(runtime.state), self.name)
+            del said[RUNTIME]
+        return {**said, CALL: call.get(CALL), IS_UNHEARD: is_unheard, TALK: talk}
+
+    def _run(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
+        call, is_unheard, talk = given.get(CALL), given.pop(IS_UNHEARD), given.pop(TALK)
+        if not asks():
+            return NOBODY
+        if is_unheard:
+            return silence(UNHEARD, self.name, call, "error")
+        try:
+            question, form = self._question(given, config)
+        except InvalidError as error:
+            text = refusal(error, talk, given.get("title"))
+            if not call:
+                raise ToolException(text) from error
+            return refused_call(text, self.name, call)
+        log_changes(form)
+        request = put(question)
+        text = told(request, form)
+        return silence(text, self.name, call) if call and request.response is None else text
+
+    async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
+        return self._run(config=config, **given)
+
+    def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, Repaired]:
+        call = given.get(CALL)
+        said = {name: value for name, value in given.items() if value is not None and name != CALL}
+        unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
+        if unknown:
+            raise InvalidError(unknown)
+        check_json(said.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
+        repaired = repair(said.pop("fields", None) or None)
+        form = form_of(repaired.fields) if repaired.fields else None
+        own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
+        context = {CALL: call} if call else {}
+        limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
+        return parsed(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
+
+
+def form_of(given: Any) -> Form:
+    """Return the form that a model has built, or raise `InvalidError` with paths as the model wrote them."""
+    try:
+        return Form.parse({"fields": given})
+    except InvalidError as error:
+        told = [FieldError(each.field.removeprefix("form."), each.message) for each in error.errors]
+        raise InvalidError(told) from error
+
+
+def log_changes(form: Repaired) -> None:
+    """Log what was changed of a form that a model wrote."""
+    if form.changes:
+        log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
+
+
+def told(request: Request, form: Repaired = AS_WRITTEN) -> str:
+    """Return an ended question as the model reads it, with its own names of the fields."""
+    response = request.response
+    if response is None:
+        return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
+    if response.decision == "reject":
+        return f"rejected: {response.message or 'no reason given'}"
+    said = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
+    changes = {"form_changes": form.changes} if form.changes else {}
+    return json.dumps({name: value for name, value in said.items() if value is not None} | changes, ensure_ascii=False)
+
+
+def silence(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
+    """Return what a model reads when nobody answers its call, marked so that it is not asked again at once."""
+    return ToolMessage(text, name=tool, tool_call_id=call, status=status, additional_kwargs={UNANSWERED: True})
+
+
+def refused_call(text: str, tool: str, call: str | None) -> ToolMessage:
+    """Return what a model reads of a call whose form is not sound."""
+    return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
+
+
+def messages_of(state: Any) -> list[AnyMessage]:
+    """Return the messages in an agent's state."""
+    found: list[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
+    return found
+
+
+def was_silence(state: Any) -> bool:
+    """Whether a model calls straight after it was told that nobody answered."""
+    messages = messages_of(state)
+    called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)
+    for message in reversed(messages[:called]):
+        if UNANSWERED in message.additional_kwargs:
+            return True
+        if isinstance(message, AIMessage | HumanMessage):
+            return False
+    return False
+
+
+ask_human = AskHuman()
+"""The tool with its defaults."""

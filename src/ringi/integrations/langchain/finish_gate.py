@@ -1,0 +1,339 @@
+"""A gate at the end of a LangChain agent: it ends when a person says that its task is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, get_args
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
+from langchain.agents.middleware.types import ExtendedModelResponse, OmitFromInput, PrivateStateAttr, ToolCallRequest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import ensure_config
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, tool
+from langgraph.config import get_stream_writer
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.managed.is_last_step import RemainingStepsManager
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from ringi.domain.ask import Decision, Kind
+from ringi.domain.request import Response
+from ringi.errors import NotFinishedError, SettingError
+from ringi.integrations.langchain.enabled import asks
+from ringi.integrations.langchain.finish_words import Said, read
+from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watched
+from ringi.integrations.langgraph import ask
+from ringi.runs.model_form import clean
+
+CHANGES = {
+    "update": "- {by} changed the task “{task}” to “{next}”.",
+    "anew": "- {by} completed the task “{task}” and began “{next}” with its hand-over.",
+    "reject": "- {by} sent it on: {message}",
+}
+HOW_TO = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task."
+Note = dict[str, str]
+Update = dict[str, Any]
+STEPS_KEPT = 12
+"""Steps that are left for the way to the gate and out, when a run's limit of steps comes near."""
+HEARD = ("values", "custom")
+"""What is read of a delegate: its state, and what it tells on the way."""
+LONGEST = 20_000
+"""Characters of a text that people are shown."""
+
+
+def noted(before: list[Note] | None, more: list[Note]) -> list[Note]:
+    """Return what was noted on the way to the gate; an empty list begins anew."""
+    return [*(before or []), *more] if more else []
+
+
+class FinishState(AgentState[Any]):
+    """What the gate keeps in the agent's own state."""
+
+    task: NotRequired[Annotated[str, OmitFromInput]]
+    finish_outcome: NotRequired[Annotated[str, OmitFromInput]]
+    finish_history: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
+    finish_notes: NotRequired[Annotated[list[Note], PrivateStateAttr, noted]]
+    remaining_steps: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
+
+
+class Verdict(NamedTuple):
+    """What a person decided."""
+
+    decision: Literal["complete", "update", "anew", "reject"]
+    by: str
+    next: str = ""
+    message: str = ""
+
+
+class FinishGate(AgentMiddleware[FinishState, Any, Any]):
+    """Let an agent end only when a person completes its task; else it goes on with its whole context.
+
+    Put it first in the list of middleware, so that others have had their tries before it. However the agent stops
+    (an answer, an error of the model or a tool, a limit), a request of kind `finish` shows task, summary and reason.
+    A request that is withdrawn is asked again; a rejection after `max_rounds` rounds raises `NotFinishedError`.
+    With `anew` a new task first completes the one before, and begins with nothing but its hand-over.
+    """
+
+    state_schema = FinishState
+
+    def __init__(self, *, max_rounds: int = 50, anew: bool = False) -> None:
+        super().__init__()
+        if max_rounds < 1:
+            raise SettingError("max_rounds", max_rounds, "let people send the agent on at least once")
+        self._max_rounds, self._anew = max_rounds, anew
+
+    def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
+        """Return the gate before other middleware, whose own errors, such as a limit's, lead to it too."""
+        return [self, *map(watched, others)]
+
+    def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
+        """Begin: what an earlier run on the thread left counts no more."""
+        said = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
+        return {"task": said[-1] if said else "", "finish_outcome": "", "finish_history": [], "finish_notes": []}
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: FinishState, runtime: Runtime[Any]) -> Update | None:
+        """Go to the gate if something stopped the agent, or the run's limit of steps soon will."""
+        if state.get("finish_notes"):
+            return {"jump_to": "end"}
+        if state["remaining_steps"] > STEPS_KEPT or not asks():
+            return None
+        return {"jump_to": "end", "finish_notes": [{"reason": "the limit of steps of one run was reached"}]}
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Call the model with its task; an error leads to the gate."""
+        try:
+            return handler(reminded(request))
+        except Exception as error:
+            return stopped_model(error)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Call the model with its task; an error leads to the gate."""
+        try:
+            return await handler(reminded(request))
+        except Exception as error:
+            return stopped_model(error)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Call the tool; an error leads to the gate."""
+        try:
+            return handler(request)
+        except Exception as error:
+            return stopped_tool(request, error)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Call the tool; an error leads to the gate."""
+        try:
+            return await handler(request)
+        except Exception as error:
+            return stopped_tool(request, error)
+
+    @hook_config(can_jump_to=["model"])
+    def after_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
+        """Ask whether the task is finished, and go on if it is not."""
+        history, context = state.get("finish_history", []), context_of(state)
+        if not asks():
+            return ended("unasked", [*history, {"decision": "unasked", **context}])
+        verdict = Offer(context, len(history) + 1, self._max_rounds, self._anew).verdict()
+        told = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
+        runtime.stream_writer({"name": f"finish.{verdict.decision}", **told})
+        if verdict.decision == "complete":
+            return ended("completed", [*history, told])
+        after = {"finish_history": [*history, told], "finish_notes": []}
+        return {**after, **onward(state, verdict, context), "jump_to": "model"}
+
+
+class Offer:
+    """The question at the gate, asked until it has an answer that is one."""
+
+    def __init__(self, context: Note, round: int, max_rounds: int, anew: bool) -> None:
+        self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
+
+    @property
+    def _is_last(self) -> bool:
+        return self._round > self._max_rounds
+
+    def verdict(self) -> Verdict:
+        """Return what was decided, or raise `NotFinishedError`."""
+        decisions: tuple[Decision, ...] = ("approve", "reject", "respond") if self._is_last else get_args(Decision)
+        limit = f"It was sent on {self._max_rounds} times: complete it, or reject it for good." if self._is_last else ""
+        verdict, unclear = None, ""
+        while not verdict:
+            response = self._asked(self._title(), "\n\n".join(filter(None, [unclear, limit])), "finish", decisions)
+            verdict = self._verdict(response)
+            unclear = f"“{response.message or ''}” is no decision here. {HOW_TO}"
+        return verdict
+
+    def _title(self) -> str:
+        how = "Stopped before its end" if "reason" in self._context else "Is this finished"
+        return f"{how}: {' '.join(self._context['task'].split()) or 'a task without words'}"[:500]
+
+    def _verdict(self, response: Response) -> Verdict | None:
+        if response.decision == "reject":
+            return self._rejected(response)
+        said = said_by(response)
+        if said.decision == "complete":
+            return Verdict("complete", response.responder)
+        if said.decision == "unclear" or self._is_last:
+            return None
+        return self._updated(said.task or self._new_task(), response.responder)
+
+    def _rejected(self, response: Response) -> Verdict:
+        why = response.message or "no reason was given"
+        if self._is_last:
+            raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
+        return Verdict("reject", response.responder, message=why)
+
+    def _updated(self, task: str, by: str) -> Verdict | None:
+        if not task:
+            return None
+        if not self._anew:
+            return Verdict("update", by, next=task)
+        return Verdict("anew", by, next=task) if self._is_completed_first(task) else None
+
+    def _new_task(self) -> str:
+        response = self._asked("What is the new task?", "", "question", ("respond", "reject"))
+        return (response.message or "").strip() if response.decision == "respond" else ""
+
+    def _is_completed_first(self, task: str) -> bool:
+        hint = f"Then this begins, with nothing but its hand-over:\n\n{task}"
+        response = self._asked("Is the task before completed?", hint, "finish", ("approve", "reject", "respond"))
+        return said_by(response).decision == "complete"
+
+    def _asked(self, title: str, hint: str, kind: Kind, decisions: Sequence[Decision]) -> Response:
+        while True:
+            request = ask(title, kind=kind, description=clipped(hint) or None, context=self._context, allowed=decisions)
+            if request.response:
+                return request.response
+            hint = f"Nobody decided: the question before this one was {request.status}."
+
+
+def said_by(response: Response) -> Said:
+    """Return what an answer to the gate means, pressed or said."""
+    if response.decision == "approve":
+        return Said("complete")
+    if response.decision == "edit":
+        return Said("update", str((response.data or {}).get("task") or "").strip())
+    return read(response.message or "") if response.decision == "respond" else Said("unclear")
+
+
+def context_of(state: FinishState) -> Note:
+    """Return what a person is shown of an agent that stopped."""
+    notes, said = state.get("finish_notes", []), spoken(state["messages"])
+    reason = "; ".join(note["reason"] for note in notes if "reason" in note)
+    if not notes and said and state.get("jump_to") == "end":
+        # A middleware that ends the agent says why in the agent's name.
+        reason = said.pop()
+    told = next((note for note in reversed(notes) if "summary" in note), {"summary": said[-1] if said else ""})
+    agent = ensure_config().get("metadata", {}).get("lc_agent_name")
+    found = {**told, "reason": reason or failure(state["messages"]), "agent": agent}
+    return {"task": clipped(state.get("task", "")), **{name: clipped(text) for name, text in found.items() if text}}
+
+
+def spoken(messages: Sequence[AnyMessage]) -> list[str]:
+    """Return what the agent has said in words."""
+    return [message.text for message in messages if isinstance(message, AIMessage) and message.text.strip()]
+
+
+def failure(messages: Sequence[AnyMessage]) -> str:
+    """Return how the last tool call failed, if it did and nobody has spoken to the agent since."""
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return ""
+        if isinstance(message, ToolMessage):
+            return f"{message.name}: {message.text}" if message.status == "error" else ""
+    return ""
+
+
+def clipped(text: str) -> str:
+    """Return as much of a text as people are shown."""
+    text = clean(text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def ended(outcome: str, history: list[dict[str, Any]]) -> Update:
+    """Return the last state of an agent."""
+    return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
+
+
+def onward(state: FinishState, verdict: Verdict, context: Note) -> Update:
+    """Return what the agent goes on with."""
+    if verdict.decision == "anew":
+        handover = context.get("handover") or context.get("summary", "")
+        fresh = f"{verdict.next}\n\nAn earlier task was completed: {context['task']}\nIts hand-over: {handover}"
+        return {"task": verdict.next, "messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage(fresh)]}
+    if verdict.decision == "update":
+        told = HumanMessage(f"Your task has changed. From now on it is: {verdict.next}")
+        return {"task": verdict.next, "messages": [*unanswered(state["messages"]), told]}
+    told = HumanMessage(f"This is not finished: {verdict.message}\nGo on with your task: {context['task']}")
+    return {"messages": [*unanswered(state["messages"]), told]}
+
+
+def unanswered(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
+    """Return an answer to each call of the last message that has none: models refuse to go on without."""
+    results = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    calls = [call for message in messages[-1:] if isinstance(message, AIMessage) for call in message.tool_calls]
+    told = "Not run: the agent was stopped before."
+    return [ToolMessage(told, tool_call_id=c["id"], status="error") for c in calls if c["id"] not in results]
+
+
+def reminded(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Return the request with the task in it: whatever shortens long conversations may have dropped it."""
+    task = str(request.state.get("task", ""))
+    if not task or not asks() or any(task in message.text for message in request.messages):
+        return request
+    return request.override(messages=[HumanMessage(f"Your task is: {task}"), *request.messages])
+
+
+@tool("finish")
+def finish_tool(summary: str, tool_call_id: Annotated[str, InjectedToolCallId], handover: str = "") -> Command[Any]:
+    """Say that your task is done, with a summary of what you did and what others must know to go on.
+
+    A person decides whether it is finished, or gives you another task.
+    """
+    told = ToolMessage("A person is asked whether the task is finished.", tool_call_id=tool_call_id, name="finish")
+    note = {"summary": summary, "handover": handover}
+    return Command(update={"messages": [told], "finish_notes": [note]})
+
+
+def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
+    """Return an agent with a gate as a tool: its result is the agent's report, once a person lets it finish."""
+
+    async def later(task: str) -> str:
+        state: Any = {}
+        async for part in agent.astream({"messages": [HumanMessage(task)]}, stream_mode=list(HEARD)):
+            state = heard(part, state)
+        return report(state)
+
+    def now(task: str) -> str:
+        state: Any = {}
+        for part in agent.stream({"messages": [HumanMessage(task)]}, stream_mode=list(HEARD)):
+            state = heard(part, state)
+        return report(state)
+
+    return StructuredTool.from_function(now, later, name=name, description=description)
+
+
+def heard(part: tuple[str, Any], state: Any) -> Any:
+    """Return the newest state of a delegate, and pass on what it tells of its progress."""
+    mode, told = part
+    if mode == "values":
+        return told
+    get_stream_writer()(told)
+    return state
+
+
+def report(state: FinishState) -> str:
+    """Return what an agent that finished tells who delegated to it: its hand-over, and how its task changed."""
+    last, rounds = state["finish_history"][-1], state["finish_history"][:-1]
+    said = [last.get("summary", ""), last.get("handover", "")]
+    changes = [CHANGES[step["decision"]].format(**step) for step in rounds]
+    return "\n\n".join(filter(None, [*said, "\n".join(["On the way:", *changes]) if changes else ""]))

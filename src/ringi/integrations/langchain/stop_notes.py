@@ -1,0 +1,96 @@
+"""What stops an agent, as a note for its gate."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, ModelResponse
+from langchain.agents.middleware.types import ExtendedModelResponse, ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphBubbleUp, is_invalid_resume
+from langgraph.types import Command
+
+from ringi.errors import FenceError, OutageError
+from ringi.integrations.langchain.enabled import asks
+
+PASSING = (GraphBubbleUp, FenceError, OutageError)
+"""What is no error of the agent: a pause, a worker that lost its thread, a store that is away."""
+HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
+"""What a middleware does in steps of its own, outside of any call."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return why the agent stops; raise what is no error of the agent, and everything when nobody is asked."""
+    if isinstance(error, PASSING) or is_invalid_resume(error) or not asks():
+        raise error
+    return f"{type(error).__name__}: {error}"[:2000]
+
+
+def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
+    """Return the answer of a model that has none."""
+    note = {"reason": reason_of(error)}
+    return ExtendedModelResponse(ModelResponse(result=[]), Command(update={"finish_notes": [note]}))
+
+
+def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
+    """Return the result of a tool that has none."""
+    name, reason = request.tool_call["name"], reason_of(error)
+    told = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
+    return Command(update={"messages": [told], "finish_notes": [{"reason": f"{name}: {reason}"}]})
+
+
+def watched(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
+    """Return the same middleware, but an error in one of its own steps leads to the gate."""
+    kind: Any = type(middleware)
+    hooks = {name: watched_hook(name, getattr(kind, name)) for name in HOOKS if is_own(kind, name)}
+    later = {f"a{name}": watched_later(name, getattr(kind, f"a{name}")) for name in HOOKS if is_own(kind, f"a{name}")}
+    other: Any = copy.copy(middleware)
+    other.__class__ = type(kind.__name__, (kind,), {**hooks, **later})
+    found: AgentMiddleware[Any, Any, Any] = other
+    return found
+
+
+def is_own(kind: Any, name: str) -> bool:
+    """Whether a middleware does something in a step."""
+    return getattr(kind, name) is not getattr(AgentMiddleware, name)
+
+
+def watched_hook(name: str, hook: Any) -> Any:
+    """Return a hook whose errors lead to the gate."""
+
+    @functools.wraps(hook)
+    def step(*given: Any, **named: Any) -> Any:
+        try:
+            return hook(*given, **named)
+        except Exception as error:
+            return stopped_step(name, error)
+
+    return jumping(name, step)
+
+
+def watched_later(name: str, hook: Any) -> Any:
+    """Return an async hook whose errors lead to the gate."""
+
+    @functools.wraps(hook)
+    async def step(*given: Any, **named: Any) -> Any:
+        try:
+            return await hook(*given, **named)
+        except Exception as error:
+            return stopped_step(name, error)
+
+    return jumping(name, step)
+
+
+def jumping(name: str, step: Any) -> Any:
+    """Return a hook that may jump to the end; one that is there already would come back to itself."""
+    if name != "after_agent":
+        step.__can_jump_to__ = [*getattr(step, "__can_jump_to__", []), "end"]
+    return step
+
+
+def stopped_step(name: str, error: Exception) -> dict[str, Any]:
+    """Return the result of a step that has none."""
+    note = {"finish_notes": [{"reason": reason_of(error)}]}
+    return note if name == "after_agent" else {**note, "jump_to": "end"}

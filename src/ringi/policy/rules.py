@@ -1,0 +1,215 @@
+"""Which calls of tools wait for a person, as data: made in Python, or read from JSON or TOML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+
+from ringi.base.canonical_json import canonical
+from ringi.base.validation import MisfitError, invalid, path_of, shown
+from ringi.domain.ask import Decision, Name, Priority
+from ringi.domain.record import Frozen
+from ringi.errors import InvalidError
+from ringi.forms.json_schema import check_pattern, matches_whole
+
+Args = Mapping[str, Any]
+RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
+MISSING = object()
+"""In place of an argument that was not given: the tool may have any default."""
+
+
+def _pattern(value: str) -> str:
+    check_pattern(value)
+    return value
+
+
+class Written(Frozen):
+    """Base of what somebody writes into a policy: what is wrong with it is told with its place."""
+
+    @classmethod
+    def _error_root(cls, given: dict[str, Any]) -> str:
+        return ""
+
+    @classmethod
+    def parse(cls, data: object) -> Self:
+        """Return what plain JSON data says, or raise `InvalidError` with a path such as `rules[0].tools`."""
+        try:
+            return cls.model_validate(data, extra="forbid")
+        except ValidationError as error:
+            raise invalid(error, "") from None
+
+
+class Condition(Written):
+    """What an argument has to be: all that is set here.
+
+    Of an argument that is missing, or of another type than it is compared with, nobody knows what the tool makes
+    of it: such a call waits for a person.
+    """
+
+    equals: Any = None
+    one_of: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
+    at_least: float | None = Field(default=None, allow_inf_nan=False)
+    at_most: float | None = Field(default=None, allow_inf_nan=False)
+    above: float | None = Field(default=None, allow_inf_nan=False)
+    below: float | None = Field(default=None, allow_inf_nan=False)
+    matches: Annotated[str, AfterValidator(_pattern)] | None = None
+    """A regular expression for the whole text, as in JSON Schema; of a text longer than 10,000 characters it is not
+    known whether it matches."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise MisfitError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
+        # Only a value can be null: a comparison with no limit and no pattern would hold of nothing, or of anything.
+        if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
+            raise MisfitError(empty[0], "is null: set it or remove it")
+        return self
+
+    def holds(self, value: object) -> bool | None:
+        """Tell whether it holds of an argument; None where that is not known."""
+        return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
+
+
+Where = dict[Name, Condition]
+"""Conditions by argument; `customer.country` is a value inside of an argument."""
+
+
+class AutoApproval(Written):
+    """Calls that need no person: they run at once, and the trail says by which rule."""
+
+    name: RuleName
+    where: Where = {}
+
+
+class Rule(Written):
+    """Calls that wait, and for whom: those of these tools of which no condition is known not to hold."""
+
+    tools: Annotated[tuple[Name, ...], Field(min_length=1)]
+    where: Where = {}
+    allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] = ("approve", "edit", "reject")
+    title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
+    assignee: Name | None = None
+    candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    priority: Priority | None = None
+    expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
+    auto_approve: tuple[AutoApproval, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.auto_approve and "approve" not in self.allowed:
+            raise MisfitError("auto_approve", "approves what nobody may approve: add approve to allowed, or remove it")
+        if len(set(self.allowed)) < len(self.allowed):
+            raise MisfitError("allowed", "has a decision twice: name each once")
+        return self
+
+    def covers(self, tool: str, args: Args) -> bool:
+        """Whether a call is one of these; what is not known counts as yes."""
+        return tool in self.tools and _holds(self.where, args) is not False
+
+    def approver(self, args: Args) -> str | None:
+        """Return the name of the rule that approves a call without a person; what is not known counts as no."""
+        return next((rule.name for rule in self.auto_approve if _holds(rule.where, args)), None)
+
+
+class Policy(Written):
+    """Rules in order: the first that covers a call decides how it is asked; a call that none covers just runs."""
+
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        seen: set[str] = set()
+        for position, rule in enumerate(self.rules):
+            for number, auto in enumerate(rule.auto_approve):
+                if auto.name in seen:
+                    place = path_of("", ["rules", position, "auto_approve", number, "name"])
+                    raise MisfitError(place, f"{shown(auto.name)} is there twice: the trail could not tell them apart")
+                seen.add(auto.name)
+        return self
+
+    def rule_of(self, tool: str, args: Args) -> Rule | None:
+        """Return the rule for a call, None where it just runs."""
+        return next((rule for rule in self.rules if rule.covers(tool, args)), None)
+
+    def check_tools(self, arguments: Mapping[str, frozenset[str] | None]) -> None:
+        """Raise `InvalidError` for a tool that is not there, or an argument that it does not have.
+
+        None stands for arguments that are not known.
+        """
+        for place, tool, where in self._named():
+            if tool not in arguments:
+                raise InvalidError.of(f"{place}.tools", f"{shown(tool)} is no tool here: use {_names(arguments)}")
+            has = arguments[tool]
+            for argument in [name for name in where if has is not None and name.partition(".")[0] not in has]:
+                wrong = f"{shown(argument)} is no argument of {tool}: use {_names(has or ())}"
+                raise InvalidError.of(f"{place}.where", wrong)
+
+    def _named(self) -> Iterable[tuple[str, str, Where]]:
+        for number, rule in enumerate(self.rules):
+            for tool in rule.tools:
+                yield f"rules[{number}]", tool, rule.where
+                for position, auto in enumerate(rule.auto_approve):
+                    yield f"rules[{number}].auto_approve[{position}]", tool, auto.where
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _holds(where: Where, args: Args) -> bool | None:
+    return _all(condition.holds(_value(args, path)) for path, condition in where.items())
+
+
+def _all(found: Iterable[bool | None]) -> bool | None:
+    known = list(found)
+    return False if False in known else None if None in known else True
+
+
+def _value(args: Args, path: str) -> object:
+    value: object = args
+    for part in path.split("."):
+        value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
+    return value
+
+
+def _equals(value: object, wanted: object) -> bool | None:
+    if _type(value) is None or _type(value) != _type(wanted):
+        return None
+    try:
+        return canonical(value) == canonical(wanted)
+    except InvalidError:
+        return None
+
+
+def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
+    found = [_equals(value, each) for each in wanted]
+    return True if True in found else None if None in found else False
+
+
+def _matches(value: object, pattern: str) -> bool | None:
+    return matches_whole(pattern, value) if isinstance(value, str) else None
+
+
+def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
+    return lambda value, limit: is_so(value, limit) if _type(value) is float else None
+
+
+def _type(value: object) -> type | None:
+    """Return what JSON calls the type: its numbers are all alike; None for what is no JSON."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float if math.isfinite(value) else None
+    return next((kind for kind in (str, bool, dict, list, type(None)) if isinstance(value, kind)), None)
+
+
+CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
+    "equals": _equals,
+    "one_of": _one_of,
+    "at_least": _compared(lambda value, limit: value >= limit),
+    "at_most": _compared(lambda value, limit: value <= limit),
+    "above": _compared(lambda value, limit: value > limit),
+    "below": _compared(lambda value, limit: value < limit),
+    "matches": _matches,
+}

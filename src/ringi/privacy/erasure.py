@@ -1,0 +1,394 @@
+"""Erases what records say, in the store and beside it; ids, digests, times and the chain stay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Sequence
+from itertools import takewhile
+from typing import Any, Literal, Self
+
+from pydantic import ConfigDict, StrictBool
+
+from ringi.audit.verify import misfits
+from ringi.base.failpoint import failpoint
+from ringi.contracts.store import R, Store, readable
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.ask import Time
+from ringi.domain.events import FINAL_EVENTS, FeedEventName
+from ringi.domain.journal import Journal
+from ringi.domain.record import (
+    AGENT,
+    POLICY,
+    SOMEBODY,
+    START,
+    SYSTEM,
+    THREAD,
+    Erased,
+    Event,
+    Frozen,
+    Key,
+    Position,
+    Query,
+    Record,
+    cursor_of,
+)
+from ringi.domain.request import Request
+from ringi.domain.thread import Savers, Thread, checkpoint_thread
+from ringi.domain.webhook import deliveries_of
+from ringi.errors import (
+    ConflictError,
+    FenceError,
+    InvalidError,
+    NotFoundError,
+    PendingError,
+    ThreadBusyError,
+    UnreadableError,
+)
+from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
+from ringi.files.images import Images
+from ringi.privacy.candidates import Due, is_of, key_of, keys_of, old, theirs, thread_key, unique
+from ringi.privacy.redaction import (
+    has_spoken,
+    left_of,
+    names,
+    request_without,
+    request_without_content,
+    thread_without_content,
+    unknown_in,
+)
+
+BATCH = 500
+"""How many events one part of a sweep reads."""
+AT_ONCE = 50
+"""How many are erased side by side: what a store has to tidy up afterwards, it does for all of them together."""
+TRIES = 20
+MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
+"""What is left of a thread's output: who reads on from an old place finds its end."""
+CREATED: FeedEventName = "request.created"
+IDLE = ("done", "error", "cancelled", "abandoned", "reserved")
+ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
+Check = Callable[[Request], None]
+
+
+class Sweep(Frozen):
+    """What to erase: all that is one person's, or all that ended before a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    person: str | None = None
+    before: Time | None = None
+    dry_run: StrictBool = False
+    """Only tell what would be erased."""
+    after: Position = START
+    """Where in the feed to begin: `next` of the part before."""
+
+    @property
+    def rule(self) -> Literal["person", "age"]:
+        """The rule that an erasure goes by."""
+        return "age" if self.person is None else "person"
+
+    def checked(self, by: str) -> Self:
+        """Return itself, or raise `InvalidError` for what cannot be erased by whoever asks for it."""
+        if (self.person is None) == (self.before is None):
+            raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
+        nobody = self.person in ("", SYSTEM, SOMEBODY) or (self.person or "").startswith((AGENT, POLICY))
+        if nobody:
+            raise InvalidError.of("person", f"{self.person!r} is no person: name one as the trail does")
+        if self.person == by:
+            raise InvalidError.of("person", f"{by!r} would stand in the trail again: let another administrator do it")
+        return self
+
+
+class Erasure(Frozen):
+    """What was erased, or would be."""
+
+    requests: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+    """In which somebody's name and words were."""
+    left: dict[str, str] = {}
+    """Ids of what cannot be erased now, and why."""
+    upto: Position = START
+    """How far the feed was read."""
+    next: Position | None = None
+    """Where the next part begins; None when this was the last."""
+
+    def and_then(self, more: Erasure) -> Erasure:
+        """Return both as one."""
+
+        def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys([*mine, *theirs]))
+
+        return Erasure(
+            requests=one(self.requests, more.requests),
+            threads=one(self.threads, more.threads),
+            journals=one(self.journals, more.journals),
+            left={**self.left, **more.left},
+            upto=more.upto,
+            next=more.next,
+        )
+
+
+class Eraser:
+    """Erases what is beside a record first and the record last, so that whoever was interrupted can begin again."""
+
+    def __init__(self, store: Store, stream: Stream | None = None, savers: Savers | None = None) -> None:
+        self._store, self._stream, self._savers = store, stream, savers
+        self.attachments, self._images = Attachments(stream), Images(stream)
+
+    async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
+        """Erase an ended request and the content of its thread, or what is one person's in it; twice is once.
+
+        Raises `PendingError` for one that has not ended, `ThreadBusyError` while its run goes on.
+        """
+        for _ in range(TRIES):
+            request = await self._store.get(Request, *key)
+            check(request)
+            if not request.is_final:
+                raise PendingError(request.id)
+            if person and (unknown := unknown_in(request)):
+                raise ConflictError.of_newer(Request.record, request.id, unknown)
+            history = await self._history(request)
+            changes = changes_of(request, person, history)
+            emptied = [event for event in history if person is None or names(event, person)]
+            is_beside = person is not None and await self._is_beside(key, person)
+            if is_bare(request, person):
+                # Whoever erased it may have been killed before they came to this.
+                await self._forget_tries(key)
+                return request
+            if not (changes or emptied or is_beside):
+                return request
+            if person is None or has_spoken(request, person, history):
+                await self._thread_of(request, erased)
+            await self._forget_tries(key)
+            await self._forget_files(request, changes)
+            failpoint("erase.before_commit")
+            if after := await self._saved(request, erased, changes, emptied, history, person):
+                # Again: a call that was under way has ended meanwhile, and told how.
+                await self._forget_tries(key)
+                return after
+        raise ConflictError.too_often(Request.record, key.id)
+
+    async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
+        """Erase what a thread says, its output and its checkpoints, and again if a person who erased it is to go.
+
+        Raises `ThreadBusyError` while it is not over, `NotFoundError` if there is neither a thread nor images of one.
+        """
+        for _ in range(TRIES):
+            try:
+                thread = await self._store.get(Thread, *key)
+            except NotFoundError:
+                # Those of a thread that is about to begin carry a higher fence.
+                if await self._images.erase(key, fence=0):
+                    return
+                raise
+            history, changes = await self._history(thread), thread_without_content(thread)
+            if thread.erased and not (person and any(names(event, person) for event in history)):
+                await self._images.erase(key, fence=thread.fence + 1)
+                return
+            if thread.is_live:
+                raise ThreadBusyError(thread.id, thread.status)
+            if not await self._forget_run(thread, erased):
+                continue
+            failpoint("erase.before_saved")
+            if after := await self._saved(thread, erased, changes, history, history, None):
+                # Again: what was sent meanwhile, for a run that this erasure kept from its beginning. One above its
+                # fence, so that no more of it comes: an erased thread is reserved before new images are stored.
+                await self._images.erase(key, fence=after.fence + 1)
+                return
+        raise ConflictError.too_often(Thread.record, key.id)
+
+    async def journal(self, key: Key, erased: Erased, person: str) -> None:
+        """Erase a person's name and words in a journal; what was entered stays, for it is part of the sum."""
+        for _ in range(TRIES):
+            journal = await self._store.get(Journal, *key)
+            history = await self._history(journal)
+            named = [event for event in history if names(event, person)]
+            if not named or await self._saved(journal, erased, journal.without(named), named, history, person):
+                return
+        raise ConflictError.too_often(Journal.record, key.id)
+
+    async def sweep(self, sweep: Sweep, erased: Erased, tenant: str | None) -> Erasure:
+        """Erase what one part of the feed leads to; `next` of the result leads to the next part."""
+        events = await self._store.events(sweep.after, BATCH, tenant=tenant)
+        # A clock that was ahead dates an event long after those behind it: it must not end every sweep before them.
+        read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
+        due = await self._due(read, sweep)
+        left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
+        return Erasure(
+            requests=tuple(request.id for request in due.requests if request.id not in left),
+            threads=tuple(thread.id for thread in due.threads if thread.id not in left),
+            journals=tuple(journal.id for journal in due.journals if journal.id not in left),
+            left=left,
+            upto=read[-1].position if read else sweep.after,
+            next=read[-1].position if len(read) == BATCH else None,
+        )
+
+    async def _erase(self, due: Due, sweep: Sweep, erased: Erased) -> dict[str, str]:
+        left: dict[str, str] = {}
+
+        async def attempt(record: Record) -> None:
+            try:
+                if isinstance(record, Thread):
+                    return await self.thread(record.key, erased, sweep.person)
+                if isinstance(record, Journal):
+                    return await self.journal(record.key, erased, str(sweep.person))
+                await self.request(record.key, erased, lambda _: None, sweep.person)
+            except (ConflictError, UnreadableError) as error:
+                left[record.id] = str(error)
+
+        records = [*due.threads, *due.requests, *due.journals]
+        for n in range(0, len(records), AT_ONCE):
+            await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
+        return left
+
+    async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
+        wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
+        threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
+        asked = await self._found_beside(events, sweep.person) if sweep.person else []
+        keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked])
+        requests = await readable(self._store, Request, list(keys))
+        if sweep.before:
+            requests += [request for thread in threads for request in await self._asked_by(thread)]
+        requests = [request for request in unique(requests) if not is_bare(request, sweep.person)]
+        at = {key for request in requests if (key := thread_key(request))}
+        of_requests = {thread.key: thread for thread in await readable(self._store, Thread, list(at))}
+        if sweep.before:
+            return old(requests, threads, of_requests, sweep.before)
+        spoken = {key_of(event) for event in wanted if event.actor == sweep.person}
+        more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
+        more += await readable(self._store, Thread, [key for thread in more if (key := thread.parent)])
+        found = unique([*threads, *more])
+        beside = await self._beside(events, sweep.person, {thread.key for thread in found})
+        due = theirs(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
+        return due._replace(journals=await readable(self._store, Journal, keys_of(wanted, Journal.record)))
+
+    async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
+        """Return the threads that runs of this person's threads began here: they were told what those knew."""
+        begun = keys_of([event for event in events if event.actor.startswith(THREAD)], Thread.record)
+        threads = [thread for thread in await readable(self._store, Thread, begun) if thread.parent]
+        keys = list(dict.fromkeys(key for thread in threads if (key := thread.parent)))
+        parents = [
+            each for each in await readable(self._store, Thread, keys) if each.key in found or is_of(each, person)
+        ]
+        of_person = {parent.key for parent in parents}
+        return [thread for thread in threads if thread.parent in of_person]
+
+    async def _found_beside(self, events: Sequence[Event], person: str) -> list[Key]:
+        """Return beside which of the requests that begin here a person is named: no event tells of it."""
+        keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
+        for n in range(0, len(keys), AT_ONCE):
+            some = keys[n : n + AT_ONCE]
+            is_theirs = await asyncio.gather(*(self._may_be_beside(key, person) for key in some))
+            found += [key for key, it_is in zip(some, is_theirs, strict=True) if it_is]
+        return found
+
+    async def _may_be_beside(self, key: Key, person: str) -> bool:
+        try:
+            return await self._is_beside(key, person)
+        except UnreadableError:
+            return True  # Its own erasure says why it is left.
+
+    async def _is_beside(self, key: Key, person: str) -> bool:
+        """Whether a person had a request delivered again, or attached a file to it."""
+        if await self.attachments.is_from(key, person):
+            return True
+        after = 0
+        with damage_as_unreadable("deliveries", key.id):
+            while self._stream and (items := await self._stream.read(deliveries_of(*key), after)):
+                if any(item.event.get("by") == person for item in items):
+                    return True
+                after = items[-1].number
+        return False
+
+    async def _asked_by(self, thread: Thread) -> list[Request]:
+        found: list[Request] = []
+        query = Query(tenant=thread.tenant, thread_id=thread.id, limit=BATCH)
+        while page := await self._store.find(Request, query):
+            found += [request for request in page if thread_key(request) == thread.key]
+            query = query.model_copy(update={"before": cursor_of(page[-1])})
+        return found
+
+    async def _thread_of(self, request: Request, erased: Erased) -> None:
+        if not request.continuation:
+            return
+        try:
+            key = Key(request.tenant, request.continuation.key)
+            if parent := (await self._store.get(Thread, *key)).parent:
+                # It was told the answer. First: once its thread is erased nobody knows any more who began that.
+                await self.thread(parent, erased)
+            await self.thread(key, erased)
+        except NotFoundError:
+            return
+
+    async def _forget_tries(self, key: Key) -> None:
+        if self._stream:
+            await self._stream.delete(deliveries_of(*key), fence=0)
+
+    async def _forget_files(self, request: Request, changes: dict[str, Any]) -> None:
+        if self._stream and fields_of(request):
+            left = request.model_copy(update={"response": changes.get("response", request.response)})
+            await self.attachments.erase(request, numbers_in(left))
+
+    async def _forget_run(self, thread: Thread, erased: Erased) -> bool:
+        """Delete output, checkpoints and images; False when the thread has changed, and all is to be done again."""
+        try:
+            if self._savers:
+                await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
+            if thread.images:
+                # Before their bytes go: if a new run begins meanwhile, its thread must not list what is gone.
+                await self._store.put(*thread.without_images(erased.by, erased.at))
+                failpoint("erase.before_images")
+                return False
+            if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
+                await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
+            await self._images.erase(thread.key, fence=thread.fence)
+        except (ConflictError, FenceError):
+            return False
+        return True
+
+    async def _history(self, record: Record) -> list[Event]:
+        found: list[Event] = []
+        while page := await self._store.events(
+            found[-1].position if found else START, BATCH, tenant=record.tenant, record_id=record.id
+        ):
+            found += page
+        return [event for event in found if event.record == record.record]
+
+    async def _saved(
+        self,
+        record: R,
+        erased: Erased,
+        changes: dict[str, Any],
+        emptied: Sequence[Event],
+        history: Sequence[Event],
+        person: str | None,
+    ) -> R | None:
+        """Save the record without its content; None when somebody else was faster.
+
+        Raises `ConflictError` for one that does not verify: an erasure would sum up what was tampered with.
+        """
+        if found := misfits(record, history):
+            raise ConflictError.unproven(record.record, record.id, found[0].what)
+        left = {event.version: left_of(event, person) for event in emptied}
+        before = {event.version: event.actor for event in history if event.is_emptied}
+        covers = before | {version: payload["actor"] for version, payload in left.items()}
+        if record.erased and record.erased.rule != "person":
+            erased = erased.model_copy(update={"rule": record.erased.rule})
+        after, event = record.emptied(erased, covers, **changes)
+        try:
+            await self._store.erase(after, event, left)
+        except ConflictError:
+            return None
+        return after
+
+
+def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
+    """Return what an erasure changes in a request."""
+    changes = request_without(request, person, history) if person else request_without_content(request)
+    return {name: value for name, value in changes.items() if getattr(request, name) != value}
+
+
+def is_bare(request: Request, person: str | None) -> bool:
+    """Whether its content is gone; names of those who erased it may be left."""
+    return person is None and request.erased is not None and request.erased.rule != "person"

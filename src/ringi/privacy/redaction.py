@@ -1,0 +1,109 @@
+"""What is left of a record when its content, or what is one person's in it, is erased: no clock and no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from ringi.domain.record import AGENT, POLICY, SOMEBODY, SYSTEM, Event
+from ringi.domain.request import Request, Response
+from ringi.domain.thread import Thread
+
+TITLE = "erased"
+"""In place of a title; what lists draw must not be empty."""
+_STEPS = ("acquired", "interrupted", "done", "error", "given_back", "spared", "went_back")
+WORKED = frozenset(f"thread.{what}" for what in _STEPS)
+"""Events whose actor is a worker's process: no person."""
+NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
+
+
+def nameless(name: str | None) -> str | None:
+    """Return what is left of a name: all of it when it is no person's."""
+    is_persons = name is not None and name != SYSTEM and not name.startswith((AGENT, POLICY))
+    return SOMEBODY if is_persons else name
+
+
+def left_of(event: Event, person: str | None = None) -> dict[str, Any]:
+    """Return what is left of an event's payload: who did it, unless that is the person's name, or any person's."""
+    if event.type in WORKED or person not in (None, event.actor):
+        return {"actor": event.actor}
+    return {"actor": nameless(event.actor)}
+
+
+def names(event: Event, person: str) -> bool:
+    """Whether an event names a person anywhere but in texts."""
+    return event.actor == person or person in _named(event.changed)
+
+
+def _named(changed: dict[str, Any]) -> Iterator[Any]:
+    yield from (changed.get(name) for name in NAMES)
+    for part, name in (("response", "responder"), ("run", "by"), ("erased", "by")):
+        yield (changed.get(part) or {}).get(name)
+
+
+def unknown_in(request: Request) -> list[str]:
+    """Return the dotted paths of what only a newer version knows; what it left empty does not count."""
+    try:
+        Request.model_validate_json(request.model_dump_json(), extra="forbid")
+    except ValidationError as error:
+        return [".".join(map(str, each["loc"])) for each in error.errors() if each["input"] is not None]
+    return []
+
+
+def request_without_content(request: Request) -> dict[str, Any]:
+    """Return what changes when a request's content is erased; how and when it ended stays, and its digest."""
+    content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "memory")
+    nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
+    people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
+    free = {"claimed_by": None, "claimed_until": None}
+    said = {"response": without_words(request.response)}
+    return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **said}
+
+
+def request_without(request: Request, person: str, history: Sequence[Event]) -> dict[str, Any]:
+    """Return what changes when a person's part in a request is erased: names, answer and words; if they asked, all."""
+    if request.asked_by == person:
+        return request_without_content(request)
+    changes: dict[str, Any] = {}
+    if request.assignee == person:
+        # Without one it would be open to everybody.
+        changes["assignee"] = SOMEBODY
+    if request.claimed_by == person:
+        changes |= {"claimed_by": None, "claimed_until": None}
+    if has_spoken(request, person, history):
+        changes |= {"reason": None, "attention": None, "continuation": None}
+    if request.response and request.response.responder == person:
+        changes |= {"response": without_words(request.response), "memory": None}
+    return changes
+
+
+def has_spoken(request: Request, person: str, history: Sequence[Event]) -> bool:
+    """Whether words or values in a request, and so perhaps in its thread, are this person's."""
+    ended = [event.actor for event in history if event.type in ("request.completed", "request.cancelled")]
+    return person in (request.asked_by, *ended)
+
+
+def without_words(response: Response | None) -> Response | None:
+    """Return what is left of a response: the decision, when, by which channel, the digest of what it let happen."""
+    if response is None:
+        return None
+    kept = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
+    return Response(responder=str(nameless(response.responder)), **kept)
+
+
+def thread_without_content(thread: Thread) -> dict[str, Any]:
+    """Return what changes when a thread's content is erased; whoever still runs it is stopped by the fence."""
+    run = thread.run.model_copy(update={"input": {}, "by": nameless(thread.run.by)}) if thread.run else None
+    nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
+    status = "idle" if thread.status == "error" else thread.status
+    return {
+        "title": None,
+        "run": run,
+        "values": {},
+        **nothing,
+        "status": status,
+        "started_by": nameless(thread.started_by),
+        "fence": thread.fence + 1,
+    }

@@ -1,0 +1,375 @@
+"""One run of a LangGraph graph: where it stands, what it asks, and how it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.types import Command, Interrupt, StateSnapshot
+
+from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.settings import is_on
+from ringi.domain.ask import Ask, digest_of
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.thread import checkpoint_thread
+from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
+from ringi.runs.agent import Agent, UnfitValuesError
+from ringi.runs.answer_schema import ANYTHING, Terms
+from ringi.runs.context import HOST, Host
+from ringi.runs.interrupt_formats import OWN, REFUSABLE, Dialect, dialect_of, usable
+from ringi.runs.json_values import cleaned, written
+from ringi.runs.model_form import Words, clean
+from ringi.runs.outcome import final_values, output_of
+from ringi.runs.repeats import Message, left_of
+from ringi.runs.stream_writer import SAY, Emitter
+from ringi.runs.tool_arguments import misfit, schema_of, tools_of
+
+RUN = "ringi_run"
+ASKS = "ringi_asks"
+"""Whether a run asks people, as the switch said when it began."""
+MAX_FIELDS = "ringi_max_fields"
+"""How many fields the server lets a form have."""
+MODEL_FORMS = "ringi_model_forms"
+"""The tag of a model that may put a form into its answer."""
+QUIET_CALLS = "ringi_quiet_calls"
+"""The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
+MODEL = "ls_model_type"
+"""In the metadata of what a model says; what a step returns has none."""
+MODES = ["messages", "custom", "debug"]
+LOOP_TURNS = 50
+"""How often a step's results wait for its last words: LangGraph hands them on within a few."""
+INTERRUPTS = "__interrupt__"
+"""The channel under which a checkpoint keeps the interrupts of its tasks."""
+
+
+class Question(NamedTuple):
+    """An interrupt that waits for a person."""
+
+    interrupt_id: str
+    node: str
+    asks: tuple[Ask, ...]
+    """What people are asked: most interrupts ask one thing."""
+    dialect: Dialect
+    schema: dict[str, Any] | None
+    digests: tuple[str, ...] = ()
+    """What identifies each: the digest of what the graph itself asks, without the schema of the tool."""
+    unfit: Mapping[int, str] = MappingProxyType({})
+    """The calls that their tools refuse, and why: the model is told, and nobody is asked."""
+    task_id: str = ""
+    """The step of the outermost graph that asks."""
+
+    @property
+    def positions(self) -> list[int]:
+        """The positions of what people are asked."""
+        return [position for position in range(len(self.asks)) if position not in self.unfit]
+
+    @property
+    def is_particular(self) -> bool:
+        """Whether the graph may refuse an answer that was fit for the schema."""
+        return self.schema is not None and self.dialect is not OWN
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a graph stands between two stretches."""
+
+    values: Any
+    questions: tuple[Question, ...] = ()
+    asking: frozenset[str] = frozenset()
+    """The ids of the steps that ask them."""
+    lost: frozenset[str] = frozenset()
+    """Interrupts of steps that the graph, as it is now, would not run next."""
+    has_begun: bool = False
+    has_more: bool = False
+    checkpoint_id: str | None = None
+
+
+class GraphRun:
+    """A graph with the checkpointer of one lease."""
+
+    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: Host, max_fields: int) -> None:
+        self.agent = agent
+        # A graph that was compiled with a store has its own use for it.
+        store = agent.graph.store or host.store_of(agent)
+        self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
+        self._run_id, self._tools = run_id, tools_of(agent.graph)
+        given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
+        self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
+
+    async def place(self) -> Place:
+        """Return where the graph stands, from its newest checkpoint."""
+        snapshot: StateSnapshot
+        saved: CheckpointTuple | None
+        snapshot, saved = await asyncio.gather(
+            self._graph.aget_state(self._config), self._saver.aget_tuple(self._config)
+        )
+        open_ids = {interrupt.id for interrupt in snapshot.interrupts}
+        questions = tuple(
+            question_of(task.name, interrupt, self._tools, self.agent.terms(task.name))._replace(task_id=task.id)
+            for task in snapshot.tasks
+            for interrupt in task.interrupts
+            if interrupt.id in open_ids
+        )
+        metadata: Any = snapshot.metadata or {}
+        has_begun = metadata.get(RUN) == self._run_id
+        self._decide(metadata.get(ASKS, True) if has_begun else is_on())
+        lost = lost_of(saved, {task.id for task in snapshot.tasks})
+        # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
+        asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
+        checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
+        return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
+
+    def has_node(self, name: str) -> bool:
+        """Whether the deployed graph still has this node."""
+        return name in self._graph.nodes
+
+    def prepared(self, input: dict[str, Any]) -> Any:
+        """Return the graph's own input."""
+        with agents_own():
+            return self.agent.prepare(input)
+
+    def shown(self, place: Place) -> dict[str, Any]:
+        """Return what the agent shows of its state, or raise `UnfitValuesError`."""
+        with agents_own():
+            given = self._given(place.values)
+        try:
+            shown = jsonable(given)
+            canonical(shown)
+        except (InvalidError, ValueError) as error:
+            raise UnfitValuesError(self.agent.name, str(error).removeprefix("body: ")) from error
+        if not isinstance(shown, dict):
+            raise UnfitValuesError(self.agent.name, f"show a dict, not {type(given).__name__}")
+        return shown
+
+    def _given(self, state: Any) -> Any:
+        if self.agent.values is None:
+            return final_values(output_of(state, self._graph.output_channels))
+        return self.agent.values(state or {})
+
+    def context(self, input: dict[str, Any], by: str | None) -> Any:
+        """Return what `runtime.context` is in a run with this input."""
+        with agents_own():
+            given = self.agent.context(input, by)
+        schema = getattr(self._graph, "context_schema", None)
+        if given is None and schema is not None:
+            # One that needs values has none; its nodes then find None, as without Ringi.
+            with suppress(TypeError, ValueError):
+                return schema()
+        return given
+
+    async def go(self, input: Any, emitter: Emitter, context: Any = None) -> None:
+        """Run until the graph ends or asks, telling the emitter what it says."""
+        emitter.begin()
+        translation = Translation(emitter)
+        self._saver.before_write = translation.stored
+        how = {"stream_mode": MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
+        with agents_own():
+            async for *graphs, mode, part in self._graph.astream(input, self._config, **how):
+                translation.take(mode, part, is_inner=any(graphs))
+        translation.end()
+
+    async def go_back(self, checkpoint_id: str) -> None:
+        """Stand again where the graph stood at a checkpoint, with all of its steps still to do."""
+        place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
+        await self._graph.aupdate_state({**self._config, "configurable": place}, None, as_node="__copy__")
+
+    @property
+    def failed_steps(self) -> frozenset[str]:
+        """The ids of the steps that failed on an answer."""
+        return frozenset(self._saver.failed)
+
+    async def forget(self) -> None:
+        """Remove the checkpoints that an ended run leaves behind and nothing goes on from."""
+        await self._saver.keep_newest(self._config["configurable"]["thread_id"])
+
+    def _decide(self, asks: bool) -> None:
+        # Without it a call that somebody rejected would run if the switch is off by the time its run goes on.
+        for part in ("configurable", "metadata"):
+            self._config[part][ASKS] = asks
+
+
+def lost_of(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
+    """Return the interrupts of a checkpoint whose steps are none of these tasks."""
+    writes = (saved.pending_writes or []) if saved else []
+    gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
+    return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
+
+
+@contextmanager
+def agents_own() -> Iterator[None]:
+    """Raise as `AgentError` what is away for the agent's own code; taken for the run's store, it is tried for ever."""
+    try:
+        yield
+    except OutageError:
+        raise
+    except UnavailableError as error:
+        raise AgentError(error) from error
+
+
+def question_of(
+    node: str,
+    interrupt: Interrupt,
+    tools: Mapping[str, BaseTool] = MappingProxyType({}),
+    terms: Terms = ANYTHING,
+) -> Question:
+    """Return an interrupt as something that people can be asked."""
+    schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+    dialect, asks = dialect_of(interrupt.value, schema, terms)
+    question = Question(interrupt.id, node, asks, dialect, schema, tuple(map(digest_of, asks)))
+    return of_tools(question, interrupt.value, tools) if dialect in REFUSABLE else question
+
+
+def of_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
+    """Return a question about calls with the schemas of their tools, and without the calls that these refuse."""
+    asks, unfit = list(question.asks), dict[int, str]()
+    for position, ask in enumerate(question.asks):
+        action = ask.action
+        tool = tools.get(action.name) if action else None
+        if action is None or tool is None:
+            continue
+        why = misfit(tool, action.args)
+        if why and "reject" in ask.resolved_allowed:
+            unfit[position] = why
+        elif "edit" in ask.resolved_allowed and action.args_schema is None:
+            typed = action.model_copy(update={"args_schema": usable(schema_of(tool))})
+            asks[position] = ask.model_copy(update={"action": typed})
+    return question._replace(asks=tuple(asks), unfit=unfit)
+
+
+def resume_value(question: Question, requests: Sequence[Request]) -> Any:
+    """Return what the graph's `interrupt` call returns once all its requests have ended."""
+    refused = {position: {"type": "reject", "message": why} for position, why in question.unfit.items()}
+    if not refused:
+        return question.dialect.answer(requests, question.schema)
+    if question.schema is not None:
+        return refused[0]
+    decided = iter(question.dialect.answer(requests, None)["decisions"])
+    return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
+
+
+def resume_with(answers: dict[str, Any]) -> Command[Any]:
+    """Return the keyed resume of these interrupts: a bare one may answer a later question."""
+    return Command(resume=answers)
+
+
+@dataclass
+class Translation:
+    """From LangGraph's stream to the emitter's words, with names that a second try repeats."""
+
+    emitter: Emitter
+    step: int = 0
+    messages: dict[str, Message] = field(default_factory=dict)
+    ordinals: Counter[str] = field(default_factory=Counter)
+    running: set[str] = field(default_factory=set)
+
+    def take(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
+        """Tell the emitter of one part, `is_inner` if a graph within the agent's own produced it."""
+        if mode == "debug":
+            self._debug(part, is_inner)
+        elif mode == "custom":
+            self._custom(part)
+        else:
+            self._message(*part)
+
+    async def stored(self, task_id: str | None) -> None:
+        """Return when all that a step has said is in the stream.
+
+        Its results are saved next, and then it never runs again to say what is missing.
+        """
+        for _ in range(LOOP_TURNS):
+            if task_id not in self.running:
+                break
+            await asyncio.sleep(0)
+        await self.emitter.flush()
+
+    def end(self) -> None:
+        """Close what is still open."""
+        for message in list(self.messages.values()):
+            self._close(message)
+
+    def _debug(self, part: dict[str, Any], is_inner: bool) -> None:
+        if not is_inner:
+            self.step = part["step"]
+        if part["type"] == "task":
+            self.running.add(part["payload"]["id"])
+        if part["type"] == "task_result":
+            self.running.discard(part["payload"]["id"])
+            for message in [m for m in self.messages.values() if m.task == part["payload"]["id"]]:
+                self._close(message)
+
+    def _custom(self, value: Any) -> None:
+        text = written(value)
+        plain = cleaned(json.loads(text))
+        name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
+        place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        self.ordinals[place] += 1
+        place = f"{place}:{self.ordinals[place]}"
+        if isinstance(plain, dict) and plain.keys() == {SAY}:
+            return self.emitter.whole_text(place, str(plain[SAY]))
+        self.emitter.custom(place, str(name), plain)
+
+    def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
+        if isinstance(message, ToolMessage):
+            return self.emitter.tool_result(clean(message.tool_call_id), clean(str(message.content)))
+        if not isinstance(message, AIMessage):
+            return None
+        place = str(metadata.get("langgraph_checkpoint_ns", ""))
+        chunk = message if isinstance(message, AIMessageChunk) else None
+        text, is_models = clean(message.text), chunk is not None or MODEL in metadata
+        if not is_models and message.id not in self.messages:
+            text = self._left_of(message, text, place)
+        known = self._known(message, place, is_models)
+        known.has_ended |= chunk is None or chunk.chunk_position == "last"
+        if MODEL_FORMS in metadata.get("tags", ()):
+            known.words = known.words or Words()
+        known.text += text
+        self.emitter.text(known.id, known.words.add(text) if known.words else text)
+        if QUIET_CALLS in metadata.get("tags", ()):
+            return None
+        if chunk is None:
+            self._tool_calls(message)
+        elif chunk.tool_call_chunks:
+            known.whole = chunk if known.whole is None else known.whole + chunk
+
+    def _left_of(self, message: AIMessage, text: str, place: str) -> str:
+        """Return what is left to say of a step's result; what was said of it within the step is in the stream."""
+        left, known, repeated = left_of(text, place, self.messages.values())
+        if known and message.id:
+            self.messages[message.id] = known
+        for each in repeated:
+            self.emitter.supersede(each.id)
+            each.text = ""
+        return left
+
+    def _known(self, message: AIMessage, place: str, is_models: bool) -> Message:
+        key = message.id or place
+        if key not in self.messages:
+            self.ordinals[place] += 1
+            id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
+            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2], place, is_models)
+        return self.messages[key]
+
+    def _close(self, message: Message) -> None:
+        if message.words is not None:
+            self.emitter.text(message.id, message.words.rest())
+            message.words = None
+        self.emitter.end_text(message.id)
+        if message.whole is not None:
+            self._tool_calls(message.whole)
+            message.whole = None
+        message.task = ""
+
+    def _tool_calls(self, message: AIMessage) -> None:
+        for call in message.tool_calls:
+            self.emitter.tool_call(clean(str(call["id"])), clean(call["name"]), written(call["args"]))

@@ -1,0 +1,227 @@
+"""Images of a thread's messages: how a run begins with them, and how its graph and its checkpoints see them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import datetime
+from typing import Any
+
+from ringi.base.failpoint import failpoint
+from ringi.contracts.backend import Backend
+from ringi.contracts.stream import Stream
+from ringi.domain.record import Key
+from ringi.domain.thread import Run, Thread
+from ringi.errors import (
+    AgentError,
+    ConflictError,
+    FenceError,
+    NotFoundError,
+    ThreadBusyError,
+    UnavailableError,
+    UnreadableError,
+)
+from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, with_images
+from ringi.forms.field_parts import AttachedFile
+from ringi.runs.message_ids import began_with
+
+TRIES = 10
+ROOM = 128 * 1024 * 1024
+"""Bytes of images that the runs of one worker have in memory together."""
+PATIENCE = 30.0
+"""Seconds for which a run waits for room."""
+
+
+def anybodys(thread: Thread) -> None:
+    """Let whoever asks begin a run of a thread that is there already."""
+
+
+async def begin_with(
+    backend: Backend,
+    key: Key,
+    agent: str,
+    run: Run,
+    new: Sequence[NewImage],
+    *,
+    by: str,
+    clock: Callable[[], datetime],
+    once: bool = False,
+    check: Callable[[Thread], object] = anybodys,
+) -> Thread:
+    """Store images and begin the run whose newest message they belong to, both or neither.
+
+    The run begins only if the thread is as it was before the images were stored: an erasure may have come between.
+    With `once`, a message that began the newest run begins no other one.
+    """
+    images, has_reserved = Images(backend.stream), False
+    for _ in range(TRIES):
+        known = await found(backend, key)
+        if known:
+            check(known)
+        if known and once and began_with(known, run.input):
+            return known
+        if known and known.is_live:
+            raise ThreadBusyError(known.id, known.status)
+        with suppress(ConflictError, FenceError):
+            others = await images.unlisted(key, new, (known.images if known else None) or ())
+            # Images of others may be of a run that is about to begin. Only once each, or nobody would ever begin one.
+            if known is None or known.erased or (others and not has_reserved):
+                known, has_reserved = await reserve(backend, known, key, agent, by=by, now=clock()), True
+                await images.release(key, others, fence=known.fence + 1)
+            return await begin_from(backend, known, agent, run, new, by=by, now=clock())
+    raise ConflictError.too_often(Thread.record, key.id)
+
+
+async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime) -> Thread:
+    """Save the thread, without a run, so that no run whose images were stored before can begin any more.
+
+    An erasure finds it by this event, so images are stored only in a thread that an erasure finds.
+    """
+    if known:
+        thread, event = known.reserved(by, now)
+    else:
+        thread, event = Thread.without_run(key.id, agent, by=by, now=now, tenant=key.tenant)
+    await backend.store.put(thread, event)
+    return thread
+
+
+async def begin_from(
+    backend: Backend, known: Thread, agent: str, run: Run, new: Sequence[NewImage], *, by: str, now: datetime
+) -> Thread:
+    """Store images and begin their run on the thread as it is known, or raise `ConflictError` or `FenceError`."""
+    images, key, fence = Images(backend.stream), known.key, known.fence + 1
+    files = await images.add(key, new, fence=fence, listed=known.images or ())
+    failpoint("images.stored")
+    numbers = tuple(file["number"] for file in files)
+    told = run.model_copy(update={"input": with_images(run.input, files)})
+    try:
+        thread, event = known.started(agent, told, by=by, now=now, images=numbers)
+        await backend.store.put(thread, event)
+    except UnavailableError as error:
+        if error.is_unwritten:
+            with suppress(UnavailableError):
+                await images.release(key, numbers, fence=fence)
+            raise
+        # The store may have saved the run all the same, or save it yet: its images stay until the next ones come.
+        saved = await found(backend, key)
+        if saved and set(numbers) <= set(saved.images or ()):
+            return saved
+        raise
+    except Exception:
+        await images.release(key, numbers, fence=fence)
+        raise
+    return thread
+
+
+async def found(backend: Backend, key: Key) -> Thread | None:
+    """Return a thread, None if there is none yet."""
+    try:
+        return await backend.store.get(Thread, *key)
+    except NotFoundError:
+        return None
+
+
+async def texts_of(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
+    """Return the images of a thread in base64, by their digests."""
+    return {file["sha256"]: base64.b64encode(await images.content(key, file)) for file in files}
+
+
+async def saver_of(backend: Backend, thread: Thread) -> Any:
+    """Return a saver that reads the checkpoints of a thread with their images."""
+    saver = backend.savers(thread)
+    if thread.images:
+        images = Images(backend.stream)
+        saver.images.know(await texts_of(images, thread.key, await files_of(images, thread)))
+    return saver
+
+
+async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
+    """Return what is known of the images that a thread lists; raise `UnreadableError` for one that is missing."""
+    try:
+        return [await images.find(thread.key, number) for number in thread.images or ()]
+    except NotFoundError as error:
+        raise UnreadableError("image", error.id, "it is missing") from error
+
+
+class Room:
+    """Bounds the bytes of images that the runs of one worker have in memory together."""
+
+    def __init__(self, size: int = ROOM) -> None:
+        self._size = self._free = size
+        self._freed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def of(self, size: int) -> AsyncIterator[None]:
+        """Wait until there is room for so many bytes, and hold it while the block lasts."""
+        size = min(size, self._size)
+        async with self._freed:
+            with suppress(TimeoutError):
+                # Not for ever: code of an agent may wait for a person, or for the run that waits here.
+                async with asyncio.timeout(PATIENCE):
+                    await self._freed.wait_for(lambda: self._free >= size)
+            self._free -= size
+        try:
+            yield
+        finally:
+            async with self._freed:
+                self._free += size
+                self._freed.notify_all()
+
+
+class RunImages:
+    """The images of one thread in the hands of the worker that runs it."""
+
+    def __init__(self, stream: Stream, saver: Any, room: Room) -> None:
+        self._images, self._saver, self._room = Images(stream), saver, room
+        self._texts: dict[str, bytes] = {}
+        self._shown: tuple[object, dict[str, Any]] = None, {}
+        """The last input, and what it was shown as: its images are there once."""
+
+    @asynccontextmanager
+    async def loaded(self, thread: Thread) -> AsyncIterator[None]:
+        """Have all images of the thread in memory while the block lasts: the graph's history may hold any of them."""
+        if not thread.images:
+            yield
+            return
+        with failing():
+            files = await files_of(self._images, thread)
+        async with self._room.of(sum(file["size"] for file in files)):
+            with failing():
+                self._texts = await texts_of(self._images, thread.key, files)
+            self._saver.images.know(self._texts)
+            yield
+
+    def shown(self, input: dict[str, Any]) -> dict[str, Any]:
+        """Return a run's input with its images as content blocks of their messages."""
+        if not any(named_by(message) for message in messages_in(input)):
+            return input
+        if self._shown[0] is not input:
+            messages = [self._with_images(message) for message in messages_in(input)]
+            self._shown = input, {**input, "messages": messages}
+        return self._shown[1]
+
+    def _with_images(self, message: dict[str, Any]) -> dict[str, Any]:
+        files = named_by(message)
+        if not files:
+            return message
+        erased = next((file["number"] for file in files if file["sha256"] not in self._texts), None)
+        if erased:
+            raise NotFoundError("image", str(erased), f"image {erased} was erased: send it again")
+        words = [{"type": "text", "text": message["content"]}] if message["content"] else []
+        blocks = [
+            {"type": "image", "base64": self._texts[file["sha256"]].decode(), "mime_type": file["media_type"]}
+            for file in files
+        ]
+        left = {name: value for name, value in message.items() if name != IMAGES}
+        return {**left, "content": [*words, *blocks]}
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Raise as `AgentError` that an image is damaged: tried again it would be the same, so the run fails."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise AgentError(error) from error

@@ -1,0 +1,335 @@
+"""How graphs ask through an interrupt: what each way means to people, and how it wants to be answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ringi.base.canonical_json import canonical, jsonable
+from ringi.domain.ask import Ask, Button, Decision, digest_of, parsed
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, UndecidedError
+from ringi.forms import form as forms
+from ringi.runs import plain_interrupts
+from ringi.runs.answer_schema import ANYTHING, Terms
+from ringi.runs.model_form import clean
+
+ENVELOPE = "ringi"
+"""The key under which a question of ours, and its answer, travel through an interrupt."""
+DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+REFUSALS: tuple[Decision, ...] = ("reject", "respond")
+UNFIT = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
+Schema: TypeAlias = dict[str, Any]
+M = TypeVar("M", bound=BaseModel)
+
+
+class Dialect(NamedTuple):
+    """One way to ask: from an interrupt's value and `response_schema` to questions, and from their ends back."""
+
+    read: Callable[[Any, Schema | None], Sequence[Ask]]
+    """Return what people are asked; nothing when the value is in another dialect."""
+    answer: Callable[[Sequence[Request], Schema | None], Any]
+    """Return what `interrupt` returns once all have ended; raises `UndecidedError` if it cannot tell of a silence."""
+
+
+class Ruling(NamedTuple):
+    """What is to become of a call."""
+
+    decision: Decision
+    name: str
+    args: dict[str, Any]
+    """The arguments with which it may run, if it may."""
+    words: str | None
+
+
+class ActionRequest(BaseModel):
+    """One call in LangChain's batched request."""
+
+    name: str
+    args: dict[str, Any]
+    description: str = ""
+
+
+class ReviewConfig(BaseModel):
+    """What people may decide about the calls of one tool."""
+
+    action_name: str
+    allowed_decisions: list[str]
+
+
+class HitlRequest(BaseModel):
+    """What `HumanInTheLoopMiddleware` asks about all calls of one turn."""
+
+    action_requests: list[ActionRequest] = Field(min_length=1)
+    review_configs: list[ReviewConfig]
+
+    def allowed(self, position: int) -> list[str]:
+        """Return what people may decide about the call at this position."""
+        name, config = self.action_requests[position].name, self.review_configs[position : position + 1]
+        named = [each for each in (*config, *self.review_configs) if each.action_name == name]
+        return named[0].allowed_decisions if named else []
+
+
+class ToolApproval(BaseModel):
+    """What `HumanInTheLoopMiddleware` asks about a single call."""
+
+    type: str = Field(pattern="^tool_approval$")
+    name: str
+    args: dict[str, Any]
+    description: str = ""
+
+
+class InboxAction(BaseModel):
+    """The call of Agent Inbox's request."""
+
+    action: str
+    args: dict[str, Any]
+
+
+class InboxConfig(BaseModel):
+    """What people may decide in Agent Inbox; a key that is missing allows nothing, as there."""
+
+    allow_accept: bool = False
+    allow_edit: bool = False
+    allow_ignore: bool = False
+    allow_respond: bool = False
+
+    @property
+    def allowed(self) -> list[str]:
+        """The same in our words."""
+        offers = (self.allow_accept, self.allow_edit, self.allow_ignore, self.allow_respond)
+        return [decision for decision, is_offered in zip(DECISIONS, offers, strict=True) if is_offered]
+
+
+class HumanInterrupt(BaseModel):
+    """What a graph asks that was made for Agent Inbox."""
+
+    action_request: InboxAction
+    config: InboxConfig
+    description: str | None = None
+
+
+def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return the question of our own `ask`."""
+    # `ask` always has a schema. Without this a model whose words a graph hands to `interrupt` could write an envelope.
+    if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
+        return ()
+    asked = Ask.kept(value[ENVELOPE])
+    return (asked,) if schema.get(ENVELOPE) == digest_of(asked) else ()
+
+
+def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return the whole request, which our own `ask` returns."""
+    return {ENVELOPE: requests[0].model_dump(mode="json")}
+
+
+def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return the one call of LangChain's per-call mode, with the decisions and the arguments that its schema allows."""
+    asked = fitting(ToolApproval, value) if schema is not None else None
+    decisions = decisions_of(schema) if asked and schema else {}
+    if not asked or not schema or not decisions:
+        return ()
+    edited = within(schema, decisions.get("edit", {}), "edited_action", "args")
+    return (call(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
+
+
+def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return LangChain's decision."""
+    return langchain_decision(requests[0])
+
+
+def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return one question for each call of LangChain's batched mode."""
+    asked = fitting(HitlRequest, value) if schema is None else None
+    if not asked:
+        return ()
+    calls = enumerate(asked.action_requests)
+    return [call(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
+
+
+def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return LangChain's decisions, by position."""
+    return {"decisions": [langchain_decision(request) for request in requests]}
+
+
+def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return one question for each of Agent Inbox's requests: a graph asks with one of them, or with a list."""
+    asked = [fitting(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
+    if schema is not None or not all(each and each.config.allowed for each in asked):
+        return ()
+    return [inbox_call(each) for each in asked if each]
+
+
+def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return Agent Inbox's responses: a list even of one."""
+    return [inbox_response(request) for request in requests]
+
+
+def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
+    """Return a plain interrupt as a question."""
+    return (plain_interrupts.question(value, Terms(schema)),)
+
+
+OWN = Dialect(read_own, answer_own)
+PLAIN = Dialect(read_plain, plain_interrupts.answer)
+REFUSABLE = (Dialect(read_tool_approval, answer_tool_approval), Dialect(read_batched, answer_batched))
+"""Those in which a model is told what is wrong with its call."""
+DIALECTS = (
+    OWN,
+    *REFUSABLE,
+    Dialect(read_agent_inbox, answer_agent_inbox),
+)
+
+
+def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[Dialect, tuple[Ask, ...]]:
+    """Return how an interrupt asks, and what it asks; the agent's `terms` are for a plain one."""
+    found = ((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
+    own_terms = terms._replace(schema=schema) if schema else terms
+    return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_terms),))
+
+
+def ruling_on(request: Request) -> Ruling:
+    """Return what people decided about a call; silence is a no.
+
+    Raises `NotAuthorisedError` unless the call that may run is the one that was authorised, and
+    `UndecidedError` when nobody decided and the graph takes no no.
+    """
+    action, response = request.action, request.response
+    assert action
+    if response and not request.erased:
+        granted = request.granted
+        if granted:
+            request.authorise(action.name, granted.args)
+        return Ruling(response.decision, action.name, granted.args if granted else {}, response.message)
+    if "reject" not in request.allowed:
+        raise UndecidedError(request.id, request.status)
+    return Ruling("reject", action.name, {}, f"nobody decided: the request was {request.status}")
+
+
+def langchain_decision(request: Request) -> dict[str, Any]:
+    """Return LangChain's words for what people decided about a call."""
+    ruling = ruling_on(request)
+    if ruling.decision == "approve":
+        return {"type": "approve"}
+    if ruling.decision == "edit":
+        return {"type": "edit", "edited_action": {"name": ruling.name, "args": ruling.args}}
+    return {"type": ruling.decision, **({"message": ruling.words} if ruling.words else {})}
+
+
+def inbox_response(request: Request) -> dict[str, Any]:
+    """Return Agent Inbox's words for what people decided about a call."""
+    ruling = ruling_on(request)
+    if ruling.decision == "reject":
+        return {"type": "ignore", "args": None}
+    if ruling.decision == "respond":
+        return {"type": "response", "args": ruling.words}
+    kind = "accept" if ruling.decision == "approve" else "edit"
+    return {"type": kind, "args": {"action": ruling.name, "args": ruling.args}}
+
+
+def inbox_call(asked: HumanInterrupt) -> Ask:
+    """Return one of Agent Inbox's requests, where a rejection is called to ignore."""
+    action = asked.action_request
+    ask = call(action.action, action.action, action.args, asked.config.allowed, asked.description)
+    labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
+    return ask.model_copy(update={"actions": labels})
+
+
+def call(
+    name: str,
+    title: str,
+    args: dict[str, Any],
+    allowed: Collection[str],
+    description: str | None,
+    args_schema: Schema | None = None,
+) -> Ask:
+    """Return the question whether a call may run."""
+    given, why = portable(jsonable(args))
+    # Consent is to exactly what is shown: what cannot be written down for a digest can only be refused.
+    offered = REFUSALS if why else DECISIONS
+    decisions = tuple(decision for decision in offered if decision in allowed)
+    if not decisions:
+        unfit = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
+        raise InvalidError.of("allowed", f"{name!r}: {unfit}: allow one of {', '.join(offered)}")
+    action = {"name": name, "args": given, "schema": None if why else usable(args_schema)}
+    told = clean((UNFIT.format(why=why) if why else "") + (description or ""))[:20_000] or None
+    return parsed(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
+
+
+def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Return arguments as they can be kept, and why some of them are texts now; None where all are as they were."""
+    try:
+        canonical(args)
+    except InvalidError as error:
+        return {clean(name): as_text(each) for name, each in args.items()}, error.errors[0].message
+    return args, None
+
+
+def as_text(value: Any) -> Any:
+    """Return a value, with what no digest can be made of as text."""
+    if isinstance(value, dict):
+        return {clean(str(name)): as_text(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [as_text(each) for each in value]
+    try:
+        canonical(value)
+    except InvalidError:
+        return clean(str(value))
+    return value
+
+
+def fitting(model: type[M], value: Any) -> M | None:
+    """Return the value as this model, or None if it is something else."""
+    try:
+        return model.model_validate(value, strict=True)
+    except ValidationError:
+        return None
+
+
+def decisions_of(schema: Schema) -> dict[str, Schema]:
+    """Return what each decision has to look like; nothing for a schema that is not one of decisions alone."""
+    one_of = schema.get("oneOf")
+    branches = [resolved(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])]
+    decisions = [at(branch, "properties", "type", "const") for branch in branches]
+    return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
+
+
+def within(root: Schema, part: Schema, *path: str) -> Schema:
+    """Return the schema of a property of a property, with the definitions that it uses; empty where there is none."""
+    for name in path:
+        part = resolved(root, at(part, "properties", name))
+    used, texts = dict[str, Any](), [json.dumps(part)]
+    for text in texts:
+        for name in DEFINITION.findall(text):
+            if name not in used:
+                used[name] = at(root, "$defs", name)
+                texts.append(json.dumps(used[name]))
+    return {**part, "$defs": used} if used else part
+
+
+def resolved(root: Schema, part: Any) -> Schema:
+    """Return what a part of a schema refers to; empty where that is no object."""
+    reference = at(part, "$ref")
+    found = at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
+    return found if isinstance(found, dict) else {}
+
+
+def at(value: Any, *path: str) -> Any:
+    """Return what stands at this path in JSON data; None where nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def usable(schema: Schema | None) -> Schema | None:
+    """Return a schema with which arguments can be checked here; the graph's own check comes after it."""
+    try:
+        forms.check_schema(schema, field="schema")
+    except InvalidError:
+        return None
+    return schema or None

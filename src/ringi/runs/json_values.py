@@ -1,0 +1,30 @@
+"""Values of an agent as JSON that every store can keep."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from typing import Any
+
+from pydantic_core import to_json
+
+from ringi.runs.model_form import clean
+
+
+def written(value: Any) -> str:
+    """Return a value of the agent as JSON, without what no store can keep."""
+    with suppress(ValueError):
+        return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
+    return clean(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
+
+
+def cleaned(value: Any) -> Any:
+    """Return JSON data without what no store can keep."""
+    if isinstance(value, dict):
+        return {clean(name): cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [cleaned(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return clean(value) if isinstance(value, str) else value

@@ -1,0 +1,142 @@
+"""Holding a thread: one worker at a time, and the newest one wins."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+from ringi.base.clock import Clock
+from ringi.base.log_limit import limited
+from ringi.contracts.store import Store, change
+from ringi.domain.record import Event, Key
+from ringi.domain.thread import Thread
+from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
+
+log = limited(__name__)
+LEASE_SECONDS = 6.0
+"""How long a dead worker's thread stays with it."""
+
+
+class Lease:
+    """The right to write to one thread, renewed while the block lasts."""
+
+    def __init__(self, store: Store, clock: Clock, thread: Thread, good_until: float = 0.0) -> None:
+        self._store, self._clock = store, clock
+        self.thread = thread
+        self.good_until = good_until
+        """Until when, by `time.monotonic`, nobody else may take the thread."""
+        self.is_cut_off = False
+        """Whether the store was away when it was last asked to renew the lease, or to take the thread back."""
+
+    @property
+    def key(self) -> Key:
+        """The thread's key."""
+        return self.thread.key
+
+    @property
+    def fence(self) -> int:
+        """What every write to the thread carries."""
+        return self.thread.fence
+
+    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
+        """Save the next version of the thread, or raise `FenceError` when another worker holds it."""
+
+        def held(thread: Thread) -> tuple[Thread, Event | None]:
+            thread.refuse_old(self.thread)
+            return step(thread)
+
+        _, self.thread = await change(self._store, Thread, self.key, held)
+        return self.thread
+
+    async def renew(self, store: Store | None = None) -> None:
+        """Hold the thread for another lease; by way of another store where this one's loop is blocked."""
+        length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
+        renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
+        await change(store or self._store, Thread, self.key, renewed)
+        self.good_until = began + LEASE_SECONDS
+
+
+class Debts:
+    """Threads that a worker could not give back because the store was away: what it lives through is no death."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._open: list[tuple[Key, str, Thread | None]] = []
+
+    def add(self, key: Key, owner: str, held: Thread | None) -> None:
+        """Remember a thread and how it was taken; None when nobody knows whether it was."""
+        self._open.append((key, owner, held))
+
+    async def settle(self) -> None:
+        """Give all back; raises `UnavailableError` while the store is away."""
+        while self._open:
+            with suppress(NotFoundError, UnreadableError):
+                await self._give_back(*self._open[0])
+            self._open.pop(0)
+
+    async def _give_back(self, key: Key, owner: str, held: Thread | None) -> None:
+        await change(self._store, Thread, key, lambda thread: thread.spared(owner, held, self._clock()))
+
+
+@asynccontextmanager
+async def leased(
+    store: Store, clock: Clock, key: Key, owner: str, debts: Debts, held: set[Lease] | None = None
+) -> AsyncIterator[Lease]:
+    """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
+
+    `owner` is no other block's; `held` has the lease meanwhile. Raises `ThreadBusyError` while another worker holds it.
+    """
+    length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
+    try:
+        _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+    except (UnavailableError, asyncio.CancelledError):
+        # The reply was lost: it may be held all the same, by nobody who would work on it.
+        debts.add(key, owner, None)
+        raise
+    lease, holder = Lease(store, clock, thread, began + LEASE_SECONDS), asyncio.current_task()
+    renewing = asyncio.create_task(_keep(lease))
+    held = set() if held is None else held
+    held.add(lease)
+    lost: list[FenceError] = []
+
+    def stop(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and holder:
+            lost.append(FenceError(key.id, thread.fence))
+            holder.cancel()
+
+    renewing.add_done_callback(stop)
+    try:
+        yield lease
+    except asyncio.CancelledError:
+        if lost and holder:
+            holder.uncancel()
+            raise lost[0] from None
+        raise
+    finally:
+        held.discard(lease)
+        renewing.remove_done_callback(stop)
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+        if lease.is_cut_off and lease.thread.owner:
+            debts.add(key, owner, thread)
+
+
+async def _keep(lease: Lease) -> None:
+    """Return when the lease is lost."""
+    # A store that took so long to grant it is no fault of the block.
+    lease.is_cut_off = time.monotonic() >= lease.good_until
+    while time.monotonic() < lease.good_until:
+        await asyncio.sleep(LEASE_SECONDS / 3)
+        try:
+            # A store that says nothing, instead of that it is away, would keep the block at work past its lease.
+            async with asyncio.timeout(lease.good_until - time.monotonic()):
+                await lease.renew()
+            lease.is_cut_off = False
+        except (UnavailableError, TimeoutError) as error:
+            lease.is_cut_off = True
+            log.warning("cannot renew the lease of thread %s: %s", lease.key.id, str(error) or "no answer")
+        except (FenceError, NotFoundError):
+            return

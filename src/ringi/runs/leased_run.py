@@ -1,0 +1,86 @@
+"""A thread in the hands of one worker: how it is told about, and how it is let go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ag_ui.core import UserMessage
+
+from ringi.connect import Backend
+from ringi.domain.record import SYSTEM, Event
+from ringi.domain.thread import Failure, Run, Thread, words_in
+from ringi.errors import FenceError, RingiError, UnavailableError
+from ringi.files.images import IMAGES, named_by
+from ringi.inbox.inbox import Inbox
+from ringi.runs.cleanup import CANCELLED, tell, tidy, withdraw
+from ringi.runs.lease import Lease
+from ringi.runs.message_ids import client_id
+from ringi.runs.stream_writer import Emitter
+
+log = logging.getLogger(__name__)
+
+
+def said_in(run: Run) -> list[UserMessage]:
+    """Return what people said to begin a run; of an input that is no conversation, nothing."""
+    own = [(client_id(m.get("id") or f"{run.id}-{n}"), m) for n, m in enumerate(words_in(run.input))]
+    return [UserMessage(id=id, content=m["content"], metadata=metadata_of(m)) for id, m in own]
+
+
+def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what is told of a message beside its words: the images that it names."""
+    files = named_by(message)
+    return {IMAGES: files} if files else None
+
+
+class Hold:
+    """The store, the stream and the requests of one thread under one lease."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
+        assert lease.thread.run
+        self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
+        told = (lease.key, self.run.id, lease.fence)
+        self.emitter = Emitter(backend.stream, backend.notifier, *told, clock=inbox.clock, said=said_in(self.run))
+
+    @property
+    def thread(self) -> Thread:
+        """The thread as this worker knows it."""
+        return self.lease.thread
+
+    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
+        """Save what has become of the thread, and tell who watches it."""
+        await self.lease.change(step)
+        await tell(self.backend, self.thread)
+
+    async def fail(self, failure: Failure) -> None:
+        """End the run with an error, and withdraw what it still asks."""
+        await self.emitter.fail(failure.message, failure.code)
+        await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
+        await tidy(self.backend, self.inbox, self.thread)
+
+    async def mark(self, why: str | None) -> None:
+        """Mark the thread for an operator, or take the mark away."""
+        await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
+
+    async def give_up(self, why: str) -> None:
+        """End the run as one that an operator has to look at."""
+        await self.emitter.take_over()
+        await self.mark(why)
+        await self.fail(Failure(message=why, code="attention"))
+
+    async def give_back(self, *, is_outage: bool) -> None:
+        """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""
+        try:
+            await self.settle(lambda t: t.given_back(self.thread, self.inbox.clock(), is_outage=is_outage))
+        except FenceError:
+            await self.clear_up()
+        except RingiError as error:
+            self.lease.is_cut_off = isinstance(error, UnavailableError)
+            log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
+
+    async def clear_up(self) -> None:
+        """After the loss of a cancelled thread, withdraw what was asked while it was being cancelled."""
+        now = await self.backend.store.get(Thread, *self.lease.key)
+        if now.run_id != self.run.id or now.status == "idle":
+            await withdraw(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)

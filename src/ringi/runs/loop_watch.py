@@ -1,0 +1,144 @@
+"""A thread that steps in while code blocks the event loop: it renews the leases, and logs what blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+from ringi.contracts.store import Store
+from ringi.errors import FenceError, NotFoundError, RingiError
+from ringi.runs import lease as leases
+from ringi.runs.agent import Agent
+from ringi.runs.lease import Lease
+
+log = logging.getLogger(__name__)
+TICK = 0.5
+"""Seconds between two looks at the event loop."""
+MISSED = 3
+"""After how many looks without a sign of life the event loop counts as blocked."""
+MOST_NAMED = 100
+"""How many places are named, each once."""
+LIBRARIES = tuple(f"{Path(sysconfig.get_path(name))}" for name in ("stdlib", "purelib", "platlib"))
+LOOPS = (asyncio.base_events.__file__, asyncio.runners.__file__)
+OURS = str(Path(__file__).parents[1])
+EXAMPLES = str(Path(OURS) / "demo")
+
+
+class LoopWatch:
+    """Watches the event loop of the block in which it is entered.
+
+    Ticks count, not seconds: a process that was stopped as a whole has blocked nothing. What never lets go of the
+    interpreter, as some C extensions do, stops this thread too.
+    """
+
+    def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[Store]], held: set[Lease]) -> None:
+        self._open_store, self._held = open_store, held
+        self._missed = 0
+        self._ended = threading.Event()
+        self._named: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        self._loop, self._loop_thread = asyncio.get_running_loop(), threading.get_ident()
+        self._beating = asyncio.create_task(self._beat())
+        self._thread = threading.Thread(target=self._run, name="ringi-loop-watch", daemon=True)
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._ended.set()
+        self._beating.cancel()
+        await asyncio.gather(self._beating, return_exceptions=True)
+        await asyncio.to_thread(self._thread.join)
+
+    @property
+    def _is_blocked(self) -> bool:
+        return self._missed >= MISSED and not self._ended.is_set()
+
+    async def _beat(self) -> None:
+        while True:
+            self._missed = 0
+            await asyncio.sleep(TICK)
+
+    def _run(self) -> None:
+        while not self._ended.wait(TICK):
+            self._missed += 1
+            if self._is_blocked and self._held:
+                self._name()
+                try:
+                    asyncio.run(self._stand_in())
+                except RingiError as error:
+                    log.warning("cannot renew leases while the event loop is blocked: %s", error)
+                except Exception:
+                    log.exception("cannot renew leases while the event loop is blocked")
+
+    async def _stand_in(self) -> None:
+        """Renew what is held until the event loop is back."""
+        async with self._open_store() as store:
+            while self._is_blocked:
+                for lease in list(self._held):
+                    await self._renew(lease, store)
+                await asyncio.sleep(TICK)
+                self._missed += 1
+
+    async def _renew(self, lease: Lease, store: Store) -> None:
+        if lease.good_until - time.monotonic() < leases.LEASE_SECONDS * 2 / 3:
+            # Its own task learns of a lease that is lost, once it runs again.
+            with suppress(FenceError, NotFoundError):
+                await lease.renew(store)
+
+    def _name(self) -> None:
+        frame = sys._current_frames().get(self._loop_thread)
+        if frame is None:
+            return
+        place, agent = place_of(frame), agent_of(frame)
+        if agent is None or place in self._named or len(self._named) >= MOST_NAMED:
+            return  # Without an agent it is Ringi itself, or Python: a first import on a busy machine takes seconds.
+        self._named.add(place)
+        log.warning(
+            "agent %r blocks the event loop at %s: nothing else runs in this process meanwhile. "
+            "Await there, make the step a plain function, or use asyncio.to_thread",
+            agent,
+            place,
+        )
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame and its callers within the event loop."""
+    while frame and frame.f_code.co_filename not in LOOPS:
+        yield frame
+        frame = frame.f_back
+
+
+def place_of(frame: FrameType) -> str:
+    """Return the innermost line that belongs to no library, else the innermost line."""
+    own = (each for each in outwards(frame) if is_own(each.f_code.co_filename))
+    at = next(own, frame)
+    return f"{at.f_code.co_filename}:{at.f_lineno} in {at.f_code.co_name}"
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is of somebody's agent: neither of Python, nor of a library, nor of Ringi, its examples aside."""
+    return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(OURS) or file.startswith(EXAMPLES))
+
+
+def agent_of(frame: FrameType) -> str | None:
+    """Return the agent whose code runs in a frame, as its run says; None outside of runs."""
+    from ringi.runs.context import host_of  # Without LangGraph nobody comes here.
+
+    for each in outwards(frame):
+        config: Any = each.f_locals.get("config")
+        if isinstance(config, dict) and (host := host_of(config)):
+            return host.agent
+        agent = getattr(each.f_locals.get("self"), "agent", None)
+        if isinstance(agent, Agent):
+            return agent.name
+    return None

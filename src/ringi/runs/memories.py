@@ -1,0 +1,104 @@
+"""What a run reads of its person's memories: LangGraph's Store API over the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from ringi.backends.fenced_saver import outages
+from ringi.domain.memories import Memory, is_person
+from ringi.errors import InvalidError, NotFoundError, UnsupportedError
+from ringi.inbox.inbox import Inbox
+
+MEMORIES = "memories"
+"""What the namespace of all memories begins with: `("memories", tenant, person, category)`."""
+PAGE = 100
+
+
+class Memories(BaseStore):
+    """The memories of the person who started a run, and nobody else's: whatever namespace is asked for.
+
+    It is for reading. Only an answer that its person approved is remembered, so nothing that a model or a document
+    says gets in. Raises `UnsupportedError` for a put or a delete.
+    """
+
+    def __init__(self, inbox: Inbox, person: str | None) -> None:
+        self._inbox, self._loop = inbox, asyncio.get_running_loop()
+        self._person = person if is_person(person) else None
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do as `abatch`, for steps that are no coroutines."""
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        if running is self._loop:
+            raise UnsupportedError.of_waiting_memories()
+        return asyncio.run_coroutine_threadsafe(self.abatch(ops), self._loop).result()
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Answer what is asked."""
+        with outages():
+            return [await self._answer(op) for op in ops]
+
+    async def newest(self, most: int) -> list[Memory]:
+        """Return what the person told or changed last, of their newest hundred questions, or of `most` if more."""
+        with outages():
+            known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
+        return sorted(known, key=lambda memory: memory.told_at, reverse=True)[:most]
+
+    async def _answer(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return await self._get(op)
+        if isinstance(op, SearchOp):
+            return await self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            return await self._namespaces(op)
+        raise UnsupportedError.of_given_memories()
+
+    async def _get(self, op: GetOp) -> Item | None:
+        if not self._person:
+            return None
+        try:
+            memory = await self._inbox.memory(op.key, self._person)
+        except NotFoundError:
+            return None
+        return Item(**self._item(memory)) if self._namespace(memory) == op.namespace else None
+
+    async def _search(self, op: SearchOp) -> Result:
+        wanted, size = op.filter or {}, len(op.namespace_prefix)
+        if any(isinstance(value, dict) for value in wanted.values()):
+            raise InvalidError.of("filter", "memories are found by equal values: compare what was found yourself")
+        found: list[SearchItem] = []
+        async for memory, namespace in self._all():
+            item = SearchItem(**self._item(memory))
+            if namespace[:size] == op.namespace_prefix and wanted.items() <= item.value.items():
+                found.append(item)
+            if len(found) == op.offset + op.limit:
+                break
+        return found[op.offset :]
+
+    async def _namespaces(self, op: ListNamespacesOp) -> Result:
+        known = InMemoryStore()
+        async for _, namespace in self._all():
+            known.batch([PutOp(namespace, MEMORIES, {})])
+        return known.batch([op])[0]
+
+    async def _all(self) -> AsyncIterator[tuple[Memory, tuple[str, ...]]]:
+        before = None
+        while self._person and (page := await self._inbox.memories(self._person, limit=PAGE, before=before)):
+            for memory in page:
+                yield memory, self._namespace(memory)
+            before = page[-1].place
+
+    def _namespace(self, memory: Memory) -> tuple[str, ...]:
+        return (MEMORIES, self._inbox.tenant, memory.person, memory.category)
+
+    def _item(self, memory: Memory) -> dict[str, Any]:
+        value = {name: getattr(memory, name) for name in ("category", "question", "answer", "labelled")}
+        times = {"created_at": memory.answered_at, "updated_at": memory.told_at}
+        return {"namespace": self._namespace(memory), "key": memory.id, "value": value, **times}

@@ -1,0 +1,191 @@
+"""Runs that cannot go on by themselves: what they are, and what an operator does about them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from datetime import datetime
+from typing import Literal
+
+from ringi.base.failpoint import failpoint
+from ringi.connect import Backend
+from ringi.contracts.store import Store, change
+from ringi.domain.record import Event, Frozen, Key, Query, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import InvalidError
+from ringi.inbox.inbox import Inbox
+from ringi.runs.cleanup import stuck_requests, tell, wind_up
+from ringi.runs.reconciler import start_job
+
+ABANDONED = "abandoned"
+
+
+class Trouble(Frozen):
+    """One run that cannot go on by itself."""
+
+    kind: Literal["thread", "request"]
+    """A run that failed, or a question after which its run cannot go on."""
+    thread_id: str
+    run_id: str | None
+    request_id: str | None = None
+    agent: str | None
+    title: str | None = None
+    """The question."""
+    status: str
+    """That of the thread or of the request."""
+    since: datetime
+    why: str
+    can_retry: bool
+    """False when the thread is gone, or its agent not deployed: a retry would end as before."""
+    can_ask_again: bool = False
+    """Whether the run failed on an answer that can be asked again."""
+
+
+async def troubles(
+    store: Store,
+    visible: Query,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+    deployed: Container[str] | None = None,
+) -> tuple[list[Trouble], str | None]:
+    """Return what needs attention, failed threads before stranded requests, each newest first, and the next cursor.
+
+    `visible` names the tenant and finds the requests that may be shown; `deployed` names the agents, if they are known.
+    Raises `InvalidError` for a cursor that is not one of this list.
+    """
+    found = await _found(store, visible, limit + 1, cursor)
+    page = found[:limit]
+    next = f"{page[-1].record}:{cursor_of(page[-1])}" if len(found) > limit else None
+    threads = await _threads_of(store, [record for record in page if isinstance(record, Request)])
+    return [trouble for record in page if (trouble := _trouble(record, threads, deployed))], next
+
+
+async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+    """Let a thread's run go on from its last checkpoint, and return the thread at once; a worker takes it up.
+
+    What people have decided counts; what ended without a decision is asked again. A thread that needs no attention
+    stays as it is, so repeating a retry does nothing. Raises `NotFoundError`.
+    """
+
+    def again(thread: Thread) -> tuple[Thread, Event | None]:
+        return thread.retried(by, inbox.clock(), reason) if thread.needs_attention else (thread, None)
+
+    before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), again)
+    failpoint("retry.after_commit")
+    for id in before.error.answers if before.error and thread is not before else ():
+        await inbox.retry(id, by)
+    stuck = await stuck_requests(backend, thread)
+    for request in stuck:
+        await inbox.retry(request.id, by)
+    if stuck or thread is not before:
+        await backend.jobs.submit(start_job(thread))
+        await tell(backend, thread)
+    return thread
+
+
+async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+    """Ask a thread's last questions anew, after its run failed on the answers; a worker takes it up.
+
+    A run that failed in a later step goes back to the questions, and does again what it did since. A thread that has
+    not failed stays as it is. Raises `NotFoundError`, and `ConflictError` where the run had been given no answer.
+    """
+
+    def anew(thread: Thread) -> tuple[Thread, Event | None]:
+        return thread.asked_again(by, inbox.clock(), reason) if thread.status == "error" else (thread, None)
+
+    before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), anew)
+    failpoint("ask_again.after_commit")
+    if thread is not before:
+        await backend.jobs.submit(start_job(thread))
+        await tell(backend, thread)
+    return thread
+
+
+async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
+    """End a thread's run for good, withdraw what it asks, and return the thread, idle: it takes new input.
+
+    A thread that needs no attention stays as it is. Raises `NotFoundError`.
+    """
+    key = Key(inbox.tenant, thread_id)
+    is_stuck = bool(await stuck_requests(backend, await backend.store.get(Thread, *key)))
+
+    def end(thread: Thread) -> tuple[Thread, Event | None]:
+        is_ended = thread.needs_attention or (is_stuck and thread.status == "interrupted")
+        return thread.abandoned(by, inbox.clock(), reason) if is_ended else (thread, None)
+
+    _, thread = await change(backend.store, Thread, key, end)
+    failpoint("abandon.after_commit")
+    if not thread.is_live:
+        await wind_up(backend, inbox, thread, by, ABANDONED)
+    return thread
+
+
+async def _found(store: Store, visible: Query, limit: int, cursor: str | None) -> list[Thread | Request]:
+    kind, before = _place(cursor)
+    found: list[Thread | Request] = []
+    if kind == Thread.record:
+        failed = Query(tenant=visible.tenant, statuses=("error",), before=before, limit=limit)
+        found += await store.find(Thread, failed)
+        before = None
+    if left := limit - len(found):
+        wanted = {"attention": True, "before": before, "limit": left}
+        found += await store.find(Request, visible.model_copy(update=wanted))
+    return found
+
+
+def _place(cursor: str | None) -> tuple[str, str | None]:
+    if not cursor:
+        return Thread.record, None
+    kind, _, before = cursor.partition(":")
+    if kind not in (Thread.record, Request.record):
+        raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
+    return kind, before
+
+
+async def _threads_of(store: Store, requests: Sequence[Request]) -> dict[Key, Thread]:
+    keys = {_thread_key(request) for request in requests}
+    return {thread.key: thread for thread in await store.get_many(Thread, list(keys))}
+
+
+def _thread_key(request: Request) -> Key:
+    assert request.continuation
+    return Key(request.tenant, request.continuation.key)
+
+
+def _trouble(record: Thread | Request, threads: dict[Key, Thread], deployed: Container[str] | None) -> Trouble | None:
+    if isinstance(record, Thread):
+        return _failed(record, deployed)
+    thread = threads.get(_thread_key(record))
+    # A failure takes up its requests a moment later: the thread says it already.
+    return None if thread and thread.status == "error" else _stranded(record, thread, deployed)
+
+
+def _failed(thread: Thread, deployed: Container[str] | None) -> Trouble:
+    can_retry = deployed is None or thread.agent in deployed
+    return Trouble(
+        kind="thread",
+        thread_id=thread.id,
+        run_id=thread.run_id,
+        agent=thread.agent,
+        status=thread.status,
+        since=thread.updated_at,
+        why=thread.attention or (thread.error.message if thread.error else ""),
+        can_retry=can_retry,
+        can_ask_again=can_retry and bool(thread.error and thread.error.answers),
+    )
+
+
+def _stranded(request: Request, thread: Thread | None, deployed: Container[str] | None) -> Trouble:
+    return Trouble(
+        kind="request",
+        thread_id=_thread_key(request).id,
+        run_id=request.run_id,
+        request_id=request.id,
+        agent=thread.agent if thread else None,
+        title=request.title,
+        status=request.status,
+        since=thread.updated_at if thread else request.created_at,
+        why=request.attention or "",
+        can_retry=thread is not None and (deployed is None or thread.agent in deployed),
+    )

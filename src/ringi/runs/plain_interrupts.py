@@ -1,0 +1,149 @@
+"""A plain `interrupt(value)`: what people are asked, and the one JSON value that the graph receives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from ringi.base.canonical_json import canonical, jsonable
+from ringi.domain.ask import ANSWER, Ask, Button, Decision
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, UndecidedError
+from ringi.forms import form as forms
+from ringi.runs.answer_schema import Terms
+from ringi.runs.model_form import clean
+
+OF_ROOTS = ("$schema", "$defs", "definitions")
+"""Parts of a JSON Schema that stand at its root only."""
+HEADINGS = ("question", "query", "title", "message", "prompt", "task", "instruction", "instructions", "text", "content")
+"""The keys under which an object says in words what it asks."""
+MAX_TITLE, MAX_DESCRIPTION = 500, 20_000
+CUT = "\n\n*… cut: {left} more characters*"
+UNTITLED = "The agent asks"
+FENCES = re.compile(r"`{3,}")
+Schema: TypeAlias = dict[str, Any]
+
+
+def question(value: Any, terms: Terms) -> Ask:
+    """Return a plain interrupt as a question: its buttons say what the graph receives."""
+    schema = terms.schema or {}
+    sent: dict[Decision, Any] = {"approve": True, "reject": terms.rejected}
+    actions = {each: Button(value=given) for each, given in sent.items() if given is not None and fits(schema, given)}
+    allowed: tuple[Decision, ...] = ("approve", "reject", "respond")
+    asked = words_of(value).model_copy(update={"answer_schema": schema, "actions": actions})
+    if not schema:
+        return asked.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
+    # A form's data is sent with approve, whether or not the schema takes `true`.
+    offered = tuple(each for each in allowed if each in (*actions, "approve", "respond"))
+    wanted = schema if is_object(schema) else wrapped(schema)
+    return asked.model_copy(update={"kind": "form", "data_schema": wanted, "allowed": offered})
+
+
+def answer(requests: Sequence[Request], schema: Schema | None) -> Any:
+    """Return what `interrupt` returns, or raise `UndecidedError` where nobody said it."""
+    (request,) = requests
+    given = given_in(request)
+    # LangGraph takes None for no answer at all.
+    if given is None:
+        raise UndecidedError(request.id, request.status)
+    return given
+
+
+def given_in(request: Request) -> Any:
+    """Return the value that a decision stands for; None for no decision, and once it was erased."""
+    response = request.response
+    if response is None or request.erased:
+        return None
+    if response.decision == "respond":
+        return response.data[ANSWER] if response.data else response.message
+    if response.data is not None:
+        return response.data if is_object(request.answer_schema or {}) else response.data.get(ANSWER)
+    button = request.actions.get(response.decision)
+    return button.value if button else None
+
+
+def fits(schema: Schema, value: Any) -> bool:
+    """Whether a schema allows this value; one that cannot be used is refused when it is asked."""
+    try:
+        forms.check_instance(schema, value, field=ANSWER)
+    except InvalidError:
+        return False
+    return True
+
+
+def is_object(schema: Schema) -> bool:
+    """Whether a schema's values are objects, as the data of a form is."""
+    return schema.get("type") == "object"
+
+
+def wrapped(schema: Schema) -> Schema:
+    """Return the schema of an object whose only field is what the given schema says."""
+    root = {name: schema[name] for name in OF_ROOTS if name in schema}
+    field = {name: part for name, part in schema.items() if name not in OF_ROOTS}
+    fields = {"properties": {ANSWER: field}, "required": [ANSWER], "additionalProperties": False}
+    return {**root, "type": "object", **fields}
+
+
+def words_of(value: Any) -> Ask:
+    """Return any value as a question in words: a title, and all of the value in the description."""
+    has_parts = isinstance(value, dict | list) and bool(value)
+    title = heading(value) if has_parts else text_of(value)
+    description = listed(value) if has_parts else title
+    return Ask(title=shortened(title) or UNTITLED, description=cut(description), kind="question")
+
+
+def heading(value: Any) -> str:
+    """Return what an object says in words, else all that it says in one line."""
+    if not isinstance(value, dict):
+        return ", ".join(" ".join(text_of(each).split()) for each in value)
+    said = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
+    named = next((said[name] for name in HEADINGS if name in said), None) or next(iter(said.values()), None)
+    return clean(named or ", ".join(f"{name}: {' '.join(text_of(each).split())}" for name, each in value.items()))
+
+
+def shortened(title: str) -> str:
+    """Return a title of at most 500 characters: the first line of what it says, without the mark of a heading."""
+    lines = [line for line in title.splitlines() if line.strip(" #\t")]
+    text = (lines[0].lstrip("# \t") if lines else title).strip()
+    return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
+
+
+def cut(text: str) -> str:
+    """Return a description of at most 20,000 characters that says how much of it is missing."""
+    if len(text) <= MAX_DESCRIPTION:
+        return text
+    kept = MAX_DESCRIPTION - 100
+    return text[:kept] + CUT.format(left=len(text) - kept)
+
+
+def listed(value: Any) -> str:
+    """Return an object or a list as Markdown, one part after the other."""
+    parts = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+    return "\n".join(part_of(name, each) for name, each in parts)
+
+
+def part_of(name: Any, value: Any) -> str:
+    """Return one part of an object or a list as Markdown."""
+    text, label = text_of(value), "" if name is None else f"**{clean(str(name))}:** "
+    if isinstance(value, str) and "\n" not in text:
+        return f"- {label}{text}"
+    if not isinstance(value, str | dict | list) or not value:
+        return f"- {label}`{text}`"
+    language = "" if isinstance(value, str) else "json"
+    # A fence that is longer than any in the text cannot be closed by it.
+    fence = "`" * max([3, *(len(each) + 1 for each in FENCES.findall(text))])
+    return f"- {label}\n\n{fence}{language}\n{text}\n{fence}\n"
+
+
+def text_of(value: Any) -> str:
+    """Return a text as it is, any other value as JSON; what JSON has no word for is the name of its type."""
+    if isinstance(value, str):
+        return clean(value)
+    try:
+        canonical(jsonable(value))
+        indent = 2 if isinstance(value, dict | list) else None
+        return clean(json.dumps(jsonable(value), ensure_ascii=False, indent=indent))
+    except (InvalidError, ValueError):
+        return clean(json.dumps(value, default=lambda part: type(part).__name__, skipkeys=True))

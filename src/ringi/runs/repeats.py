@@ -1,0 +1,165 @@
+"""Whether what a step returns repeats what a model said within the step, by whole words and numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessageChunk
+
+from ringi.domain.record import RUN
+from ringi.runs.model_form import Words
+
+FEW = 3
+"""A text of a structured answer with so few characters is in other texts by chance."""
+FEW_WORDS = 3
+"""So few words are in what another graph says by chance."""
+_BLANK_LINE = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)+")
+_LETTER = r"[^\W_]\0*"
+_JOINT = (
+    r"(?:['\u2019\u2010\u2011\-/@&_]|\.(?=[a-z\d])|(?<=\d)[.,:\u066b\u066c\uff0e\uff0c\uff1a](?=\d)"
+    r"|(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d)))"
+)
+"""What may stand within a word or a number: in `don't`, `well-known`, `example.com`, `2.5`, `10:30`, `2 500`."""
+_TOKEN = re.compile(rf"(?:(?<!\w)[-+.\u2212](?=\d))?(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*|\S\0*")
+"""A word, a number with its sign, or any other character; each with the marks (`\\0`) that belong to it."""
+
+
+@dataclass
+class Message:
+    """A message of the agent while it arrives."""
+
+    id: str
+    task: str
+    """The task that says it; empty once the task has ended."""
+    place: str
+    """Where it is said: the step of the outermost graph, then those of the graphs within it."""
+    is_models: bool
+    has_ended: bool = False
+    """Whether its model has said the last of it."""
+    text: str = ""
+    whole: AIMessageChunk | None = None
+    words: Words | None = None
+
+    def may_be_in(self, place: str) -> bool:
+        """Return whether a step's result at a place may repeat this message.
+
+        What another graph is still saying at the same time is only a beginning.
+        """
+        is_below = self.place.startswith(f"{place}|")
+        if self.words is not None or step_of(self.place) != step_of(place):
+            return False
+        if not self.is_models:
+            return is_below
+        return is_below or self.place == place or self.has_ended or not self.task
+
+    def is_beside(self, place: str) -> bool:
+        """Return whether it is said neither within a step at this place nor around it."""
+        one, other = f"{self.place}|", f"{place}|"
+        return not (one.startswith(other) or other.startswith(one))
+
+    def goes_on_in(self, place: str) -> bool:
+        """Return whether a step's result at a place may go on in this message."""
+        return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
+
+
+class _Marks(dict[int, str]):
+    """Accents, vowel signs, joiners and skin tones as one character: `re` takes them for the end of a word."""
+
+    def __missing__(self, code: int) -> str:
+        is_mark = unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") or 0x1F3FB <= code <= 0x1F3FF
+        self[code] = "\0" if is_mark else chr(code)
+        return self[code]
+
+
+_MARKS = _Marks()
+
+
+def said_of(text: str, said: str) -> int:
+    """Return how many characters at the beginning of a text are these words of a model; 0 if it begins otherwise."""
+    if not said.strip():
+        return 0
+    if text.split() == said.split():
+        return len(text)
+    words = _tokens(said)
+    return len(said) if text.startswith(said) and _tokens(text)[: len(words)] == words else 0
+
+
+def paragraphs_of(left: str) -> str:
+    """Return what is left of an answer if it can stand by itself, behind a blank line; else an empty text."""
+    behind = _BLANK_LINE.match(left)
+    return left[behind.end() :] if behind else ""
+
+
+def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
+    """Return whether a text repeats the words of a model.
+
+    Of a structured answer that is JSON, one text is all of the text, or the longest text is in it; if another graph
+    says the text, only the second counts, and the longest text must be more than a few words.
+    """
+    words, within = said, _line(text)
+    if said.strip().startswith("{"):
+        found = [each for each in _strings(said) if each.strip()]
+        if not is_beside and any(each.split() == text.split() for each in found):
+            return True
+        words = max((each for each in found if len(each.strip()) > FEW), key=len, default="")
+        if is_beside and _words_in(words) <= FEW_WORDS:
+            return False
+    return bool(words.strip()) and _line(words) in within
+
+
+def step_of(place: str) -> str:
+    """Return the step of the outermost graph in which something is said."""
+    return place.partition("|")[0]
+
+
+def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Message | None, list[Message]]:
+    """Return what a step's result still has to say, the message that it goes on in, and those that it repeats."""
+    within = [each for each in messages if each.may_be_in(place)]
+    known = max(within, key=lambda each: said_of(text, each.text), default=None)
+    said = said_of(text, known.text) if known else 0
+    if known is None or not said:
+        left, first, goes_on_in = text, None, None
+    elif said == len(text) or known.goes_on_in(place):
+        left, first, goes_on_in = text[said:], known, known
+    elif own := paragraphs_of(text[said:]):
+        later = within[within.index(known) + 1 :]
+        is_said = any(said_of(own, each.text) == len(own) for each in later)
+        left, first, goes_on_in = "" if is_said else own, known, None
+    else:
+        left, first, goes_on_in = text, None, None
+    return left, goes_on_in, [each for each in within if each is not first and repeats(left, each, place)]
+
+
+def repeats(text: str, message: Message, place: str) -> bool:
+    """Return whether a step's result at a place repeats a message."""
+    return has_all_of(text, message.text, is_beside=message.is_beside(place))
+
+
+def _tokens(text: str) -> list[str]:
+    return [text[found.start() : found.end()] for found in _TOKEN.finditer(text.translate(_MARKS))]
+
+
+def _words_in(text: str) -> int:
+    """Return how many words a text has; where they run into each other, two characters count as one."""
+    words = [token for token in _tokens(text) if any(map(str.isalnum, token))]
+    return sum(max(1, len("".join(RUN.findall(word))) // 2) for word in words)
+
+
+def _line(text: str) -> str:
+    return "\n".join(["", *_tokens(text), ""])
+
+
+def _strings(said: str) -> Iterator[str]:
+    try:
+        parts: list[Any] = [json.loads(said)]
+    except (ValueError, RecursionError):
+        return
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()

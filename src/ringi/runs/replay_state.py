@@ -1,0 +1,116 @@
+"""What a thread's stream already says of its newest run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
+
+PAGE = 500
+SUPERSEDED = "ringi.superseded"
+"""The name of the event that takes a fragment back: the step that began the message runs again and says it anew."""
+CUT = "cut:"
+"""Marks the end of a message that its run ended, because its step did not."""
+
+
+@dataclass
+class Ledger:
+    """The messages, single events and stretches of one run, as far as they were said."""
+
+    run_id: str
+    texts: dict[str, str] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+    """The messages that a failure or a cancel ended half-way."""
+    superseded: set[str] = field(default_factory=set)
+    origins: set[str] = field(default_factory=set)
+    stretch: str | None = None
+    """The AG-UI run that has begun and not ended."""
+    stretches: int = 0
+    asked: set[str] = field(default_factory=set)
+    """The requests of the pauses."""
+
+    def add(self, item: StreamItem) -> None:
+        """Take one item into account."""
+        if item.origin:
+            self.origins.add(item.origin)
+            if item.origin.startswith(CUT):
+                self.cut.add(item.origin.removeprefix(CUT))
+        handler = HANDLERS.get(item.event["type"])
+        if handler:
+            handler(self, item.event)
+
+    def fits(self, message_id: str, text: str) -> bool:
+        """Whether a message that begins so may be the one of this id."""
+        if message_id in self.superseded:
+            return False
+        known = self.texts.get(message_id, "")
+        return known.startswith(text) or (text.startswith(known) and message_id not in self.ended)
+
+    def _start_run(self, event: dict[str, Any]) -> None:
+        self.stretch = event["runId"]
+        self.stretches += 1
+
+    def _end_run(self, event: dict[str, Any]) -> None:
+        self.stretch = None
+        self.asked.update(interrupt["id"] for interrupt in (event.get("outcome") or {}).get("interrupts") or ())
+
+    def _start_text(self, event: dict[str, Any]) -> None:
+        self.open.add(event["messageId"])
+
+    def _add_text(self, event: dict[str, Any]) -> None:
+        self.texts[event["messageId"]] = self.texts.get(event["messageId"], "") + event["delta"]
+
+    def _end_text(self, event: dict[str, Any]) -> None:
+        self.open.discard(event["messageId"])
+        self.ended.add(event["messageId"])
+
+    def _supersede(self, event: dict[str, Any]) -> None:
+        message_id = superseded_by(event)
+        if message_id is not None:
+            self.cut.discard(message_id)
+            self.superseded.add(message_id)
+
+
+HANDLERS = {
+    "RUN_STARTED": Ledger._start_run,
+    "RUN_FINISHED": Ledger._end_run,
+    "RUN_ERROR": Ledger._end_run,
+    "TEXT_MESSAGE_START": Ledger._start_text,
+    "TEXT_MESSAGE_CONTENT": Ledger._add_text,
+    "TEXT_MESSAGE_END": Ledger._end_text,
+    "CUSTOM": Ledger._supersede,
+}
+
+
+def superseded_by(event: dict[str, Any]) -> str | None:
+    """Return the id of the message that an event takes back; None for any other event."""
+    is_this = event["type"] == "CUSTOM" and event["name"] == SUPERSEDED
+    return str(event["value"]["messageId"]) if is_this else None
+
+
+async def read_ledger(stream: Stream, key: Key) -> Ledger:
+    """Return what the stream says of the newest run in it; of an empty stream, nothing."""
+    ledger, after = Ledger(""), 0
+    while True:
+        items = await stream.read(key, after, PAGE)
+        for item in items:
+            if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], ledger.run_id):
+                ledger = Ledger(item.event["runId"])
+            ledger.add(item)
+        if len(items) < PAGE:
+            return ledger
+        after = items[-1].number
+
+
+def belongs(stretch: str, run_id: str) -> bool:
+    """Whether an AG-UI run is the run itself or what followed one of its pauses."""
+    return run_of(stretch) == run_id
+
+
+def run_of(stretch: str) -> str:
+    """Return the run of an AG-UI run."""
+    return stretch.partition(".")[0]

@@ -1,0 +1,166 @@
+"""Begins and stops the runs of agents on threads; workers carry them out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ringi.connect import Backend
+from ringi.contracts.store import change
+from ringi.domain.record import Event, Key, Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Run, Thread, ThreadStatus
+from ringi.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+)
+from ringi.files.images import FIELD, NewImage, check, check_newest, refuse_names
+from ringi.inbox import tracing
+from ringi.inbox.inbox import Inbox
+from ringi.runs import announcements
+from ringi.runs.agent import Agent
+from ringi.runs.announcements import Offer
+from ringi.runs.cleanup import CANCELLED, open_requests, wind_up
+from ringi.runs.images import anybodys, begin_with
+from ringi.runs.message_ids import began_with
+from ringi.runs.reconciler import start_job
+
+
+class Runner:
+    """The agents of a process, and what it says of their threads."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
+        self.backend, self.inbox, self.agents = backend, inbox, agents
+
+    @property
+    def offered(self) -> dict[str, Agent]:
+        """The agents that people and programs may run, by name."""
+        return {name: agent for name, agent in self.agents.items() if not agent.is_internal}
+
+    async def announced(self) -> Mapping[str, Sequence[Offer]]:
+        """The agents of all workers on the store, by name: each description in use, the newest worker's first."""
+        return announcements.read(await self.backend.jobs.announced())
+
+    async def offers(self) -> dict[str, Offer]:
+        """The agents that people and programs may run, by name: those of this process, and those that workers announce.
+
+        Of an agent that workers describe in different ways, it is the description of the worker that began last.
+        """
+        elsewhere = {name: found[0] for name, found in (await self.announced()).items() if name not in self.agents}
+        here = {name: Offer.of(agent) for name, agent in self.agents.items()}
+        return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
+
+    async def has_offer(self, agent: str) -> bool:
+        """Whether people and programs may run this agent."""
+        return agent in self.offered or (agent not in self.agents and agent in await self.offers())
+
+    async def start(
+        self,
+        tenant: str,
+        thread_id: str,
+        agent: str,
+        input: dict[str, Any],
+        *,
+        by: str,
+        images: Sequence[NewImage] = (),
+        once: bool = False,
+        check: Callable[[Thread], object] = anybodys,
+    ) -> Thread:
+        """Begin a run and return its thread at once; a worker takes it up. The images belong to its newest message.
+
+        With `once`, a message that began the newest run of the thread, known by its id, begins no other one.
+        `check` gets a thread that is there already, and raises what keeps the caller from going on with it.
+        Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input or images that it does not take,
+        `ThreadBusyError` while the thread runs or waits for a person.
+        """
+        await self._check_input(agent, input, images)
+        run = Run(id=uuid.uuid4().hex, input=input, by=by)
+        thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once, check=check)
+        await self.backend.jobs.submit(start_job(thread))
+        return thread
+
+    async def get(self, tenant: str, id: str) -> Thread:
+        """Return a thread, or raise `NotFoundError`."""
+        return await self.backend.store.get(Thread, tenant, id)
+
+    async def find(
+        self, tenant: str, limit: int, before: str | None = None, statuses: tuple[ThreadStatus, ...] = ()
+    ) -> list[Thread]:
+        """Return a tenant's threads, newest first; of all statuses unless some are named."""
+        query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses)
+        return await self.backend.store.find(Thread, query)
+
+    async def pending(self, thread: Thread) -> list[Request]:
+        """Return what a thread's runs wait for; what somebody merely posted with its id is not among it."""
+        return await open_requests(self.backend, thread)
+
+    async def cancel(self, tenant: str, id: str, *, by: str, reason: str | None = None) -> Thread:
+        """Stop a thread's run and withdraw its requests; a run that is at its end stays as it ended.
+
+        What is open of an ended run, because a cancel or a failure was cut short, is withdrawn too.
+        """
+
+        def stop(thread: Thread) -> tuple[Thread, Event | None]:
+            return thread.cancelled(by, self.inbox.clock(), reason) if thread.is_live else (thread, None)
+
+        _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
+        why = f"{CANCELLED}: {reason}" if reason else CANCELLED
+        await wind_up(self.backend, self.inbox.of(tenant), thread, by, why)
+        return thread
+
+    async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
+        # Any of the workers may take the run: the input has to fit each version that is at work.
+        here = self.agents.get(agent)
+        elsewhere = () if here and not images else (await self.announced()).get(agent, ())
+        versions: Sequence[Agent | Offer] = [here] if here else elsewhere
+        if not versions:
+            raise NotFoundError("agent", agent)
+        refuse_names(input)
+        for version in versions:
+            version.check_input(input)
+        if images:
+            if not all(version.images for version in (*versions, *elsewhere)):
+                raise InvalidError.of(FIELD, f"agent {agent!r} takes no images: send the message without them")
+            check_newest(input)
+            check(images)
+
+    async def _begin(
+        self,
+        key: Key,
+        agent: str,
+        run: Run,
+        by: str,
+        images: Sequence[NewImage],
+        *,
+        once: bool,
+        check: Callable[[Thread], object],
+    ) -> Thread:
+        now = self.inbox.clock()
+        span = tracing.beginning("started", now)
+        run = run.model_copy(update={"traceparent": span.traceparent})
+        if images:
+            clock = self.inbox.clock
+            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=clock, once=once, check=check)
+        else:
+            thread = await self._begin_without(key, agent, run, by, once=once, check=check)
+        if thread.run_id == run.id:
+            span.started(thread, now)
+        return thread
+
+    async def _begin_without(
+        self, key: Key, agent: str, run: Run, by: str, *, once: bool, check: Callable[[Thread], object]
+    ) -> Thread:
+        def restart(thread: Thread) -> tuple[Thread, Event | None]:
+            check(thread)
+            if once and began_with(thread, run.input):
+                return thread, None
+            return thread.started(agent, run, by=by, now=self.inbox.clock())
+
+        thread, event = Thread.begun(key.id, agent, run, by=by, now=self.inbox.clock(), tenant=key.tenant)
+        try:
+            await self.backend.store.put(thread, event)
+        except ConflictError:
+            _, thread = await change(self.backend.store, Thread, key, restart)
+        return thread

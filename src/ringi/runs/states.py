@@ -1,0 +1,17 @@
+"""What the graph of a thread knows, for who is not in its run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ringi.contracts.backend import Backend
+from ringi.domain.thread import Thread, checkpoint_thread
+from ringi.runs.images import saver_of
+
+
+async def state_of(backend: Backend, thread: Thread) -> dict[str, Any]:
+    """Return the state of a thread's graph as of its newest step; of one that was erased, nothing."""
+    place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
+    saver = await saver_of(backend, thread)
+    saved = await saver.aget_tuple({"configurable": place})
+    return saved.checkpoint["channel_values"] if saved else {}

@@ -1,0 +1,297 @@
+"""From what a run produces to AG-UI events in the thread's stream, each of them once.
+
+A step that is run again (after a pause, or after its worker died) says again what it said.
+The emitter reads back what the stream has of this run and drops exactly that. A message that a dead worker left
+half-said goes on where it stopped; when the step says something else now, an event names the fragment as superseded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+    UserMessage,
+)
+
+from ringi.base.clock import Clock
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
+from ringi.runs.replay_state import CUT, SUPERSEDED, Ledger, read_ledger
+
+FLUSH_SECONDS = 0.05
+"""How long tokens are gathered before they are stored as one event."""
+FLUSH_CHARACTERS = 4096
+
+SAY = "ringi_say"
+"""The only key of a custom event whose text is a message to people, and part of no state."""
+AGAIN = "again"
+"""The mark of an interrupt that an earlier pause of the run has shown."""
+
+
+def stream_topic(key: Key) -> str:
+    """Return the topic that is rung when a thread's stream has grown."""
+    return f"stream/{key.tenant}/{key.id}"
+
+
+def with_mark(interrupt: Interrupt) -> Interrupt:
+    """Return an interrupt that says that it is open since an earlier pause."""
+    return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), AGAIN: True}})
+
+
+class Emitter:
+    """Writes one stretch of a run to the stream of its thread, under the worker's fence."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        notifier: Notifier,
+        key: Key,
+        run_id: str,
+        fence: int,
+        *,
+        clock: Clock,
+        said: Sequence[UserMessage] = (),
+    ) -> None:
+        self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
+        self._run_id, self._fence, self._said = run_id, fence, said
+        self._told = Ledger(run_id)
+        self._now: dict[str, str] = {}
+        self._shown_as: dict[str, str] = {}
+        self._pending: list[StreamItem] = []
+        self._gathered = 0
+        self._alarm: asyncio.TimerHandle | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+        self._failure: Exception | None = None
+
+    async def take_over(self) -> None:
+        """Shut out older workers, learn what they said of this run, and end what is left open of the run before."""
+        await self._stream.append(self._key, [], fence=self._fence)
+        told = await read_ledger(self._stream, self._key)
+        if told.run_id != self._run_id:
+            self._told = told
+            await self.cancel()
+            told = Ledger(self._run_id)
+        self._told = told
+
+    async def open(self) -> None:
+        """Open a stretch, unless one is open: a dead worker may have left it so.
+
+        The steps whose messages a failure cut off run again: these messages are superseded.
+        """
+        self._open()
+        for message_id in sorted(self._told.cut):
+            self._supersede(message_id)
+        await self.flush()
+
+    def has_shown(self, request_id: str) -> bool:
+        """Whether an earlier pause of the run has shown this request."""
+        return request_id in self._told.asked
+
+    def begin(self) -> None:
+        """Expect each message from its first word: steps are about to run, some of them again."""
+        self._now.clear()
+        self._shown_as.clear()
+
+    def text(self, message_id: str, delta: str) -> None:
+        """Add to a message of the agent; what an earlier try of the step said is not said again."""
+        now = self._now[message_id] = self._now.get(message_id, "") + delta
+        shown = self._shown_as.get(message_id, message_id)
+        if not self._told.fits(shown, now):
+            shown = self._another(message_id, lambda id: self._told.fits(id, now))
+        self._say(shown, now[len(self._told.texts.get(shown, "")) :])
+
+    def end_text(self, message_id: str) -> None:
+        """Close a message."""
+        now, shown = self._now.pop(message_id, ""), self._shown_as.get(message_id, message_id)
+        told = self._told
+        if now and told.texts.get(shown, "") != now:
+            shown = self._another(
+                message_id, lambda id: id not in told.superseded and told.texts.get(id, "") in ("", now)
+            )
+            self._say(shown, now[len(told.texts.get(shown, "")) :])
+        if not now:
+            # The step says nothing in this place now: it may only call tools.
+            self._take_back(shown)
+        self._end_message(shown)
+
+    def supersede(self, message_id: str) -> None:
+        """Take back a message: what is said next says it too."""
+        shown = self._shown_as.get(message_id, message_id)
+        if shown in self._told.open:
+            self._take_back(shown)
+        elif shown in self._told.ended - self._told.superseded:
+            self._supersede(shown)
+
+    def whole_text(self, origin: str, text: str) -> None:
+        """Add a whole message, once per place in the run."""
+        id = f"msg-{hashlib.sha256(origin.encode()).hexdigest()[:24]}"
+        self.text(id, text)
+        self.end_text(id)
+
+    def custom(self, origin: str, name: str, value: Any) -> None:
+        """Add an event of the agent's own, once per place in the run."""
+        # An agent's event must not hide messages.
+        name = "custom" if name == SUPERSEDED else name
+        self._once(f"custom:{origin}", CustomEvent(name=name, value=value))
+
+    def tool_call(self, call_id: str, name: str, args: str) -> None:
+        """Add a whole call of a tool."""
+        self._once(f"call:{call_id}", ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name))
+        self._once(f"args:{call_id}", ToolCallArgsEvent(tool_call_id=call_id, delta=args))
+        self._once(f"called:{call_id}", ToolCallEndEvent(tool_call_id=call_id))
+
+    def tool_result(self, call_id: str, content: str) -> None:
+        """Add what a tool returned."""
+        event = ToolCallResultEvent(message_id=f"result-{call_id}", tool_call_id=call_id, content=content)
+        self._once(f"result:{call_id}", event)
+
+    async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
+        """Close the stretch: people are asked; what an earlier pause has asked is marked."""
+        again = [with_mark(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
+        await self._close(values, RunFinishedInterruptOutcome(interrupts=again))
+
+    async def finish(self, values: dict[str, Any]) -> None:
+        """Close the stretch: the run is at its end."""
+        await self._close(values, RunFinishedSuccessOutcome())
+
+    async def cancel(self) -> None:
+        """Close the stretch, if one is open: somebody stopped the run."""
+        await self._close(None, RunFinishedCancelledOutcome())
+
+    async def fail(self, message: str, code: str) -> None:
+        """Close the stretch with an error; one that never opened is opened for it, or nobody would hear of it."""
+        self._open()
+        self._cut_messages()
+        self._add(RunErrorEvent(message=message, code=code))
+        await self.flush()
+
+    def stop(self) -> None:
+        """Say nothing more of what was not stored yet: whoever goes on says it again."""
+        if self._alarm:
+            self._alarm.cancel()
+
+    async def flush(self) -> None:
+        """Store what was gathered; raises what storing it in the background raised."""
+        if self._failure:
+            raise self._failure
+        async with self._writing:
+            items, self._pending, self._gathered = self._pending, [], 0
+            if self._alarm:
+                self._alarm.cancel()
+                self._alarm = None
+            if items:
+                await self._stream.append(self._key, items, fence=self._fence)
+                await self._notifier.publish(stream_topic(self._key))
+
+    def _open(self) -> None:
+        if self._told.stretch is not None:
+            return
+        n = self._told.stretches
+        stretch = f"{self._run_id}.{n}" if n else self._run_id
+        about = {"thread_id": self._key.id, "run_id": stretch}
+        # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
+        whole: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
+        input = RunAgentInput(**about, messages=list(self._said), **whole) if self._said and not n else None
+        self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
+
+    async def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
+        if self._told.stretch:
+            if values is None:
+                self._cut_messages()
+            else:
+                # A step that has ended has ended its messages: what is open was said by a worker that died.
+                for message_id in sorted(self._told.open):
+                    self._take_back(message_id)
+                self._add(StateSnapshotEvent(snapshot=values))
+            self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._told.stretch, outcome=outcome))
+        await self.flush()
+
+    def _cut_messages(self) -> None:
+        for message_id in sorted(self._told.open):
+            self._add(TextMessageEndEvent(message_id=message_id), f"{CUT}{message_id}")
+
+    def _take_back(self, message_id: str) -> None:
+        if message_id in self._told.open:
+            # Before its end, so that a reader who shows it can mark it in the part that ends it.
+            self._supersede(message_id)
+            self._end_message(message_id)
+
+    def _supersede(self, message_id: str) -> None:
+        self._add(CustomEvent(name=SUPERSEDED, value={"messageId": message_id}))
+
+    def _end_message(self, message_id: str) -> None:
+        if message_id in self._told.open:
+            self._add(TextMessageEndEvent(message_id=message_id))
+
+    def _another(self, message_id: str, is_this: Callable[[str], bool]) -> str:
+        # A model that is no pure function says something else the second time: that is another message.
+        found, n = message_id, count(1)
+        while not is_this(found):
+            self._take_back(found)
+            found = f"{message_id}~{next(n)}"
+        self._shown_as[message_id] = found
+        return found
+
+    def _say(self, message_id: str, delta: str) -> None:
+        if not delta:
+            return
+        if message_id not in self._told.open:
+            self._add(TextMessageStartEvent(message_id=message_id, role="assistant"))
+        last = self._pending[-1].event if self._pending else {}
+        if last.get("type") == "TEXT_MESSAGE_CONTENT" and last["messageId"] == message_id:
+            last["delta"] += delta
+            self._told.texts[message_id] += delta
+        else:
+            self._add(TextMessageContentEvent(message_id=message_id, delta=delta))
+        self._gathered += len(delta)
+        if self._gathered > FLUSH_CHARACTERS:
+            self._flush_soon()
+
+    def _once(self, origin: str, event: BaseEvent) -> None:
+        if origin not in self._told.origins:
+            self._add(event, origin)
+
+    def _add(self, event: BaseEvent, origin: str | None = None) -> None:
+        event.timestamp = int(self._clock().timestamp() * 1000)
+        item = StreamItem(event.model_dump(mode="json", by_alias=True), origin)
+        self._told.add(item)
+        self._pending.append(item)
+        if not self._alarm:
+            # All threads of a process at the same moments: what they say goes into few transactions.
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_at(loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon)
+
+    def _flush_soon(self) -> None:
+        task = asyncio.create_task(self._flush_quietly())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _flush_quietly(self) -> None:
+        try:
+            await self.flush()
+        except Exception as error:
+            self._failure = error

@@ -1,0 +1,148 @@
+"""Which arguments a tool of LangChain takes, and which tools a graph has."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import _get_all_injected_args
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ringi.base.validation import MAX_ERRORS, path_of
+from ringi.errors import FieldError, InvalidError
+from ringi.forms.arguments import UNKNOWN, check_call, named, refuse_unknown
+
+Args = dict[str, Any]
+MORE = "additionalProperties"
+MISFIT = "the call does not fit the schema of its tool ({error}). Nobody was asked; correct it and call again"
+
+
+def injected(tool: BaseTool) -> frozenset[str]:
+    """Return the arguments that the agent's own code adds: the model neither sees them nor may give them."""
+    found = _get_all_injected_args(tool)
+    names = {*found.all_injected_keys, *found.state, found.store, found.runtime}
+    return frozenset(name for name in names if name)
+
+
+def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
+    """Return the JSON Schema of what the model may give a tool, None for a tool that is not known."""
+    if tool is None:
+        return None
+    schema = tool.tool_call_schema
+    if isinstance(schema, dict):
+        return schema
+    if not issubclass(schema, BaseModel):
+        return schema.schema()
+    found = schema.model_json_schema()
+    more = more_of(tool, found)
+    return found if more is None else {**found, MORE: more}
+
+
+def more_of(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
+    """Return what a tool takes beside the arguments that it names; None where that is nothing.
+
+    LangChain leaves out of `tool_call_schema` that a model allows more, and names `**kwargs` as an argument.
+    """
+    while isinstance(inner := getattr(tool, "inner", None), BaseTool):
+        tool = inner
+    model = tool.args_schema
+    if isinstance(model, type) and issubclass(model, BaseModel) and model.model_config.get("extra") == "allow":
+        return True
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    parameters = inspect.signature(function).parameters.values() if function else ()
+    variable = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
+    return schema.get("properties", {}).get(variable, {}).get(MORE) if variable else None
+
+
+def check_tool(tool: BaseTool | None, args: Args) -> None:
+    """Raise `InvalidError` for arguments that a tool's own schema refuses, and for those that it does not name."""
+    schema = schema_of(tool)
+    if tool is None or schema is None:
+        return
+    model = tool.args_schema
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return check_call(schema, args)
+    names = named(schema)
+    if names is not None:
+        refuse_unknown(args, names)
+    check_model(model, args, injected(tool))
+    try:
+        check_call(schema, args)
+    except InvalidError:
+        # Tools take some text for a number. What they would leave out of a value runs as something else.
+        refuse_dropped(tool, args)
+        unnamed = {name: value for name, value in args.items() if name not in schema.get("properties", {})}
+        check_call({"type": "object", MORE: schema.get(MORE, False)}, unnamed)
+
+
+def taking(tool: BaseTool, args: Args) -> BaseTool:
+    """Return the tool as one that gets all of these arguments: LangChain drops those that `**kwargs` would take."""
+    model = tool.args_schema
+    if not (isinstance(model, type) and issubclass(model, BaseModel)) or args.keys() <= model.model_fields.keys():
+        return tool
+    if model.model_config.get("extra") == "allow" or more_of(tool, schema_of(tool) or {}) is None:
+        return tool
+    whole = type(model.__name__, (model,), {"model_config": ConfigDict(extra="allow"), "__doc__": model.__doc__})
+    return tool.model_copy(update={"args_schema": whole})
+
+
+def check_model(model: type[BaseModel], args: Args, own: frozenset[str]) -> None:
+    """Raise `InvalidError` for what a tool itself would refuse of a model's arguments."""
+    try:
+        model.model_validate(copy.deepcopy(args))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        # The arguments that the agent's own code adds are not there yet.
+        wrong = [each for each in found if not each["loc"] or each["loc"][0] not in own]
+        if wrong:
+            raise InvalidError([FieldError(path_of("args", e["loc"]), e["msg"]) for e in wrong[:MAX_ERRORS]]) from error
+
+
+def refuse_dropped(tool: BaseTool, args: Args) -> None:
+    """Raise `InvalidError` for each part of the arguments that the tool would not hand on."""
+    model: Any = tool.tool_call_schema
+    try:
+        taken = model.model_validate(copy.deepcopy(args)).model_dump(mode="json", by_alias=True, fallback=str)
+    except (ValidationError, PydanticSerializationError, ValueError, TypeError) as error:
+        raise InvalidError.of("args", f"does not fit the schema: {type(error).__name__}") from error
+    # What a schema takes without naming it, the model made from it does not have.
+    known = {name: value for name, value in args.items() if name in taken}
+    told = [FieldError(path, UNKNOWN) for path in dropped(known, taken, "args")]
+    if told:
+        raise InvalidError(told[:MAX_ERRORS])
+
+
+def dropped(given: Any, taken: Any, path: str) -> Iterator[str]:
+    """Yield the places of a value that are not in what was made of it."""
+    if isinstance(given, dict) and isinstance(taken, dict):
+        for name, value in given.items():
+            if name in taken:
+                yield from dropped(value, taken[name], path_of(path, [name]))
+            else:
+                yield path_of(path, [name])
+    elif isinstance(given, list) and isinstance(taken, list) and len(given) == len(taken):
+        for place, value in enumerate(given):
+            yield from dropped(value, taken[place], path_of(path, [place]))
+
+
+def tools_of(graph: Any) -> dict[str, BaseTool]:
+    """Return the tools that the nodes of a graph and of its subgraphs run, by name; none of two that share a name."""
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    nodes = [node.bound for each in (graph, *within) for node in getattr(each, "nodes", {}).values()]
+    found = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
+    by_name = {tool.name: tool for tool in found}
+    return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
+
+
+def misfit(tool: BaseTool, args: Args) -> str | None:
+    """Return what is wrong with a call of a tool, None where nothing is."""
+    try:
+        check_tool(tool, args)
+    except InvalidError as error:
+        return MISFIT.format(error=error)
+    return None

@@ -1,0 +1,124 @@
+"""Runs agents on threads: starts them, parks them on questions, and lets them go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext, suppress
+from itertools import count
+
+from ringi.base.settings import VARIABLE, is_on
+from ringi.connect import Backend, repeat
+from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
+from ringi.errors import (
+    FenceError,
+    LaterError,
+    MissingExtraError,
+    RingiError,
+    ThreadBusyError,
+)
+from ringi.inbox.inbox import Inbox
+from ringi.runs import announcements
+from ringi.runs.agent import Agent
+from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
+from ringi.runs.cleanup import ended_requests, tidy
+from ringi.runs.images import Room
+from ringi.runs.lease import Debts, Lease, leased
+from ringi.runs.loop_watch import LoopWatch
+from ringi.runs.reconciler import KINDS, Reconciler
+from ringi.runs.runner import Runner
+
+log = logging.getLogger(__name__)
+CONCURRENCY = 256
+"""How many threads one process runs at once: they wait for models, not for the processor."""
+
+ELSEWHERE = (0.3, 0.6, 1.2, 2.4)
+"""Seconds for which a worker leaves a run to another that has its agent, by how often it was left before."""
+
+
+class Worker(Runner):
+    """Runs the threads of its agents: to the next question, to the end, or until another worker takes over."""
+
+    def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
+        super().__init__(backend, inbox, agents)
+        self._debts = Debts(backend.store, inbox.clock)
+        self._held, self._began, self._room = set[Lease](), time.monotonic(), Room()
+        self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Run threads until `stop` is set; what this process leaves undone the next one finds.
+
+        Without agents it leaves all runs to processes that have some. Raises `MissingExtraError` when there are
+        agents and nothing to run them with.
+        """
+        if not self.agents:
+            # Taken here, every run would end for want of its agent while a worker beside has it.
+            await stop.wait()
+            return
+        advancing()
+        if not is_on():
+            log.warning(
+                "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
+            )
+        reconciler = Reconciler(self.backend, self.inbox.clock)
+        settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
+        announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
+        beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
+        try:
+            another = self.backend.another_store
+            async with LoopWatch(another, self._held) if another else nullcontext():
+                await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            with suppress(RingiError):
+                await self.backend.jobs.announce(self._owner, announcements.written(self.agents), 0)
+
+    async def _announce(self) -> None:
+        await self.backend.jobs.announce(self._owner, announcements.written(self.agents), ANNOUNCED_SECONDS)
+
+    async def _handle(self, job: Job) -> None:
+        key = Key(job.payload["tenant"], job.payload["thread"])
+        inbox = self.inbox.of(key.tenant)
+        if not await self._has_work(key, inbox, job.tries):
+            return
+        advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
+        try:
+            async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts, self._held) as lease:
+                await advance(self.backend, inbox, self.agents, lease, self._room)
+        except (FenceError, ThreadBusyError) as error:
+            # Not a failure: whoever holds the thread does the work, or the reconciler asks again.
+            log.info("left alone: %s", error)
+
+    async def _has_work(self, key: Key, inbox: Inbox, tries: int) -> bool:
+        thread = await self.backend.store.get(Thread, *key)
+        if thread.is_live:
+            if thread.agent not in self.agents and await self._may_come_back(thread.agent):
+                raise LaterError(random.uniform(0.5, 1) * ELSEWHERE[min(tries, len(ELSEWHERE) - 1)])
+            return thread.status == "running" or bool(await ended_requests(self.backend, thread))
+        await tidy(self.backend, inbox, thread)
+        return False
+
+    async def _may_come_back(self, agent: str) -> bool:
+        """Whether a worker announces the agent, or one did of late and may only be starting again, or blocked."""
+        # After an outage of all workers the first one waits for the others, however long nobody was there.
+        is_new = time.monotonic() - self._began < MISSING_SECONDS
+        since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
+        return agent in announcements.read(await self.backend.jobs.announced(since))
+
+
+def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, Room], Awaitable[None]]:
+    """Return what runs graphs, or raise `MissingExtraError`: a server that only holds an inbox does without."""
+    try:
+        from ringi.runs.executor import advance
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("threads", "langgraph") from error
+    return advance

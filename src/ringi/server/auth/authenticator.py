@@ -1,0 +1,325 @@
+"""Who calls: signed tokens, and the page's cookie."""
+
+from __future__ import annotations
+
+import hmac
+import math
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import jwt
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
+from ringi.errors import RingiError, SettingError
+from ringi.server.auth.revocations import Issued, Revocations, mark_of
+from ringi.server.identity import Role, is_name
+from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
+from ringi.server.settings import ServerSettings
+
+COOKIE = "ringi_session"
+ALGORITHM = "HS256"
+PROXIED = "ringi.proxied"
+"""In the scope of a call for whose person the proxy vouches."""
+BEARER = "ringi.bearer"
+"""In the scope of a call with a token of the provider: whom it names, or why it is refused."""
+NEW_COOKIES = "ringi.cookies"
+"""In the scope of a call: cookies that its reply sets, if it does not say anything about the session itself."""
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+SHORTEST_SECRET = 32
+REMEMBERED = 4_096
+"""Tokens whose signature need not be computed again."""
+
+
+class Principal(NamedTuple):
+    """Who calls, as their token says."""
+
+    tenant: str
+    role: Role
+    name: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def actor(self) -> str:
+        """The name under which the caller asks, starts and cancels: an agent's is never that of a person."""
+        return f"{AGENT}{self.name}" if self.role == "agent" else self.name
+
+    @property
+    def viewer(self) -> Viewer:
+        """The caller as a person to whom requests are open, or not."""
+        return Viewer(name=self.name, groups=self.groups)
+
+
+LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
+"""Everybody, on a server without tokens."""
+
+
+class Known(NamedTuple):
+    """A token that was read before."""
+
+    principal: Principal
+    expires_at: float | None
+    issued: Issued | None = None
+    """None if the caller has no token."""
+    ends_at: float | None = None
+    """When a session ends even if it is used; None: it is renewed by use."""
+
+
+class Keys:
+    """Makes tokens and reads them."""
+
+    def __init__(self, secret: str) -> None:
+        if len(secret.encode()) < SHORTEST_SECRET:
+            raise SettingError("RINGI_SECRET", "…", f"give at least {SHORTEST_SECRET} bytes, `openssl rand -hex 32`")
+        self._secret = secret
+        self._known: OrderedDict[str, Known] = OrderedDict()
+
+    @classmethod
+    def load(cls, home: Path) -> Keys:
+        """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, made once."""
+        return cls(os.environ.get("RINGI_SECRET") or kept_secret(home / "secret"))
+
+    def mint(
+        self,
+        *,
+        role: str,
+        name: str,
+        tenant: str = DEFAULT_TENANT,
+        groups: tuple[str, ...] = (),
+        expires_in: float | None = None,
+        now: float | None = None,
+        **more: Any,
+    ) -> str:
+        """Return a new token, made `now` by the clock that revocations go by; `more` are further claims."""
+        if role not in get_args(Role):
+            raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
+        if not is_name(name):
+            raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
+        # Not in whole seconds: who signs in right after a revocation must not be caught by it.
+        made = time.time() if now is None else now
+        claims: dict[str, Any] = {
+            "tenant": tenant,
+            "role": role,
+            "sub": name,
+            "groups": list(groups),
+            "iat": made,
+            **more,
+        }
+        if expires_in is not None:
+            claims["exp"] = int(time.time() + expires_in)
+        return jwt.encode(claims, self._secret, ALGORITHM)
+
+    def derived(self, purpose: str) -> str:
+        """Return another secret for another purpose: what is signed for one proves nothing for the other."""
+        return hmac.new(self._secret.encode(), purpose.encode(), "sha256").hexdigest()
+
+    def read(self, token: str) -> Principal:
+        """Return whose token this is, or raise `UnauthenticatedError`."""
+        return self.known(token).principal
+
+    def known(self, token: str) -> Known:
+        """Return what a token says, its end included, or raise `UnauthenticatedError`."""
+        known = self._known.get(token) or self._verified(token)
+        if known.expires_at is not None and known.expires_at <= time.time():
+            self._known.pop(token, None)
+            raise UnauthenticatedError.expired()
+        self._known[token] = known
+        self._known.move_to_end(token)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return known
+
+    def _verified(self, token: str) -> Known:
+        options: Any = {"require": ["sub", "tenant", "role"], "verify_exp": False, "verify_iat": False}
+        try:
+            claims = jwt.decode(token, self._secret, [ALGORITHM], options=options)
+        except (jwt.InvalidTokenError, UnicodeError, ValueError) as error:
+            raise UnauthenticatedError.unknown() from error
+        if claims["role"] not in get_args(Role):
+            raise UnauthenticatedError.unknown()
+        if not is_name(claims["sub"]):
+            raise UnauthenticatedError.misnamed(claims["sub"])
+        issued_at = seconds_in(claims, "iat")
+        if issued_at is None:
+            raise UnauthenticatedError.undated()
+        groups, parent = claims.get("groups") or [], claims.get("parent")
+        if not isinstance(groups, list):
+            raise UnauthenticatedError.misshapen("groups", "a list")
+        if not isinstance(claims["tenant"], str):
+            raise UnauthenticatedError.misshapen("tenant", "text")
+        who = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
+        issued = Issued(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
+        return Known(who, seconds_in(claims, "exp"), issued, seconds_in(claims, "ends_at"))
+
+
+def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
+    """Return a claim that is a time, in seconds since 1970; None where it is missing.
+
+    Raises `UnauthenticatedError` for another type: what is no number, or NaN, would never be over.
+    """
+    if name not in claims:
+        return None
+    value = claims[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UnauthenticatedError.misshapen(name, "a number of seconds since 1970")
+    return float(value)
+
+
+def kept_secret(path: Path) -> str:
+    """Return the secret in a file; several processes that make it at once get the same."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+def seal_key(home: Path) -> str:
+    """Return the key of the seals: `RINGI_SEAL_KEY`, else that of the file `seal.key` in the folder, made once."""
+    return os.environ.get("RINGI_SEAL_KEY") or kept_secret(home / "seal.key")
+
+
+class Door:
+    """Tells who calls, or refuses."""
+
+    def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
+        self.keys, self.revocations = keys, revocations
+        self._is_open, self._proxy = settings.no_auth, settings.proxy
+        self.session_seconds = settings.session_seconds
+
+    def caller(self, scope: Scope) -> Principal:
+        """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
+        return self.entry(scope).principal
+
+    def entry(self, scope: Scope) -> Known:
+        """Return who calls and until when they may, or raise."""
+        headers = Headers(scope=scope)
+        if self._is_open:
+            self.refuse_foreign(scope, headers, is_origin_needed=False)
+            return Known(LOCAL, None)
+        if token := bearer_token(headers):
+            return self._theirs(scope[BEARER]) if BEARER in scope else self.known(token)
+        if self._proxy and (person := self._proxy.person(scope, headers)):
+            self.refuse_foreign(scope, headers, is_origin_needed=True)
+            scope[PROXIED] = True
+            return Known(Principal(*person), None)
+        if not (token := cookie_token(headers)):
+            raise UnauthenticatedError
+        known = self.known(token)
+        if known.principal.role == "agent":
+            raise UnauthenticatedError.agent_session()
+        self.refuse_foreign(scope, headers, is_origin_needed=True)
+        self._renew(scope, known)
+        return known
+
+    def person_of_cookie(self, scope: Scope) -> Principal | None:
+        """Return who is signed in on the page that calls; None if nobody is."""
+        try:
+            token = cookie_token(Headers(scope=scope))
+            return self.known(token).principal if token else None
+        except (UnauthenticatedError, MalformedError):
+            return None
+
+    def session(self, known: Known, ends_at: float | None = None) -> tuple[str, float]:
+        """Return a token for the page's cookie, and for how many seconds it holds.
+
+        It is worth nothing after `ends_at`, nor once the token from which it was made is revoked.
+        """
+        now, ends_at = time.time(), ends_at or known.ends_at
+        seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
+        parent = known.issued and (known.issued.parent or known.issued.mark)
+        claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        claims |= known.principal._asdict()
+        return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
+
+    def _renew(self, scope: Scope, known: Known) -> None:
+        """Give a session in use its whole life again, once a tenth of it is over."""
+        life, now = self.session_seconds, time.time()
+        is_fresh = known.expires_at is not None and known.expires_at - now > 0.9 * life
+        is_last = known.ends_at is not None and known.expires_at is not None and known.expires_at >= known.ends_at - 1
+        if not is_fresh and not is_last and NEW_COOKIES in scope:
+            response = Response()
+            token, seconds = self.session(known)
+            set_session(response, token, seconds, scope)
+            scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
+
+    def _theirs(self, outcome: Known | RingiError) -> Known:
+        if isinstance(outcome, RingiError):
+            raise outcome
+        if self.is_revoked(outcome):
+            raise UnauthenticatedError.revoked()
+        return outcome
+
+    def known(self, token: str) -> Known:
+        """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""
+        known = self.keys.known(token)
+        if self.is_revoked(known):
+            raise UnauthenticatedError.revoked()
+        return known
+
+    def is_revoked(self, known: Known) -> bool:
+        """Whether somebody's token was taken back."""
+        who = known.principal
+        return known.issued is not None and self.revocations.holds(who.tenant, who.name, who.role, known.issued)
+
+    def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
+        """Raise `ForeignOriginError` when the page of another site writes."""
+        if scope["method"] in READS:
+            return
+        own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
+        if origins != [own] and (origins or is_origin_needed):
+            raise ForeignOriginError(", ".join(origins) or None, own)
+
+
+def bearer_token(headers: Headers) -> str | None:
+    """Return the token of the Authorization header, if there is one."""
+    given = headers.getlist("authorization")
+    if not given:
+        return None
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise UnauthenticatedError.no_bearer()
+    return token.strip()
+
+
+def cookie_token(headers: Headers) -> str | None:
+    """Return the token of the page's cookie, if there is exactly one."""
+    pairs = (pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";"))
+    found = [value for name, _, value in pairs if name == COOKIE]
+    if len(found) > 1:
+        raise MalformedError.cookies(COOKIE, len(found))
+    return found[0] if found else None
+
+
+def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
+    """Give the page its cookie, which no script can read and no other site can send."""
+    is_https = is_https or scope["scheme"] == "https"
+    response.set_cookie(
+        COOKIE, token, round(seconds), path=f"{base_of(scope)}/", secure=is_https, httponly=True, samesite="strict"
+    )
+
+
+def base_of(scope: Scope) -> str:
+    """Return the path under which Ringi stands; at the root of its server, nothing."""
+    return str(scope.get("root_path", "")).rstrip("/")
+
+
+def channel_of(scope: Scope) -> str:
+    """Return by which way a caller came: `page` or `http`."""
+    headers = Headers(scope=scope)
+    return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"

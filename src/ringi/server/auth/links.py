@@ -1,0 +1,49 @@
+"""Links that sign somebody in: good once, for minutes."""
+
+from __future__ import annotations
+
+import secrets
+
+from ringi.contracts.backend import Backend
+from ringi.contracts.stream import StreamItem
+from ringi.domain.record import Key
+from ringi.server.auth.authenticator import Keys, Known, Principal
+from ringi.server.refusals import UnauthenticatedError
+
+MINUTES = 10.0
+PREFIX = "link."
+
+
+def mint_link(keys: Keys, address: str, who: Principal, minutes: float = MINUTES) -> str:
+    """Return an address that opens the page as `who`, once."""
+    link_keys = Keys(keys.derived("link"))
+    code = link_keys.mint(**who._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
+    return f"{address.rstrip('/')}/#token={PREFIX}{code}"
+
+
+class Links:
+    """Reads links and uses them up."""
+
+    def __init__(self, keys: Keys, backend: Backend) -> None:
+        self._keys, self._stream = Keys(keys.derived("link")), backend.stream
+
+    def known(self, token: str) -> Known:
+        """Return what a link says, or raise `UnauthenticatedError`."""
+        return self._keys.known(token.removeprefix(PREFIX))
+
+    async def refuse_used(self, link: Known) -> None:
+        """Raise `UnauthenticatedError` if a link was used."""
+        if await self._stream.read(place_of(link), limit=1):
+            raise UnauthenticatedError.used_link()
+
+    async def use(self, link: Known) -> None:
+        """Use a link up on all servers of the store, or raise `UnauthenticatedError` if another call was first."""
+        number = await self._stream.append(place_of(link), [StreamItem({"used_by": link.principal.name})], fence=0)
+        if number != 1:
+            raise UnauthenticatedError.used_link()
+
+
+def place_of(link: Known) -> Key:
+    """Return under which key the use of a link is kept."""
+    assert link.issued
+    return Key("", f"link/{link.issued.mark}")

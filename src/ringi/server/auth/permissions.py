@@ -1,0 +1,98 @@
+"""What a caller may see and do. What they may not see is, for them, not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ringi.contracts.store import Store
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError
+from ringi.inbox.inbox import Inbox
+from ringi.server.auth.authenticator import Principal
+from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotTheirsError
+
+Check = Callable[[Principal, Request], None]
+
+
+def may_read(who: Principal, request: Request) -> bool:
+    """Whether the caller may know of this request."""
+    if request.tenant != who.tenant:
+        return False
+    if who.role == "admin" or request.asked_by == who.actor:
+        return True
+    return who.role == "person" and is_theirs_to_answer(who, request)
+
+
+def is_theirs_to_answer(who: Principal, request: Request) -> bool:
+    """Whether a person may answer this request, or has answered it."""
+    return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
+
+
+def readable(who: Principal, request: Request) -> None:
+    """Raise `NotFoundError` unless the caller may know of this request."""
+    if not may_read(who, request):
+        raise NotFoundError("request", request.id)
+
+
+def answerable(who: Principal, request: Request) -> None:
+    """Raise unless the caller may answer this request or pass it on."""
+    readable(who, request)
+    if who.role != "admin" and not is_theirs_to_answer(who, request):
+        raise NotTheirsError.to_answer(request.id)
+
+
+def cancellable(who: Principal, request: Request) -> None:
+    """Raise unless the caller may withdraw this request."""
+    readable(who, request)
+    if who.role != "admin" and request.asked_by != who.actor:
+        raise NotTheirsError.to_cancel("request", request.id)
+
+
+def refuse_agents(who: Principal) -> None:
+    """Raise `AgentDecidesError` for an agent: what a person decides, a person decides."""
+    if who.role == "agent":
+        raise AgentDecidesError
+
+
+def refuse_all_but_admins(who: Principal) -> None:
+    """Raise `NotAnOperatorError` unless the caller may do what only an operator may."""
+    if who.role != "admin":
+        raise NotAnOperatorError
+
+
+def visible(who: Principal) -> Query:
+    """Return the query for what the caller finds in a list."""
+    if who.role == "admin":
+        return Query(tenant=who.tenant)
+    if who.role == "agent":
+        return Query(tenant=who.tenant, asked_by=who.actor)
+    return Query(tenant=who.tenant, viewer=who.viewer)
+
+
+def may_read_thread(who: Principal, thread: Thread) -> bool:
+    """Whether the caller may know of this thread: persons know all of their tenant."""
+    return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
+
+
+def readable_thread(who: Principal, thread: Thread) -> Thread:
+    """Return the thread, or raise `NotFoundError` unless the caller may know of it."""
+    if not may_read_thread(who, thread):
+        raise NotFoundError("thread", thread.id)
+    return thread
+
+
+async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
+    """Raise `NotFoundError` when there is such a thread and the caller may not know of it."""
+    try:
+        thread = await store.get(Thread, who.tenant, id)
+    except NotFoundError:
+        return
+    readable_thread(who, thread)
+
+
+def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
+    """Return the inbox of the caller's tenant, in which `check` is asked about each request."""
+    return inbox.of(who.tenant, partial(check, who))

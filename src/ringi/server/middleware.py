@@ -1,0 +1,160 @@
+"""The outermost layer: what no call gets past, and what no reply leaves without."""
+
+from __future__ import annotations
+
+import logging
+import re
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ringi.errors import RingiError
+from ringi.inbox import tracing
+from ringi.server.auth.authenticator import NEW_COOKIES, base_of
+from ringi.server.message_parts import MOST_IMAGES
+from ringi.server.problems import response_of
+from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
+from ringi.server.settings import ServerSettings
+from ringi.server.uploads import MAX_BODY
+
+log = logging.getLogger(__name__)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HEAD = "ringi.head"
+"""In the scope of a GET whose body nobody wants."""
+SEND = "ringi.send"
+"""In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
+UPLOAD = re.compile(r"/v1/requests/[^/]+/attachments")
+CHATS = ("/v1/chat", "/agui/")
+RUNS = re.compile(r"/(?:v1|langgraph)/threads/[^/]+/runs(?:/[a-z]+)?")
+SET_COOKIE = b"set-cookie"
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+NO_STORE = (b"cache-control", b"no-store")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+SECURITY = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class Guard:
+    """Checks host, body and media type before the app sees a call; nothing but a problem leaves on failure."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app, self._settings = app, settings
+        self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        cookies: list[bytes] = []
+        scope[NEW_COOKIES] = cookies
+        reply = Reply(send, cookies, is_head=scope["method"] == "HEAD")
+        try:
+            receive = self._checked(scope, receive)
+            scope[SEND] = send
+            if reply.is_head:
+                scope = {**scope, "method": "GET", HEAD: True}
+            with tracing.within(tracing.incoming(scope["headers"])):
+                await self._app(scope, receive, reply)
+        except Exception as error:
+            if not isinstance(error, RingiError):
+                log.exception("%s %s failed", scope["method"], scope["path"])
+            if not reply.is_started:
+                await response_of(error)(scope, receive, reply)
+
+    def _checked(self, scope: Scope, receive: Receive) -> Receive:
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        if scope["method"] not in WRITES:
+            return receive
+        check_media_type(headers)
+        length = headers.get("content-length", "0")
+        limit = self._limit(scope["path"].removeprefix(base_of(scope)))
+        if not length.isdigit() or int(length[:20]) > limit:
+            raise TooLargeError(limit)
+        return Metered(receive, limit)
+
+    def _limit(self, path: str) -> int:
+        if UPLOAD.fullmatch(path):
+            return max(MAX_BODY, self._settings.max_body)
+        if path.startswith(CHATS):
+            # Of the whole history, and of the newest message.
+            return self._settings.max_history + 2 * MOST_IMAGES
+        return self._settings.max_body + (MOST_IMAGES if RUNS.fullmatch(path) else 0)
+
+    def _check_host(self, headers: Headers) -> None:
+        given = headers.getlist("host")
+        if len(given) != 1:
+            raise MalformedError.hosts(len(given))
+        name = host_name(given[0])
+        if name not in self._hosts:
+            raise HostError(given[0])
+
+
+def host_name(host: str) -> str:
+    """Return a Host header without its port."""
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdigit() else host.lower()
+
+
+def check_media_type(headers: Headers) -> None:
+    """Raise `MediaTypeError` for a body that is not JSON; a form of another site cannot send JSON."""
+    given = headers.get("content-type")
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if given is None and not has_body:
+        return
+    if (given or "").partition(";")[0].strip().lower() != "application/json":
+        raise MediaTypeError(given or "")
+
+
+class Metered:
+    """A body that stops at the limit, whatever length it announced."""
+
+    __slots__ = ("_left", "_limit", "_receive")
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._left, self._limit = receive, limit, limit
+
+    async def __call__(self) -> Message:
+        """Return the next part, or raise `TooLargeError`."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise TooLargeError(self._limit)
+        return message
+
+
+class Reply:
+    """A reply with the headers that all replies have, and without a body for HEAD."""
+
+    __slots__ = ("_cookies", "_send", "is_head", "is_started")
+
+    def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool) -> None:
+        self._send, self._cookies, self.is_head, self.is_started = send, cookies, is_head, False
+
+    async def __call__(self, message: Message) -> None:
+        """Send one part."""
+        if message["type"] == "http.response.start":
+            self.is_started = True
+            message = {**message, "headers": with_security(message, self._cookies)}
+        elif self.is_head:
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+def with_security(start: Message, cookies: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a reply with those that all replies have, and new cookies."""
+    headers = list(start.get("headers", ()))
+    if not any(name == SET_COOKIE for name, _ in headers):
+        headers += [(SET_COOKIE, cookie) for cookie in cookies]
+    is_cached = any(name == NO_STORE[0] for name, _ in headers) or start["status"] == HTTPStatus.NOT_MODIFIED
+    return headers + SECURITY + ([] if is_cached else [NO_STORE])

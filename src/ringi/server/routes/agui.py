@@ -1,0 +1,360 @@
+"""AG-UI's own entry: a run's input goes in, with answers to what waits, and the events of one stretch come out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ag_ui.core import (
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateSnapshotEvent,
+)
+from starlette.requests import Request as HttpRequest
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.contracts.stream import StreamItem
+from ringi.domain.ask import ANSWER, parsed
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
+from ringi.runs.leased_run import said_in
+from ringi.runs.replay_state import superseded_by
+from ringi.server.auth.authenticator import Door, Principal, base_of, channel_of
+from ringi.server.auth.permissions import may_read, refuse_agents
+from ringi.server.body import json_body
+from ringi.server.language import words_for
+from ringi.server.limits import AskLimits
+from ringi.server.message_parts import Spoken, spoken_in
+from ringi.server.platform import Platform
+from ringi.server.problems import status_of
+from ringi.server.schemas import AguiTurn, Resume
+from ringi.server.serialize import dumped
+from ringi.server.sse.chat_parts import Event, Message
+from ringi.server.sse.conversation import TALK, Conversations, Endpoint, said, takes_messages
+from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, requests_by_id, run_output, told_so_far
+from ringi.server.sse.run_pages import Run, newest_runs
+from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.server.sse.transcript import Place, messages_of
+from ringi.server.strict_route import StrictPlainRoute
+
+ENDS = ("RUN_FINISHED", "RUN_ERROR")
+
+
+class Talk(NamedTuple):
+    """One stretch of a run that a client listens to under an id of its own."""
+
+    who: Principal
+    run_id: str
+    thread: Thread | None = None
+    after: int = 0
+    """Where the stretch begins: after the pause whose questions the client has answered."""
+    error: Event | None = None
+    """Why there is no stretch to listen to."""
+    still_open: frozenset[str] | None = None
+    """What the pause goes on asking; None once the run goes on after it."""
+    others: str = ""
+    """What a question says that is not the client's to know of."""
+    thread_id: str = ""
+    """The thread whose history the client wants, which need not exist."""
+    base: str = ""
+    """The path at which Ringi stands."""
+
+
+class AguiRoutes:
+    """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+        self._door, self._streams, self._settings = door, streams, platform.settings
+        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
+
+    def streams(self) -> list[Route]:
+        """Return the routes."""
+        stream = EventStream(self._door, self._streams, self._open)
+        return [
+            StrictPlainRoute("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"]),
+            StrictPlainRoute("/agui/{agent}/connect", Endpoint(self._connect, stream), methods=["POST"]),
+        ]
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        talk: Talk = scope[TALK]
+        return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+
+    async def _connect(self, http: HttpRequest) -> Talk:
+        who = self._door.caller(http.scope)
+        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        agent = str(http.path_params["agent"])
+        if not await self._conversations.runner(agent).has_offer(agent):
+            raise NotFoundError("agent", agent)
+        try:
+            thread = await self._conversations.thread(who, turn.thread_id)
+        except NotFoundError:
+            # A hidden thread must look like one that does not exist: a new conversation has an empty history.
+            thread = None
+        others, base = words_for(http.scope).others, base_of(http.scope)
+        return Talk(who, turn.run_id, thread, others=others, thread_id=turn.thread_id, base=base)
+
+    async def _turn(self, http: HttpRequest) -> Talk:
+        who = self._door.caller(http.scope)
+        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        agent = str(http.path_params["agent"])
+        thread = await self._conversations.thread(who, turn.thread_id)
+        if not turn.resume:
+            known = (await self._conversations.runner(agent).offers()).get(agent)
+            if known is None:
+                raise NotFoundError("agent", agent)
+            spoken = Spoken("")
+            input = turn.forwarded_props
+            if takes_messages(known):
+                last = newest(turn)
+                spoken = spoken_in(last.get("content"))
+                input = said(spoken.text, str(last.get("id") or turn.run_id))
+            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, spoken.images)
+            return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, base=base_of(http.scope))
+        refuse_agents(who)
+        try:
+            talk = await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
+            return talk._replace(others=words_for(http.scope).others, base=base_of(http.scope))
+        except ForbiddenError:
+            raise
+        except RingiError as error:
+            return Talk(who, turn.run_id, error=failed(error))
+
+    async def _resumed(
+        self, who: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
+    ) -> Talk:
+        """Answer what the entries answer; the others stay open, and what is answered stays answered."""
+        if thread is None:
+            raise NotFoundError("thread", turn.thread_id)
+        found = [(entry, await self._asked(who, thread, entry)) for entry in resume]
+        asked = [(entry, request) for entry, request in found if request]
+        stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
+        if stale:
+            raise FinalError(stale.id, stale.status)
+        answers = [answer_of(request, entry) for entry, request in asked]
+        after, told = await self._pause(thread, {entry.interrupt_id for entry in resume})
+        if not (asked or told):
+            raise NotFoundError("request", resume[0].interrupt_id)
+        for (entry, request), answer in zip(asked, answers, strict=True):
+            # Of what nobody can answer any more a client can only say that it is past it.
+            is_past = entry.status == "cancelled" and request.is_final
+            if answer and not is_past:
+                await self._conversations.answer(who, request.id, answer, channel)
+        return Talk(who, turn.run_id, thread, after, still_open=await self._still_open(who, told))
+
+    async def _asked(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
+        """Return what an entry is about, None for what it says nothing to and nobody can show to the client."""
+        try:
+            return await self._conversations.request(who, thread.id, entry.interrupt_id)
+        except (NotFoundError, UnreadableError):
+            # A stock client has to name every interrupt of a pause, also those that are not its own to know of.
+            if entry.status == "resolved" and entry.payload is None:
+                return None
+            raise
+
+    async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
+        """Return the newest pause that asks any of these, and all that it asks."""
+        items = await told_so_far(self._backend, thread.key, str(thread.run_id))
+        told = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
+        return next(((number, asked) for number, asked in reversed(told) if ids.intersection(asked)), (0, []))
+
+    async def _still_open(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
+        left = defaultdict[str, set[str]](set)
+        found = await requests_by_id(self._backend.store, who.tenant, ids)
+        for request in found.values():
+            left[place_of(request)] |= set() if request.is_final else {request.id}
+        lost = set(ids).difference(found)
+        # An interrupt can ask several things and waits for all of them; several interrupts do not wait for each other.
+        # Which of them one that cannot be read belongs to nobody knows: a client that waits for it may wait for ever.
+        return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
+
+    async def _feed(self, connection: Connection, talk: Talk) -> None:
+        connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
+        if talk.thread_id:
+            await self._history(connection, talk)
+        elif talk.thread:
+            await self._stretch(connection, talk, talk.thread)
+        elif talk.error:
+            await connection.write(written(talk.error, 0))
+        connection.goodbye = b""
+        connection.end()
+
+    async def _stretch(self, connection: Connection, talk: Talk, thread: Thread) -> None:
+        run_id, has_begun = str(thread.run_id), False
+        message = Message(run_id, thread.id, thread.agent)
+        async for items in run_output(self._backend, thread.key, run_id, connection.turns):
+            for item in items:
+                message.take(item.event)
+                event = await self._bound(talk, message, item.event)
+                if item.number == talk.after and talk.still_open is not None:
+                    await connection.write(asked_again(event, talk))
+                    return
+                if item.number <= talk.after:
+                    continue
+                has_begun = True
+                await connection.write(written(renamed(event, talk.run_id), item.number))
+                await self._correct(connection, talk, thread, message, item)
+                if event["type"] in ENDS:
+                    return
+        await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
+
+    async def _history(self, connection: Connection, talk: Talk) -> None:
+        """Send what was said before, then the run that is live from its beginning to its end or its newest pause."""
+        thread, about = talk.thread, {"thread_id": talk.thread_id, "run_id": talk.run_id}
+        runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
+        is_live = thread is not None and thread.is_live
+        if thread and thread.run and is_live:
+            said = [message.model_dump() for message in said_in(thread.run)]
+            runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
+        begin = RunStartedEvent(**about, protocol_version="1.0")
+        values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
+        told = snapshot_of(runs, Place(talk.base, talk.thread_id))
+        await connection.write(b"".join(written(event, 0) for event in (wire(begin), told, *values)))
+        end = wire(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
+        if thread and is_live:
+            end = await self._live(connection, talk, thread)
+        await connection.write(written(renamed(end, talk.run_id), 0))
+
+    async def _live(self, connection: Connection, talk: Talk, thread: Thread) -> Event:
+        """Send a run as one run of AG-UI, without the pauses that are over, and return its end."""
+        pause: Event | None = None
+        message = Message(str(thread.run_id), thread.id, thread.agent)
+        async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
+            if not items and pause:
+                return await self._bound(talk, message, pause)
+            for item in items:
+                message.take(item.event)
+                if item.event["type"] in ENDS and not open_interrupts(item.event):
+                    return item.event
+                pause = item.event if open_interrupts(item.event) else None
+                if not pause and item.event["type"] != "RUN_STARTED":
+                    await connection.write(written(item.event, 0))
+                    await self._correct(connection, talk, thread, message, item)
+        (end,) = cancelled(thread.id, talk.run_id, has_begun=True)
+        return end
+
+    async def _correct(
+        self, connection: Connection, talk: Talk, thread: Thread, message: Message, item: StreamItem
+    ) -> None:
+        """Once a text that the client was shown is superseded and has ended, send the messages without it."""
+        is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
+        about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
+        if about in message.superseded - message.speaking:
+            size = self._settings.max_list
+            runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
+            await connection.write(written(snapshot_of(runs, Place(talk.base, thread.id)), 0))
+
+    async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
+        """Return a pause with the tool calls that its questions gate, and without what others are asked."""
+        interrupts = open_interrupts(event)
+        if not interrupts:
+            return event
+        found = await requests_by_id(self._backend.store, talk.who.tenant, [each["id"] for each in interrupts])
+        shown = {id: request for id, request in found.items() if may_read(talk.who, request)}
+        bound = []
+        for each in interrupts:
+            request = shown.get(each["id"])
+            call = message.gated(request) if request else None
+            each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": talk.others}
+            bound.append({**each, "toolCallId": call} if call else each)
+        return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
+
+
+def snapshot_of(runs: Sequence[Run], place: Place) -> Event:
+    """Return all messages of runs as one event."""
+    # As it is: the models of AG-UI would add what its older clients refuse.
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, place)}
+
+
+def newest(turn: AguiTurn) -> dict[str, Any]:
+    """Return the newest message, or raise `InvalidError` unless a person sends it."""
+    last = turn.messages[-1] if turn.messages else None
+    if not isinstance(last, dict) or last.get("role") != "user":
+        raise InvalidError.of("messages", "the newest is not of a user: send what the person said, or resume")
+    return last
+
+
+def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
+    """Return an entry as the body of an answer; None for one that says nothing and so leaves the question open."""
+    payload = entry.payload
+    head = {"digest": (entry.metadata or {}).get("digest", request.digest)}
+    if entry.status == "cancelled":
+        return {**head, "decision": "reject", "message": "cancelled"}
+    if payload is None:
+        return None
+    if request.action:
+        return {**head, **decided(payload)}
+    is_form = isinstance(payload, dict) and bool(request.form or request.data_schema)
+    if request.answer_schema is not None and not is_form:
+        return {**head, **plain_answer(payload)}
+    if request.form or request.data_schema:
+        return {**head, "decision": "approve", "data": payload}
+    text = payload.get("message") if isinstance(payload, dict) else payload
+    return {**head, "decision": "respond", "message": text}
+
+
+def plain_answer(payload: Any) -> dict[str, Any]:
+    """Return a payload as the answer to a plain interrupt: words as they are, all else as the JSON that it is."""
+    words = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
+    if isinstance(words, str):
+        return {"decision": "respond", "message": words}
+    return {"decision": "respond", "data": {ANSWER: payload}}
+
+
+def decided(payload: Any) -> dict[str, Any]:
+    """Return an approval of a call: only a plain `approved: true` is one."""
+    given = payload if isinstance(payload, dict) else {}
+    message = {"message": given["reason"]} if given.get("reason") else {}
+    if given.get("approved") is not True:
+        return {"decision": "reject", **message}
+    if given.get("editedArgs") is None:
+        return {"decision": "approve", **message}
+    return {"decision": "edit", "args": given["editedArgs"], **message}
+
+
+def renamed(event: Event, run_id: str) -> Event:
+    """Return an event under the id that the client gave its run, also in the input that it repeats."""
+    if "runId" not in event:
+        return event
+    input = {"input": {**event["input"], "runId": run_id}} if event.get("input") else {}
+    return {**event, "runId": run_id, **input}
+
+
+def failed(error: RingiError) -> Event:
+    """Return why nothing runs."""
+    return wire(RunErrorEvent(message=str(error), code=status_of(error)[1]))
+
+
+def cancelled(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
+    """Return the end of a run that somebody stopped while it waited, or before it began."""
+    end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
+    begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
+    return [wire(end)] if has_begun else [wire(begin), wire(end)]
+
+
+def asked_again(pause: Event, talk: Talk) -> bytes:
+    """Return a stretch that only repeats what a pause still asks."""
+    begin = RunStartedEvent(thread_id=pause["threadId"], run_id=talk.run_id, protocol_version="1.0")
+    left = [each for each in open_interrupts(pause) if each["id"] in (talk.still_open or ())]
+    end = {**renamed(pause, talk.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
+    return written(wire(begin), 0) + written(end, 0)
+
+
+def place_of(request: Request) -> str:
+    """Return the interrupt that asks a request, perhaps with others."""
+    return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
+
+
+def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
+    """Return an event as JSON data."""
+    return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def written(event: Event, number: int) -> bytes:
+    """Return an event as a server-sent one; what is not in the thread's stream has no number."""
+    return encoded(dumped(event), id=str(number)) if number else b"data: " + dumped(event) + b"\n\n"

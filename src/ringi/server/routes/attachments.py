@@ -1,0 +1,75 @@
+"""The routes of files that people attach to requests."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import FastAPI, Path
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import parsed
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, NotFoundError
+from ringi.files.attachments import Attachments, Stored, numbers_in
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
+from ringi.server.body import json_body
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.serialize import dumped, reply
+from ringi.server.uploads import Upload
+
+AT = "/v1/requests/{id}/attachments"
+
+
+class AttachmentRoutes:
+    """Attached files over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+        self._attachments = Attachments(platform.backend.stream)
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["requests"])
+        add(AT, self.attach, methods=["POST"], **documented("AttachedFile", 201, body="Upload"))
+        told = documented(None)
+        told["responses"][200]["content"] = {"application/octet-stream": {"schema": {"type": "string"}}}
+        add(f"{AT}/{{number}}", self.attachment, methods=["GET"], **told)
+
+    async def attach(self, http: HttpRequest) -> HttpResponse:
+        """Keep a file for a field of a pending request; the answer's data names it by what this returns."""
+        who, id = self._door.caller(http.scope), str(http.path_params["id"])
+        refuse_agents(who)
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        # Before the body is read: who may not answer cannot send ten megabytes either.
+        (await inbox.get(id)).refuse_closed(who.name, inbox.clock())
+        upload = parsed(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
+        try:
+            content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
+        except ValueError as error:
+            raise InvalidError.of("data", f"is no base64 ({error})") from None
+        return reply(dumped(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
+
+    async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
+        """Download a file that an answer names; one that is not sent yet, only who attached it."""
+        who = self._door.caller(http.scope)
+        inbox = inbox_for(self._platform.inbox, who)
+        request = await inbox.get(id)
+        stored = await self._attachments.find(request.key, number)
+        if not stored or not is_shown(who, request, stored):
+            raise NotFoundError("attachment", f"{id}/{number}")
+        name = quote(stored.file["name"], safe="")
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+        return HttpResponse(await inbox.attachment(id, number), 200, headers, stored.file["media_type"])
+
+
+def is_shown(who: Principal, request: Request, stored: Stored) -> bool:
+    """Whether a caller who may read a request may read this file of it."""
+    is_own = who.role != "agent" and stored.by == who.name
+    return is_own or stored.file["number"] in numbers_in(request)

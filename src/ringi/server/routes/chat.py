@@ -1,0 +1,223 @@
+"""The AI SDK's UI message stream over threads: `useChat` works with any agent that takes messages."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request as HttpRequest
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.domain.ask import Name, parsed
+from ringi.domain.record import Frozen
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import FinalError, InvalidError, NotFoundError
+from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.permissions import is_theirs_to_answer, may_read
+from ringi.server.body import json_body
+from ringi.server.language import words_for
+from ringi.server.limits import AskLimits
+from ringi.server.message_parts import spoken_in
+from ringi.server.platform import Platform
+from ringi.server.refusals import NotNewestError
+from ringi.server.schemas import ChatTurn
+from ringi.server.sse.chat_parts import NEWEST, Message, Part, Sdk, written
+from ringi.server.sse.conversation import TALK, Conversations, Endpoint, said, taking_messages
+from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output
+from ringi.server.sse.sse import HEADERS, Connection, EventStream, Feeder, Streams
+from ringi.server.strict_route import StrictPlainRoute
+
+SHAPE = frozenset({"hold", "sdk"})
+"""The parameters that say how an answer is streamed."""
+MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
+DONE = b"data: [DONE]\n\n"
+STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
+
+
+class ChatMessage(Frozen):
+    """One message as `useChat` keeps it."""
+
+    id: Name
+    role: Literal["user", "assistant"]
+    parts: list[dict[str, Any]]
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def approvals(self) -> list[dict[str, Any]]:
+        """The tool approvals that a person gave or refused in this message, as the client says."""
+        given = [part.get("approval") for part in self.parts if part.get("state") == "approval-responded"]
+        return [approval for approval in given if isinstance(approval, dict)]
+
+    def digest_of(self, id: str) -> str:
+        """Return the digest under which a request was shown in this message, or raise `InvalidError`."""
+        for part in self.parts:
+            shown = part.get("data") if (part.get("type"), part.get("id")) == ("data-ringi-request", id) else None
+            if isinstance(shown, dict) and isinstance(shown.get("digest"), str):
+                return str(shown["digest"])
+        raise InvalidError.of("messages", f"the message does not show request {id!r}: send it as you received it")
+
+
+class Talk(NamedTuple):
+    """One run that somebody listens to."""
+
+    who: Principal
+    thread: Thread
+    after: int = 0
+    """How far the client has been told."""
+    hold: bool = False
+    """Whether the stream stays open while only tool approvals are waited for."""
+    sdk: Sdk = NEWEST
+    others: str = ""
+    """What says that others are asked something."""
+
+
+class ChatRoutes:
+    """`POST /v1/chat` and the stream to come back to."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+        self._door, self._streams, self._settings = door, streams, platform.settings
+        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
+
+    def streams(self) -> list[Route]:
+        """Return the routes, all of which stream."""
+        stream = EventStream(self._door, self._streams, self._open, MESSAGE_STREAM)
+        return [
+            StrictPlainRoute("/v1/chat", Endpoint(self._turn, stream), methods=["POST"], known={"agent", *SHAPE}),
+            StrictPlainRoute("/v1/chat/{id}/stream", Endpoint(self._again, stream), methods=["GET"], known=SHAPE),
+        ]
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        talk: Talk = scope[TALK]
+        return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+
+    async def _again(self, http: HttpRequest) -> Talk | None:
+        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
+        try:
+            thread = await self._conversations.thread(who, http.path_params["id"])
+        except NotFoundError:
+            # `useChat` asks for the stream of a chat that has only just got its id, and takes a 404 for a failure.
+            thread = None
+        if thread is None or not thread.is_live:
+            return None
+        return Talk(who, thread, hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
+
+    async def _turn(self, http: HttpRequest) -> Talk:
+        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
+        body = await json_body(http, max_depth=self._settings.max_depth)
+        turn = parsed(ChatTurn, body, extra="allow")
+        newest = parsed(ChatMessage, turn.messages[-1], extra="allow")
+        thread = await self._conversations.thread(who, turn.id)
+        if newest.role == "user":
+            talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))
+        else:
+            talk = await self._approved(who, turn, newest, thread, channel_of(http.scope))
+        return talk._replace(hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
+
+    async def _said(
+        self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
+    ) -> Thread:
+        is_first = turn.trigger == "submit-message" and turn.message_id is None
+        # Said again it is a message of its own: under its old id it would be taken for one that was lost on the way.
+        id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
+        named = turn.agent or named
+        agent = await taking_messages(self._conversations.runner(named or "chat"), named, thread)
+        spoken = spoken_in(message.parts)
+        return await self._conversations.begin(who, thread, turn.id, agent, said(spoken.text, id), spoken.images)
+
+    async def _approved(
+        self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
+    ) -> Talk:
+        """Answer what the message says was answered, as the caller and under the digest that it was shown with."""
+        if thread is None or message.id != thread.run_id:
+            raise NotNewestError(turn.id, message.id)
+        after = (message.metadata or {}).get("after")
+        if not isinstance(after, int):
+            raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
+        for approval in message.approvals:
+            await self._answer(who, turn.id, message, approval, channel)
+        return Talk(who, thread, after)
+
+    async def _answer(
+        self, who: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
+    ) -> None:
+        request = await self._conversations.request(who, thread_id, str(approval.get("id")))
+        decision = "approve" if approval.get("approved") is True else "reject"
+        digest = message.digest_of(request.id)
+        answer = {"decision": decision, "message": approval.get("reason"), "digest": digest}
+        try:
+            await self._conversations.answer(who, request.id, answer, channel)
+        except FinalError:
+            # Somebody else was first, or it is too late: the stream says what holds.
+            return
+
+    async def _feed(self, connection: Connection, talk: Talk) -> None:
+        connection.goodbye = STOPPING
+        key, run_id = talk.thread.key, str(talk.thread.run_id)
+        message = Message(run_id, key.id, talk.thread.agent, talk.sdk)
+        await connection.write(written([message.start()]))
+        reason, after = "stop", talk.after
+        async for items in run_output(self._backend, key, run_id, connection.turns):
+            parts: list[Part] = []
+            for item in items:
+                fresh = message.take(item.event) + await self._asked(talk.who, message, item.event)
+                parts += fresh if item.number > talk.after else []
+                after = item.number
+            if parts:
+                await connection.write(written(parts))
+            if not items and message.is_for_the_client and not talk.hold:
+                reason = "tool-calls"
+                await connection.write(written(message.waits_for_others(talk.others, after)))
+                break
+        else:
+            thread = await self._backend.store.get(Thread, *key)
+            await connection.write(written([*await self._left(talk.who, message), *message.end(thread)]))
+        # One before the pause: what it asks is told again with what has become of it.
+        await connection.write(written([message.finish(reason, after - 1)]) + DONE)
+        connection.goodbye = b""
+        connection.end()
+
+    async def _asked(self, who: Principal, message: Message, event: dict[str, Any]) -> list[Part]:
+        """Return the requests of a pause, and after it what has become of them."""
+        if event["type"] == "RUN_STARTED":
+            return await self._left(who, message)
+        return await self._shown(who, message, [interrupt["id"] for interrupt in open_interrupts(event)])
+
+    async def _left(self, who: Principal, message: Message) -> list[Part]:
+        return await self._shown(who, message, list(message.waiting))
+
+    async def _shown(self, who: Principal, message: Message, ids: Sequence[str]) -> list[Part]:
+        requests = await requests_by_id(self._backend.store, who.tenant, ids)
+        parts: list[Part] = []
+        for id in ids:
+            request = requests.get(id)
+            if request and may_read(who, request):
+                parts += message.asked(request, is_theirs=may_answer(who, request))
+            else:
+                parts += message.hidden(id)
+            if request is None or request.is_final:
+                message.waiting.pop(id, None)
+        return parts
+
+
+def may_answer(who: Principal, request: Request) -> bool:
+    """Whether a caller who knows of a request may answer it."""
+    return who.role == "admin" or (who.role == "person" and is_theirs_to_answer(who, request))
+
+
+def sdk_of(scope: Scope) -> Sdk:
+    """Return the major version of the AI SDK that the caller names, or raise `InvalidError`."""
+    named = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
+    known = {str(version): version for version in get_args(Sdk)}
+    if named not in known:
+        raise InvalidError.of("sdk", f"{named!r} is no version that is spoken here: choose {', '.join(known)}")
+    version: Sdk = known[named]
+    return version
+
+
+def holds(scope: Scope) -> bool:
+    """Whether the caller wants the stream to stay open in every pause."""
+    return QueryParams(scope["query_string"]).get("hold") == "true"

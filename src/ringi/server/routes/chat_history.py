@@ -1,0 +1,94 @@
+"""What was said in a thread so far: each run as the messages that began it and the parts of the agent's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError
+from ringi.files.images import named_by
+from ringi.runs.leased_run import said_in
+from ringi.server.auth.authenticator import Door, Principal, base_of
+from ringi.server.auth.permissions import may_read, readable_thread
+from ringi.server.message_parts import file_part
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.serialize import dumped, reply
+from ringi.server.sse.chat_parts import Message, Part
+from ringi.server.sse.run_output import open_interrupts, requests_by_id
+from ringi.server.sse.run_pages import Run, newest_runs, parsed_place
+
+
+class ChatHistoryRoutes:
+    """`GET /v1/chat/{id}`."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._door, self._backend, self._max = door, platform.backend, platform.settings.max_list
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **documented("Chat"))
+
+    async def get(
+        self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    ) -> HttpResponse:
+        """Return the newest runs of a thread in their order, with the one that is under way; `next` leads back."""
+        who = self._door.caller(http.scope)
+        found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
+        if not found:
+            raise NotFoundError("thread", id)
+        thread = readable_thread(who, found[0])
+        size, before = min(limit, self._max), parsed_place(cursor)
+        runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
+        if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
+            # No worker has taken it up yet; who said it must see that it arrived.
+            runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
+        requests = await self._requests(who, [id for run in runs for id in run.asked])
+        told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
+        return reply(dumped({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
+
+    async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
+        found = await requests_by_id(self._backend.store, who.tenant, ids)
+        return {id: request for id, request in found.items() if may_read(who, request)}
+
+
+def told_of(run: Run, thread: Thread, requests: dict[str, Request], base: str) -> Part:
+    """Return one run: the messages of people, and the parts of the agent's."""
+    message = Message(run.id, thread.id, thread.agent)
+    parts = [message.start()]
+    for event in run.events:
+        parts += message.take(event)
+        for id in (interrupt["id"] for interrupt in open_interrupts(event)):
+            parts += message.asked(requests[id], is_theirs=False) if id in requests else message.hidden(id)
+    if run.id != thread.run_id or not thread.is_live:
+        parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
+    said = [{"id": m["id"], "role": "user", "parts": parts_of(m, base, thread.id)} for m in run.said]
+    return {"id": run.id, "messages": said, "parts": list(joined(parts))}
+
+
+def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:
+    """Return a person's message as parts: its words, if it has any, and its images."""
+    words = [{"type": "text", "text": message["content"]}] if message["content"] else []
+    return words + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
+
+
+def joined(parts: Iterable[Part]) -> Iterable[Part]:
+    """Yield the parts with the words of one text in one part."""
+    last: Part | None = None
+    for part in parts:
+        if last and part["type"] == last["type"] == "text-delta" and part["id"] == last["id"]:
+            last = {**last, "delta": last["delta"] + part["delta"]}
+            continue
+        if last:
+            yield last
+        last = part
+    if last:
+        yield last

@@ -1,0 +1,49 @@
+"""The routes of deliveries: what became of what was sent to others."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.delivery.attempts import Delivery
+from ringi.delivery.webhooks import OF_ASK
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.serialize import delivery_json, page_json, reply
+
+
+class DeliveryRoutes:
+    """Deliveries over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["deliveries"])
+        add("/v1/deliveries", self.find, methods=["GET"], **documented("DeliveryPage"))
+        add("/v1/deliveries/{id}/redeliver", self.redeliver, methods=["POST"], **documented("Delivery", 202))
+
+    async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
+        """List what was sent to others of a request, with each try."""
+        who = self._door.caller(http.scope)
+        await inbox_for(self._platform.inbox, who).get(request_id)
+        found = await self._platform.deliveries.of_request(who.tenant, request_id)
+        return reply(page_json((delivery_json(shown_to(who, each)) for each in found), None))
+
+    async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Send it once more, now, whatever became of it."""
+        who = self._door.caller(http.scope)
+        refuse_all_but_admins(who)
+        return reply(delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202)
+
+
+def shown_to(who: Principal, delivery: Delivery) -> Delivery:
+    """Return a delivery as the caller may know of it: the hosts of the server's own receivers are not for agents."""
+    is_named_by_ask = delivery.endpoint.startswith(OF_ASK)
+    return delivery if who.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})

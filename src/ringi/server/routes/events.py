@@ -1,0 +1,85 @@
+"""The routes of events: what happens, live, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.domain.record import START, Event, Key, Position
+from ringi.domain.request import Request
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import inbox_for, may_read
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.serialize import audit_json, page_json, reply
+from ringi.server.sse.event_hub import ALL, EventHub, place_of
+from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.strict_route import StrictPlainRoute
+
+
+class EventRoutes:
+    """Events over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: EventHub) -> None:
+        self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+        self._settings = platform.settings
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        api.add_api_route("/v1/audit", self.audit, methods=["GET"], tags=["events"], **documented("AuditPage"))
+
+    def streams(self) -> list[Route]:
+        """Return the routes that stream."""
+        of_all = EventStream(self._door, self._streams, self._open_all)
+        of_one = EventStream(self._door, self._streams, self._open_one)
+        return [
+            StrictPlainRoute("/v1/events", of_all, methods=["GET"], known=PLACE),
+            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], known=PLACE),
+        ]
+
+    async def audit(
+        self,
+        http: HttpRequest,
+        request_id: str | None = None,
+        after: str | None = None,
+        limit: Annotated[int, Query(ge=1)] = 100,
+    ) -> HttpResponse:
+        """List what happened, oldest first, with actor and hash; of one request, or of all that the caller may see."""
+        who = self._door.caller(http.scope)
+        if request_id is not None:
+            await inbox_for(self._platform.inbox, who).get(request_id)
+        size = min(limit, self._settings.max_list)
+        place = place_of(after) or START
+        events = await self._platform.inbox.of(who.tenant).events(place, size, request_id=request_id)
+        shown = [audit_json(event) for event in await self._visible(who, events, request_id)]
+        return reply(page_json(shown, events[-1].position if len(events) == size else None))
+
+    async def _visible(self, who: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
+        if request_id is not None:
+            return [event for event in events if event.record == Request.record]
+        if who.role == "admin":
+            return events
+        keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
+        found = await self._platform.backend.store.get_many(Request, list(keys))
+        seen = {request.id for request in found if may_read(who, request)}
+        return [event for event in events if event.record == Request.record and event.record_id in seen]
+
+    async def _open_all(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        return await self._open(scope, who, ALL, place_of(last_event_id(scope)))
+
+    async def _open_one(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        id = scope["path_params"]["id"]
+        await inbox_for(self._platform.inbox, who).get(id)
+        return await self._open(scope, who, id, place_of(last_event_id(scope)) or START)
+
+    async def _open(
+        self, scope: Scope, who: Principal, id: str, after: Position | None
+    ) -> tuple[Feeder, Callable[[Connection], None]]:
+        await self._hub.check(who.tenant, after)
+        return (lambda connection: self._hub.feed(connection, id, after)), (lambda c: self._hub.leave(c, id))

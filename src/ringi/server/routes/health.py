@@ -1,0 +1,93 @@
+"""The routes for those who run the server."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import get_args
+
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.responses import PlainTextResponse
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import Kind
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.refusals import NotReadyError, StoppingError
+from ringi.server.serialize import dumped, reply
+from ringi.server.sse.sse import Streams
+
+READY_SECONDS = 2.0
+COUNTED = 10_000
+"""Pending requests of one kind beyond this are not counted."""
+PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
+
+
+class HealthRoutes:
+    """Alive, ready, and how busy; nothing of any tenant."""
+
+    def __init__(self, platform: Platform, streams: Streams) -> None:
+        self._platform, self._streams = platform, streams
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, methods=["GET"], tags=["health"])
+        add("/healthz", self.healthz, **documented("Health"))
+        add("/readyz", self.readyz, **documented("Health"))
+        add("/metrics", self.metrics, response_class=PlainTextResponse)
+
+    async def healthz(self) -> HttpResponse:
+        """Say that the process answers."""
+        return reply(dumped({"status": "ok"}))
+
+    async def readyz(self) -> HttpResponse:
+        """Say that the store answers."""
+        if self._streams.is_closed:
+            raise StoppingError()
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._platform.backend.store.tail()
+        except TimeoutError:
+            raise NotReadyError(READY_SECONDS) from None
+        backend = self._platform.backend
+        durability = {"durability": backend.durability} if backend.durability else {}
+        return reply(dumped({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
+
+    async def metrics(self) -> HttpResponse:
+        """Return the figures in Prometheus' text format."""
+        inbox = self._platform.inbox
+        here = CollectorRegistry(auto_describe=False)
+        here.register(Now([await self._pending(), *self._figures()]))
+        text = generate_latest(here) + generate_latest(inbox.measures.registry)
+        return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _pending(self) -> Metric:
+        store, family = self._platform.backend.store, GaugeMetricFamily(*PENDING, labels=("kind",))
+        for kind in get_args(Kind):
+            query = Query(statuses=("pending",), kind=kind, limit=COUNTED)
+            family.add_metric((kind,), await store.count(Request, query))
+        return family
+
+    def _figures(self) -> list[Metric]:
+        lost, failures = self._platform.backend.notifier.lost, self._platform.inbox.feed.failures
+        return [
+            GaugeMetricFamily("ringi_open_streams", "Open event streams of this process.", len(self._streams)),
+            CounterMetricFamily("ringi_lost_notifications", "Wake-ups that were not published.", lost),
+            CounterMetricFamily("ringi_feed_failures", "Reads of the feed that failed.", failures),
+        ]
+
+
+class Now(Collector):
+    """Figures as they are now."""
+
+    def __init__(self, figures: list[Metric]) -> None:
+        self._figures = figures
+
+    def collect(self) -> list[Metric]:
+        """Return them."""
+        return self._figures

@@ -1,0 +1,50 @@
+"""Forms in a chat, as the front ends of others know them: the event `hitl`, and `POST /hitl/respond`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import Answer, parsed
+from ringi.errors import NotFoundError
+from ringi.server.auth.authenticator import Door, channel_of
+from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
+from ringi.server.body import json_body
+from ringi.server.language import words_for
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.schemas import HitlAnswer
+from ringi.server.serialize import dumped, reply
+
+
+class HitlRoutes:
+    """The answer to a form of a chat."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        said = documented("HitlResult", body="HitlAnswer")
+        api.add_api_route(
+            "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **said
+        )
+
+    async def respond(self, http: HttpRequest) -> HttpResponse:
+        """Decide a request of a thread, as it was sent to it; the first answer wins."""
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        given = parsed(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        request = await inbox.get(given.request_id)
+        if request.thread_id != given.session_id:
+            raise NotFoundError("request", given.request_id)
+        # A front end sends its form with every button; of who says no nothing is kept.
+        data = None if given.action == "reject" else given.data
+        answer = Answer(decision=given.action, digest=request.digest, data=data)
+        request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
+        next = "continue" if request.continuation else "complete"
+        words = words_for(http.scope)
+        said = {"approve": words.approved, "edit": words.edited, "reject": words.rejected}
+        return reply(dumped({"success": True, "next_action": next, "message": said[given.action]}))

@@ -1,0 +1,45 @@
+"""The route of images in the messages of a thread."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import FastAPI, Path
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.record import Key
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError
+from ringi.files.images import Images
+from ringi.server.auth.authenticator import Door
+from ringi.server.auth.permissions import readable_thread
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+
+
+class ImageRoutes:
+    """Images of threads over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._store, self._door, self._images = platform.backend.store, door, Images(platform.backend.stream)
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        told = documented(None)
+        told["responses"][200]["content"] = {"image/*": {"schema": {"type": "string"}}}
+        add = partial(api.add_api_route, tags=["threads"])
+        add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **told)
+
+    async def image(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
+        """Return an image that was sent with a message; it may be shown in a page, for it is nothing but an image."""
+        who = self._door.caller(http.scope)
+        thread = readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
+        if number not in (thread.images or ()):
+            raise NotFoundError("image", f"{id}/{number}")
+        file = await self._images.find(thread.key, number)
+        content = await self._images.content(thread.key, file)
+        headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(file['name'], safe='')}"}
+        return HttpResponse(content, 200, headers, file["media_type"])

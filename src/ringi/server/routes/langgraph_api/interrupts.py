@@ -1,0 +1,155 @@
+"""One open request as LangGraph's tools show it: Agent Inbox's `HumanInterrupt` and LangChain's `HITLRequest`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ringi.domain.display import summary_of
+from ringi.domain.request import Request
+from ringi.errors import InvalidError
+from ringi.forms.fields import Field
+
+ANSWER = "answer"
+"""The argument under which a question takes its answer where a tool can only edit arguments."""
+TASK = "task"
+Json = dict[str, Any]
+
+
+class Shown(NamedTuple):
+    """What a person is shown of a request, and what they can do."""
+
+    action: str
+    args: Json
+    """As the tools can show them: Agent Inbox fails on null."""
+    description: str
+    can_accept: bool
+    can_edit: bool
+    can_refuse: bool
+    can_respond: bool
+
+
+def shown_of(request: Request) -> Shown:
+    """Return a request as an action with arguments; a form's fields are the arguments, with their defaults."""
+    allowed, is_gated = set(request.allowed), request.action is not None
+    args = args_of(request)
+    has_fields = bool(args) and not is_gated
+    is_finish = request.kind == "finish" and not is_gated
+    submits = "approve" in allowed or "edit" in allowed
+    return Shown(
+        action=request.action.name if request.action else request.title,
+        args={name: "" if value is None else value for name, value in args.items()},
+        description="\n\n".join(described(request)),
+        can_accept="approve" in allowed and (is_gated or is_finish or takes_defaults(request)),
+        can_edit=bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
+        can_refuse="reject" in allowed,
+        # A refused call takes the person's words as the reason; of a form nobody may take them for the answer.
+        can_respond="respond" in allowed or (is_gated and "reject" in allowed),
+    )
+
+
+def human_interrupt(request: Request) -> Json:
+    """Return what Agent Inbox shows."""
+    shown = shown_of(request)
+    config = {
+        "allow_accept": shown.can_accept,
+        "allow_edit": shown.can_edit,
+        "allow_ignore": shown.can_refuse,
+        "allow_respond": shown.can_respond,
+    }
+    action = {"action": shown.action, "args": shown.args}
+    return {"action_request": action, "config": config, "description": shown.description}
+
+
+def review_request(request: Request) -> Json:
+    """Return what LangChain's human-in-the-loop middleware asks, which agent-chat-ui shows."""
+    shown = shown_of(request)
+    is_question = not shown.args and "respond" in request.allowed
+    args = {ANSWER: ""} if is_question else shown.args
+    offers = {"approve": shown.can_accept, "edit": shown.can_edit or is_question, "reject": shown.can_refuse}
+    decisions = [decision for decision, is_offered in offers.items() if is_offered]
+    action = {"name": shown.action, "args": args, "description": shown.description}
+    config = {"action_name": shown.action, "allowed_decisions": decisions}
+    return {"action_requests": [action], "review_configs": [config]}
+
+
+def interrupt(request: Request, value: Json) -> Json:
+    """Return an interrupt as LangGraph lists it."""
+    return {"id": request.id, "value": value, "when": "during", "resumable": True, "ns": []}
+
+
+def args_of(request: Request) -> Json:
+    """Return the arguments of a call, the fields of a form with their defaults, or the task of a finish."""
+    if request.action:
+        return dict(request.action.args)
+    if request.form:
+        return {field.name: default_of(field) for field in request.form.fields}
+    if request.data_schema is not None:
+        properties = request.data_schema.get("properties") or {}
+        known = {name: part for name, part in properties.items() if isinstance(part, dict)}
+        return {name: part.get("default") for name, part in known.items()}
+    return {TASK: str(request.context.get(TASK) or "")} if request.kind == "finish" else {}
+
+
+def default_of(field: Field) -> Any:
+    """Return what a form shows in a field before anybody fills it in."""
+    default = getattr(field, "default", None)
+    return list(default) if isinstance(default, tuple) else default
+
+
+def takes_defaults(request: Request) -> bool:
+    """Whether a form can be submitted as it is shown; without a form there is nothing to submit."""
+    if request.form is None:
+        return request.data_schema is None
+    try:
+        request.form.check(args_of(request))
+    except InvalidError:
+        return False
+    return True
+
+
+def displayed(request: Request) -> Iterator[str]:
+    """Yield the display blocks as text, and where images are shown."""
+    for each in request.display or ():
+        yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
+    if any(each.type == "image" for each in request.display or ()):
+        yield f"Images are shown on Ringi's own page only: /r/{request.id}"
+
+
+def described(request: Request) -> Iterator[str]:
+    """Yield the parts of the description: all that the digest covers and that the tools have no place for."""
+    if request.action:
+        yield request.title  # Of all else the title is shown as the action.
+    if request.description:
+        yield request.description
+    if request.form:
+        yield "\n".join(f"- {line_of(field)}" for field in request.form.fields)
+    if request.data_schema is not None:
+        yield block("The answer must fit", request.data_schema)
+    yield from displayed(request)
+    values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
+    if values:
+        yield block("What the agent receives", values)
+    labels = {decision: button.label for decision, button in request.actions.items() if button.label}
+    for name, value in (("Context", request.context), ("Labels", labels), ("If nobody answers", request.fallback)):
+        if value:
+            yield block(name, value)
+    if request.priority:
+        yield f"Priority: {request.priority}"
+
+
+def line_of(field: Field) -> str:
+    """Return a field with all that a person has to know of it."""
+    parts = field.model_dump(mode="json", exclude_none=True)
+    options = ", ".join(f"{each['value']} ({each['label']})" for each in parts.pop("options", ()))
+    name, label, type, help = (parts.pop(each, "") for each in ("name", "label", "type", "help"))
+    is_required = parts.pop("required", False)
+    rules = [f"{rule}: {value}" for rule, value in parts.items()]
+    told = [f"`{name}` {label}", type, "required" if is_required else "", options, *rules, help]
+    return "; ".join(str(part) for part in told if part)
+
+
+def block(title: str, value: Any) -> str:
+    """Return JSON under a title."""
+    return f"{title}:\n\n```json\n{json.dumps(value, ensure_ascii=False, indent=2, default=str)}\n```"

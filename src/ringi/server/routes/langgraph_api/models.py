@@ -1,0 +1,73 @@
+"""What LangGraph's clients send; what they send besides is not read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ringi.domain.ask import Id, Name
+from ringi.domain.record import Frozen
+
+END = "__end__"
+
+
+class ThreadSearch(Frozen):
+    """Which threads are wanted."""
+
+    metadata: dict[str, Any] | None = None
+    status: Literal["idle", "busy", "interrupted", "error"] | None = None
+    limit: int = Field(default=10, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0)
+    ids: list[str] | None = None
+
+    @property
+    def graph(self) -> str | None:
+        """The assistant whose threads are wanted, by name or id."""
+        wanted = self.metadata or {}
+        named = wanted.get("graph_id") or wanted.get("assistant_id")
+        return None if named is None else str(named)
+
+
+class NewThread(Frozen):
+    """A thread that a client is about to use."""
+
+    thread_id: Id | None = None
+    metadata: dict[str, Any] | None = None
+    if_exists: Literal["raise", "do_nothing"] | None = None
+
+
+class StateUpdate(Frozen):
+    """What a client wants to write into a state: here only that the thread is resolved."""
+
+    values: Any = None
+    as_node: str | None = None
+
+
+class Command(Frozen):
+    """How a run goes on."""
+
+    resume: Any = None
+    goto: Any = None
+    update: Any = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether the thread is to be marked as resolved."""
+        return self.goto in (END, [END])
+
+
+class NewRun(Frozen):
+    """An answer to what waits, or the input of a new run."""
+
+    assistant_id: Name
+    input: dict[str, Any] | None = None
+    command: Command | None = None
+    checkpoint: dict[str, Any] | None = None
+    stream_mode: str | list[str] | None = None
+
+    @property
+    def modes(self) -> set[str]:
+        """What of the run is to be streamed."""
+        given = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
+        return set(given or ["values"])

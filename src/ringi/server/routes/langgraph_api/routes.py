@@ -1,0 +1,252 @@
+"""The routes of LangGraph's API that Agent Inbox, agent-chat-ui and the SDK call, under `/langgraph`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ringi.base.canonical_json import jsonable
+from ringi.domain.ask import parsed
+from ringi.domain.thread import Thread
+from ringi.errors import InvalidError, NotFoundError
+from ringi.files.images import NewImage
+from ringi.runs.announcements import Offer
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import refuse_hidden_thread
+from ringi.server.body import json_body
+from ringi.server.extension import Extension
+from ringi.server.limits import AskLimits
+from ringi.server.message_parts import spoken_in
+from ringi.server.platform import Platform
+from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.routes.langgraph_api import models
+from ringi.server.routes.langgraph_api.access import Access
+from ringi.server.routes.langgraph_api.runs import Begun, told
+from ringi.server.routes.langgraph_api.served import Served
+from ringi.server.routes.langgraph_api.views import EVERYTHING, REQUEST, Json, assistant_id, assistants, listed
+from ringi.server.serialize import dumped, reply
+from ringi.server.sse.conversation import TALK, Conversations, said, takes_messages
+from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams
+from ringi.server.strict_route import StrictPlainRoute
+
+PREFIX = "/langgraph"
+KEY = "x-api-key"
+NO_STATE = "a state is not written from outside: answer what waits, or mark it as resolved with as_node '__end__'"
+
+
+class ThreadExistsError(RefusalError):
+    """A thread is created that exists."""
+
+    status, code = 409, "exists"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"thread {id!r} exists: give another thread_id, or if_exists 'do_nothing'")
+
+
+class LangGraphRoutes:
+    """LangGraph's API."""
+
+    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+        self._platform, self._door, self._served = platform, door, Served()
+        self._conversations, self._since = Conversations(platform, limits), jsonable(platform.inbox.clock())
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes that do not stream."""
+        add = partial(api.add_api_route, include_in_schema=False)
+        add(f"{PREFIX}/info", self.info, methods=["GET"])
+        add(f"{PREFIX}/assistants/search", self.search_assistants, methods=["POST"])
+        add(f"{PREFIX}/assistants/{{id}}", self.get_assistant, methods=["GET"])
+        add(f"{PREFIX}/threads", self.create, methods=["POST"])
+        add(f"{PREFIX}/threads/search", self.search, methods=["POST"])
+        add(f"{PREFIX}/threads/{{id}}", self.get, methods=["GET"])
+        add(f"{PREFIX}/threads/{{id}}/state", self.state, methods=["GET"])
+        add(f"{PREFIX}/threads/{{id}}/state", self.update, methods=["POST"])
+        add(f"{PREFIX}/threads/{{id}}/history", self.history, methods=["POST"])
+        add(f"{PREFIX}/threads/{{id}}/runs", self.run, methods=["POST"])
+
+    def streams(self, streams: Streams) -> list[Route]:
+        """Return the route that streams."""
+        # LangGraph's SDK takes a bare `retry` for an event without a name, and its React hook fails on that.
+        stream = EventStream(self._door, streams, self._open, hint=bytes)
+        run = RunStream(self._begun, stream)
+        return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
+
+    async def info(self, http: HttpRequest) -> HttpResponse:
+        """Tell what the tools ask before they have a key."""
+        flags = {"assistants": True, "crons": False, "langsmith": False, "langsmith_tracing_replicas": False}
+        host = {"kind": "self-hosted", "project_id": None, "revision_id": None, "tenant_id": None}
+        return replied({"version": version("ringi"), "flags": flags, "host": host})
+
+    async def search_assistants(self, http: HttpRequest) -> HttpResponse:
+        """List the agents, and the assistant whose threads are all requests."""
+        access, body = self._access(http), await self._body(http)
+        body = body if isinstance(body, dict) else {}
+        more = body.get("metadata")
+        wanted = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
+        found = assistants(await access.offers(), self._since)
+        return replied([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
+
+    async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return one assistant by its name or id."""
+        access = self._access(http)
+        name, found = await access.graph(id), assistants(await access.offers(), self._since)
+        return replied(next(each for each in found if each["graph_id"] == name))
+
+    async def create(self, http: HttpRequest) -> HttpResponse:
+        """Return a new thread; it is stored with its first run."""
+        access, given = self._access(http), parsed(models.NewThread, await self._body(http), extra="allow")
+        id = given.thread_id or str(uuid.uuid4())
+        if id.startswith(REQUEST):
+            raise InvalidError.of("thread_id", f"{REQUEST!r} is the beginning of the threads of requests")
+        try:
+            found = await access.find(id)
+        except NotFoundError:
+            await refuse_hidden_thread(self._platform.backend.store, access.who, id)
+            graph, now = str((given.metadata or {}).get("graph_id") or ""), self._platform.inbox.clock()
+            return replied(listed(id, graph, "idle", {}, None, created_at=now, updated_at=now))
+        if given.if_exists != "do_nothing":
+            raise ThreadExistsError(id)
+        return replied(found.view)
+
+    async def search(self, http: HttpRequest) -> HttpResponse:
+        """List threads, each with the one request that the caller is asked."""
+        access, wanted = self._access(http), parsed(models.ThreadSearch, await self._body(http), extra="allow")
+        return replied(await access.search(wanted))
+
+    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return one thread."""
+        return replied((await self._access(http).find(id)).view)
+
+    async def state(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return where a thread stands."""
+        return replied(await self._access(http).state(id))
+
+    async def history(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return the newest state as the only one: earlier ones are not told."""
+        return replied([await self._access(http).state(id)])
+
+    async def update(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Mark a thread as resolved; nothing else is written."""
+        access, given = self._access(http), parsed(models.StateUpdate, await self._body(http), extra="allow")
+        if given.as_node != models.END or given.values not in (None, {}):
+            raise InvalidError.of("as_node" if given.as_node != models.END else "values", NO_STATE)
+        await access.resolve(id)
+        place = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": str(uuid.uuid4())}
+        return replied({"checkpoint": place, "configurable": place})
+
+    async def run(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Answer what waits, or begin a run, and return at once."""
+        begun, now = await self._begun(http), jsonable(self._platform.inbox.clock())
+        run = {"run_id": begun.run_id, "thread_id": id, "assistant_id": assistant_id(begun.graph)}
+        more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
+        answered = replied({**run, **more, "multitask_strategy": "reject"})
+        answered.headers["content-location"] = location(begun)
+        return answered
+
+    async def _begun(self, http: HttpRequest) -> Begun:
+        access, id = self._access(http), str(http.path_params["id"])
+        body = parsed(models.NewRun, await self._body(http), extra="allow")
+        graph, command = await access.graph(body.assistant_id), body.command
+        if command and command.ends:
+            thread, answered = await access.resolve(id)
+        elif command and command.resume is not None and command.update is None and command.goto is None:
+            thread, answered = await access.answer(id, command.resume, body.checkpoint)
+        elif command:
+            raise InvalidError.of("command", "only resume, or goto '__end__', is taken")
+        else:
+            thread = await self._start(access, id, graph, body)
+            return Begun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
+        is_run = thread is not None and answered.run_id == thread.run_id
+        run_id = answered.run_id or answered.id
+        return Begun(access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered)
+
+    async def _start(self, access: Access, id: str, graph: str, body: models.NewRun) -> Thread:
+        if id.startswith(REQUEST) or graph == EVERYTHING:
+            raise InvalidError.of("assistant_id", f"{EVERYTHING!r} is no agent: send command.resume, or name an agent")
+        if body.input is None:
+            raise InvalidError.of("input", "send the input of a run, or command.resume")
+        parsed(models.NewThread, {"thread_id": id})
+        thread = await self._conversations.thread(access.who, id)
+        agent = (await access.offers()).get(graph)
+        if agent is None:  # Its worker has ended since it was looked up.
+            raise NotFoundError("agent", graph)
+        given, images = input_of(agent, body.input)
+        return await self._conversations.begin(access.who, thread, id, graph, given, images)
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        begun: Begun = scope[TALK]
+        most = self._platform.settings.max_list
+        return (lambda connection: told(connection, self._platform.backend, begun, most)), (lambda connection: None)
+
+    def _access(self, http: HttpRequest) -> Access:
+        return Access(self._platform, self._door, self._served, HttpRequest(with_bearer(http.scope)))
+
+    async def _body(self, http: HttpRequest) -> Any:
+        return await json_body(http, max_depth=self._platform.settings.max_depth)
+
+
+class RunStream:
+    """An ASGI endpoint that begins a run or answers, says where the run is, and streams it."""
+
+    def __init__(self, begin: Callable[[HttpRequest], Awaitable[Begun]], stream: ASGIApp) -> None:
+        self._begin, self._stream = begin, stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream what the call has begun."""
+        scope = with_bearer(scope)
+        scope[TALK] = begun = await self._begin(HttpRequest(scope, receive))
+
+        async def located(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                place = (b"content-location", location(begun).encode())
+                message = {**message, "headers": [*message["headers"], place]}
+            await send(message)
+
+        await self._stream(scope, receive, located)
+
+
+def with_bearer(scope: Scope) -> Scope:
+    """Return a call that has its key in the header `x-api-key` as one with a token."""
+    headers = Headers(scope=scope)
+    keys = headers.getlist(KEY)
+    if not keys or "authorization" in headers:
+        return scope
+    if len(keys) > 1 or not keys[0].strip().isascii():
+        raise UnauthenticatedError.unknown()
+    bearer = (b"authorization", b"Bearer " + keys[0].strip().encode())
+    return {**scope, "headers": [*scope["headers"], bearer]}
+
+
+def input_of(agent: Offer, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
+    """Return what a client sends as the input of a run: of messages only the newest counts, and it is a person's."""
+    if not takes_messages(agent):
+        return input, ()
+    messages = input.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
+        raise InvalidError.of("input.messages", "the newest is not of a person: send what the person said")
+    spoken = spoken_in(last.get("content"))
+    return said(spoken.text, str(last.get("id") or uuid.uuid4())), spoken.images
+
+
+def location(begun: Begun) -> str:
+    """Return where LangGraph's clients read the id of the run."""
+    return f"/threads/{begun.thread_id}/runs/{begun.run_id}"
+
+
+def replied(value: Any) -> HttpResponse:
+    """Return JSON."""
+    return reply(dumped(value))
+
+
+EXTENSION = Extension(LangGraphRoutes)

@@ -1,0 +1,68 @@
+"""The routes of memories: what the caller told in approved answers, for their later threads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import parsed
+from ringi.inbox.inbox import Inbox
+from ringi.server.auth.authenticator import Door
+from ringi.server.auth.permissions import refuse_agents
+from ringi.server.body import json_body
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.routes.requests import Cursor
+from ringi.server.schemas import MemoryEdit
+from ringi.server.serialize import memory_json, page_json, reply
+
+
+class MemoryRoutes:
+    """One's own memories over HTTP: nobody else's are there, whatever the caller's role."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["memories"])
+        add("/v1/memories", self.find, methods=["GET"], **documented("MemoryPage"))
+        add("/v1/memories/{id}", self.get, methods=["GET"], **documented("Memory"))
+        add("/v1/memories/{id}", self.edit, methods=["PATCH"], **documented("Memory", body="MemoryEdit"))
+        add("/v1/memories/{id}", self.delete, methods=["DELETE"], **documented(None, 204))
+
+    async def find(
+        self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
+    ) -> HttpResponse:
+        """List one's memories, the newest question first."""
+        inbox, person = self._of_caller(http)
+        size = min(limit, self._platform.settings.max_list)
+        found = await inbox.memories(person, limit=size + 1, before=cursor or None)
+        next = found[size - 1].place if len(found) > size else None
+        return reply(page_json(map(memory_json, found[:size]), next))
+
+    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return one memory; its id is that of the request that asked."""
+        inbox, person = self._of_caller(http)
+        return reply(memory_json(await inbox.memory(id, person)))
+
+    async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Change what is remembered; the answer itself stays as it was given."""
+        inbox, person = self._of_caller(http)
+        given = parsed(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
+        return reply(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
+
+    async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Remember it no longer, ever; the answer itself stays with its request."""
+        inbox, person = self._of_caller(http)
+        await inbox.delete_memory(id, by=person)
+        return HttpResponse(status_code=204)
+
+    def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        return self._platform.inbox.of(who.tenant), who.name

@@ -1,0 +1,77 @@
+"""The routes of operations: the runs that cannot go on by themselves, and what an operator does about them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import parsed
+from ringi.domain.thread import Thread
+from ringi.runs import operations
+from ringi.runs.cleanup import open_requests
+from ringi.server.auth.authenticator import Door
+from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, visible
+from ringi.server.body import json_body
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.schemas import Operation
+from ringi.server.serialize import page_json, reply, thread_json, trouble_json
+
+Act = Callable[..., Awaitable[Thread]]
+
+
+class OperationRoutes:
+    """Operations over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door) -> None:
+        self._platform, self._door = platform, door
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["operations"])
+        add("/v1/operations", self.find, methods=["GET"], **documented("TroublePage"))
+        add("/v1/threads/{id}/retry", self.retry, methods=["POST"], **documented("Thread", body="Operation"))
+        add("/v1/threads/{id}/ask-again", self.ask_again, methods=["POST"], **documented("Thread", body="Operation"))
+        add("/v1/threads/{id}/abandon", self.abandon, methods=["POST"], **documented("Thread", body="Operation"))
+
+    async def find(
+        self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
+    ) -> HttpResponse:
+        """List the runs that cannot go on by themselves: failed ones first, then those with stranded requests."""
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
+        deployed = {*runner.agents, *await runner.announced()} if runner else set()
+        found, next = await operations.troubles(
+            self._platform.backend.store,
+            visible(who),
+            limit=size,
+            cursor=cursor,
+            deployed=deployed or None,
+        )
+        return reply(page_json(map(trouble_json, found), next))
+
+    async def retry(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Let a run go on from its last checkpoint; a thread that needs no attention is returned as it is."""
+        return await self._operate(http, id, operations.retry)
+
+    async def ask_again(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Ask anew what a run failed on, from the question; a thread that has not failed is returned as it is."""
+        return await self._operate(http, id, operations.ask_again)
+
+    async def abandon(self, http: HttpRequest, id: str) -> HttpResponse:
+        """End a run for good, and withdraw what it asks; a thread that needs no attention is returned as it is."""
+        return await self._operate(http, id, operations.abandon)
+
+    async def _operate(self, http: HttpRequest, id: str, act: Act) -> HttpResponse:
+        who = self._door.caller(http.scope)
+        refuse_all_but_admins(who)
+        body = await json_body(http, max_depth=self._platform.settings.max_depth)
+        backend, reason = self._platform.backend, parsed(Operation, body).reason
+        thread = await act(backend, self._platform.inbox.of(who.tenant), id, by=who.actor, reason=reason)
+        return reply(thread_json(thread, await open_requests(backend, thread), for_operator=True))

@@ -1,0 +1,258 @@
+"""The routes of requests: ask, list, read, decide."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from pydantic import BeforeValidator
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.base.canonical_json import jsonable
+from ringi.base.failpoint import failpoint
+from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parsed
+from ringi.domain.record import MAX_SEARCH, cursor_of
+from ringi.domain.request import Status
+from ringi.errors import InvalidError, RingiError, WaitTimeoutError
+from ringi.inbox import tracing
+from ringi.inbox.inbox import Inbox
+from ringi.privacy.erasure import Sweep
+from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.permissions import (
+    Check,
+    answerable,
+    cancellable,
+    inbox_for,
+    readable,
+    refuse_agents,
+    refuse_all_but_admins,
+    refuse_hidden_thread,
+    visible,
+)
+from ringi.server.body import json_body
+from ringi.server.limits import AskLimits
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.problems import document_of, status_of
+from ringi.server.schemas import BulkItem, Cancel, Reassign
+from ringi.server.serialize import counts_json, dumped, page_json, reply, request_json
+from ringi.server.sse.sse import Streams
+from ringi.server.strict_route import StrictPlainRoute
+
+COUNTED = 999
+"""How far requests are counted; past it there are more."""
+SEARCH = "What the request must contain: the beginnings of words, any part of a Chinese or Japanese text"
+SINCE = "Count what has ended since, such as the caller's midnight"
+Cursor = Annotated[str | None, Query(description="`next` of the page before")]
+
+
+def given(filter: Any) -> Any:
+    """Return what a form sends for a filter; one that was left empty is none."""
+    return [each for each in filter if each] if isinstance(filter, list) else filter or None
+
+
+class RequestRoutes:
+    """Requests over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+        self._platform, self._door, self._streams = platform, door, streams
+        self._settings = platform.settings
+        self._limits = limits
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
+        # Without this a fifth of a respond is spent on FastAPI's parameters, of which it has none.
+        api.router.routes.append(StrictPlainRoute(f"{at}/{{id}}/respond", self.respond, methods=["POST"]))
+        add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
+        add(at, self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
+        add(at, self.find, methods=["GET"], **documented("RequestPage"))
+        add(f"{at}/counts", self.counts, methods=["GET"], **documented("Counts"))
+        add(f"{at}/respond", self.respond_many, methods=["POST"], **documented("BulkResult", body="BulkAnswer"))
+        add(f"{at}/{{id}}", self.get, methods=["GET"], **documented("Request"))
+        add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **documented("Request"))
+        add(f"{at}/{{id}}/release", self.release, methods=["POST"], **documented("Request"))
+        add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **documented("Request", body="Cancel"))
+        add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **documented("Request"))
+        add("/v1/erasures", self.erase_some, methods=["POST"], **documented("Erasure", body="Sweep"))
+        add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **documented("Request", body="Reassign"))
+
+    async def ask(self, http: HttpRequest) -> HttpResponse:
+        """Ask a person; the same id with the same content again returns the stored request."""
+        who = self._door.caller(http.scope)
+        ask = Ask.parse(await self._body(http))
+        self._platform.deliveries.check(ask.webhooks, who.tenant)
+        inbox = self._platform.inbox.of(who.tenant)
+        if who.role != "admin":
+            await self._limits.check(inbox, who, ask.id)
+        if ask.thread_id is not None:
+            await refuse_hidden_thread(inbox.store, who, ask.thread_id)
+        began = inbox.clock()
+        request = await inbox.submit(ask, by=who.actor)
+        return reply(request_json(request), 201 if request.created_at >= began else 200)
+
+    async def find(
+        self,
+        http: HttpRequest,
+        status: Annotated[list[Status] | None, Query(), BeforeValidator(given)] = None,
+        assignee: Annotated[str | None, BeforeValidator(given)] = None,
+        mine: Annotated[bool, Query(description="Only what the caller is assigned to or has claimed")] = False,
+        kind: Annotated[Kind | None, BeforeValidator(given)] = None,
+        priority: Annotated[Priority | None, BeforeValidator(given)] = None,
+        thread_id: Annotated[str | None, BeforeValidator(given)] = None,
+        q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
+        limit: Annotated[int, Query(ge=1)] = 50,
+        cursor: Cursor = None,
+    ) -> HttpResponse:
+        """List what the caller may see, newest first."""
+        who = self._door.caller(http.scope)
+        size = min(limit, self._settings.max_list)
+        wanted: dict[str, Any] = {
+            "statuses": tuple(status or ()),
+            "assignee": assignee,
+            "mine": who.name if mine else None,
+            "kind": kind,
+            "priority": priority,
+            "thread_id": thread_id,
+            "text": q,
+            "before": cursor or None,
+            "limit": size + 1,
+        }
+        found = await self._platform.inbox.of(who.tenant).find(visible(who).model_copy(update=wanted))
+        items = found[:size]
+        return reply(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
+
+    async def counts(
+        self,
+        http: HttpRequest,
+        since: Annotated[Time | None, BeforeValidator(given), Query(description=SINCE)] = None,
+    ) -> HttpResponse:
+        """Count what the caller may see: what is pending, what of it is theirs, and what has ended since a time."""
+        who = self._door.caller(http.scope)
+        inbox, seen = self._platform.inbox.of(who.tenant), visible(who)
+        pending: dict[str, Any] = {"statuses": ("pending",)}
+        wanted = {"pending": pending, "mine": {**pending, "mine": who.name}}
+        if since is not None:
+            wanted["ended"] = {"ended_since": since}
+        queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in wanted.values()]
+        numbers = await asyncio.gather(*map(inbox.count, queries))
+        return reply(counts_json(dict(zip(wanted, numbers, strict=True)), COUNTED))
+
+    async def get(
+        self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
+    ) -> HttpResponse:
+        """Return one; `wait` holds the reply until it has ended, for so many seconds at most."""
+        who = self._door.caller(http.scope)
+        inbox = inbox_for(self._platform.inbox, who)
+        request = await inbox.get(id)
+        if who.role == "person" and not request.is_final:
+            tracing.seen(request)
+        if wait and not request.is_final:
+            with self._streams.slot(who), suppress(WaitTimeoutError):
+                await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
+            request = await inbox.get(id)
+        return reply(request_json(request))
+
+    async def respond(self, http: HttpRequest) -> HttpResponse:
+        """Decide a request; the first answer wins."""
+        who = self._decider(http)
+        answer = Answer.parse(await self._body(http))
+        inbox = inbox_for(self._platform.inbox, who, answerable)
+        request = await inbox.answer(id_of(http), answer, by=who.name, channel=channel_of(http.scope))
+        response = reply(request_json(request))
+        failpoint("server.before_reply")
+        return response
+
+    async def respond_many(self, http: HttpRequest) -> HttpResponse:
+        """Decide several requests, each on its own."""
+        who = self._decider(http)
+        items = bulk_items(await self._body(http), self._settings.max_bulk)
+        inbox, channel = inbox_for(self._platform.inbox, who, answerable), channel_of(http.scope)
+        results = await asyncio.gather(*(answered(inbox, who, item, channel) for item in items))
+        failpoint("server.before_reply")
+        return reply(page_json(results, None))
+
+    async def claim(self, http: HttpRequest) -> HttpResponse:
+        """Keep others from answering for a while."""
+        who = self._decider(http)
+        return reply(request_json(await self._inbox(who, answerable).claim(id_of(http), who.name)))
+
+    async def release(self, http: HttpRequest) -> HttpResponse:
+        """Give up a claim."""
+        who = self._decider(http)
+        return reply(request_json(await self._inbox(who, answerable).release(id_of(http), who.name)))
+
+    async def cancel(self, http: HttpRequest) -> HttpResponse:
+        """Withdraw a request; who asked may, and an admin."""
+        who = self._door.caller(http.scope)
+        reason = parsed(Cancel, await self._body(http)).reason
+        return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.actor, reason)))
+
+    async def erase(self, http: HttpRequest) -> HttpResponse:
+        """Erase what an ended request and its thread say; what tells that, when and how it ended stays. Admins only."""
+        who = self._eraser(http)
+        return reply(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
+
+    async def erase_some(self, http: HttpRequest) -> HttpResponse:
+        """Erase what is one person's, or what ended before a time, a part at a time: go on with `next` as `after`."""
+        who = self._eraser(http)
+        sweep = parsed(Sweep, await self._body(http))
+        return reply(dumped(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
+
+    async def reassign(self, http: HttpRequest) -> HttpResponse:
+        """Give a request to somebody else."""
+        who = self._decider(http)
+        to = parsed(Reassign, await self._body(http))
+        if not to.assignee and not to.candidate_groups:
+            raise InvalidError.of("assignee", "name a person or candidate_groups")
+        inbox = self._inbox(who, answerable)
+        request = await inbox.reassign(id_of(http), who.name, assignee=to.assignee, groups=to.candidate_groups)
+        return reply(request_json(request))
+
+    def _inbox(self, who: Principal, check: Check = readable) -> Inbox:
+        return inbox_for(self._platform.inbox, who, check)
+
+    def _decider(self, http: HttpRequest) -> Principal:
+        who = self._door.caller(http.scope)
+        refuse_agents(who)
+        return who
+
+    def _eraser(self, http: HttpRequest) -> Principal:
+        who = self._door.caller(http.scope)
+        refuse_all_but_admins(who)
+        return who
+
+    async def _body(self, http: HttpRequest) -> Any:
+        return await json_body(http, max_depth=self._settings.max_depth)
+
+
+def id_of(http: HttpRequest) -> str:
+    """Return the id in the path."""
+    return str(http.path_params["id"])
+
+
+def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
+    """Return the answers of a bulk call, each still unchecked."""
+    items = body.get("items") if isinstance(body, dict) else None
+    if not isinstance(items, list) or not 0 < len(items) <= most:
+        raise InvalidError.of("items", f"give a list of 1 to {most} answers, each with id, decision and digest")
+    if set(body) != {"items"}:
+        raise InvalidError.of("", "no field but items is known")
+    return items
+
+
+async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
+    """Decide one request of several and return its result: its status, and the request or the problem."""
+    named = item.get("id") if isinstance(item, dict) else None
+    id = named if isinstance(named, str) else None
+    try:
+        given = parsed(BulkItem, item)
+        answer = Answer.model_validate(given.model_dump(exclude={"id"}))
+        request = await inbox.answer(given.id, answer, by=who.name, channel=channel)
+    except RingiError as error:
+        return dumped({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
+    return dumped({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"

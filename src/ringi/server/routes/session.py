@@ -1,0 +1,100 @@
+"""The page's session: the token of its link, kept where no script can read it."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import parsed
+from ringi.server.auth.authenticator import COOKIE, Door, Known, Principal, base_of, set_session
+from ringi.server.auth.links import PREFIX, Links
+from ringi.server.auth.revocations import Revocation
+from ringi.server.body import json_body
+from ringi.server.openapi import documented
+from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
+from ringi.server.schemas import SignIn
+from ringi.server.serialize import dumped, reply
+from ringi.server.settings import ServerSettings
+
+
+class SessionRoutes:
+    """Who is signed in, and on what."""
+
+    def __init__(self, door: Door, links: Links, settings: ServerSettings) -> None:
+        self._door, self._links, self._settings = door, links, settings
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["session"])
+        add("/v1/session", self.sign_in, methods=["POST"], **documented("Session", body="SignIn"))
+        add("/v1/session", self.show, methods=["GET"], **documented("Session"))
+        add("/v1/session", self.sign_out, methods=["DELETE"], **documented(None, 204))
+        add("/v1/info", self.info, methods=["GET"], **documented("Info"))
+
+    async def sign_in(self, http: HttpRequest) -> HttpResponse:
+        """Exchange a token or a one-use link for the page's cookie.
+
+        If somebody else is signed in on this page, that is 409 unless `replace` is true: a link of another site must
+        not change unseen under whose name a person decides.
+        """
+        self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
+        given = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth))
+        is_link = given.token.startswith(PREFIX)
+        known = self._links.known(given.token) if is_link else self._door.known(given.token)
+        if self._door.is_revoked(known):
+            raise UnauthenticatedError.revoked()
+        who = known.principal
+        if who.role == "agent":
+            raise AgentSessionError
+        if is_link:
+            await self._links.refuse_used(known)
+        current = self._door.person_of_cookie(http.scope)
+        if current and current[:3] != who[:3] and not given.replace:
+            raise SignedInError(session_of(current), session_of(who))
+        if is_link:
+            await self._links.use(known)
+        token, seconds = self._door.session(known, None if is_link else known.expires_at)
+        response = session_reply(who)
+        set_session(response, token, seconds, http.scope)
+        return response
+
+    async def show(self, http: HttpRequest) -> HttpResponse:
+        """Return who is signed in."""
+        return session_reply(self._door.caller(http.scope))
+
+    async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
+        """Forget the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
+        self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
+        if everywhere:
+            await self._revoke(self._door.entry(http.scope))
+        response = HttpResponse(status_code=204)
+        response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
+        return response
+
+    async def _revoke(self, known: Known) -> None:
+        who, revocations = known.principal, self._door.revocations
+        # A server whose clock is ahead may just have made the caller's own.
+        until = max(revocations.now(), known.issued.at if known.issued else 0)
+        await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
+
+    async def info(self, http: HttpRequest) -> HttpResponse:
+        """Return what runs here."""
+        self._door.caller(http.scope)
+        settings = self._settings
+        return reply(dumped({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")}))
+
+
+def session_reply(who: Principal) -> HttpResponse:
+    """Return who somebody is, as JSON."""
+    return reply(dumped(session_of(who)))
+
+
+def session_of(who: Principal) -> dict[str, Any]:
+    """Return who somebody is, as the page is told."""
+    return {"name": who.name, "role": who.role, "tenant": who.tenant, "groups": who.groups}

@@ -1,0 +1,175 @@
+"""Signing in at a provider: there with a secret of one use, back with a code, and a cookie as any other."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import time
+from collections import OrderedDict
+from functools import partial
+from typing import NamedTuple
+
+import jwt
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse
+from starlette.responses import Response as HttpResponse
+
+from ringi.errors import NotFoundError, RingiError
+from ringi.server.auth.authenticator import ALGORITHM, Door, Known, Principal, base_of, set_session
+from ringi.server.auth.provider import Provider, person_of
+from ringi.server.identity import Oidc, Person
+from ringi.server.openapi import documented
+from ringi.server.refusals import SignInError
+from ringi.server.routes.sign_in_page import error_page, wants_page
+from ringi.server.serialize import dumped, reply
+from ringi.server.settings import ServerSettings
+
+PATH = "/v1/session/oidc"
+COOKIE = "ringi_sign_in"
+ATTEMPT_SECONDS = 600
+REMEMBERED = 10_000
+LONGEST_COOKIE = 3_900
+"""Browsers drop longer ones without a word."""
+LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+
+
+class Attempt(NamedTuple):
+    """A sign-in that has begun; the browser keeps it, signed, until it comes back."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    exp: int
+
+    @classmethod
+    def begun(cls, next: str | None) -> Attempt:
+        """Return a new one that leads to a path of this server."""
+        fresh = [secrets.token_urlsafe(32) for _ in range(3)]
+        return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
+
+
+def local_path(path: str | None) -> str:
+    """Return a path that stays on this server, else `/`: a sign-in must not lead to another site."""
+    return path if path and LOCAL_PATH.fullmatch(path) else "/"
+
+
+class SignInRoutes:
+    """The ways to sign in."""
+
+    def __init__(self, door: Door, settings: ServerSettings, provider: Provider | None) -> None:
+        self._door, self._oidc = door, settings.oidc
+        self._provider = provider
+        self._secret = door.keys.derived("sign in")
+        self._used: OrderedDict[str, None] = OrderedDict()
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, methods=["GET"], tags=["session"])
+        add("/v1/session/ways", self.ways, **documented("Ways"))
+        add(PATH, self.begin, **documented(None, 302))
+        # Providers add parameters of their own.
+        api.router.add_api_route(
+            f"{PATH}/callback", self.finish, tags=["session"], route_class_override=APIRoute, **documented(None, 302)
+        )
+
+    async def ways(self) -> HttpResponse:
+        """Say whether people can sign in at a provider, besides by a token."""
+        return reply(dumped({"oidc": self._oidc is not None}))
+
+    async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
+        """Send a person to the provider; `next` is the path of this server to which they come back."""
+        _, provider = self._parts()
+        attempt = Attempt.begun(next)
+        try:
+            place = await provider.departure(self._own_address(http), attempt.state, attempt.nonce, attempt.verifier)
+        except RingiError as error:
+            return shown(http, error)
+        response = RedirectResponse(place, 302)
+        kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
+        # Lax: the way back begins on the provider's site, from where no strict cookie is sent.
+        response.set_cookie(
+            COOKIE,
+            kept,
+            ATTEMPT_SECONDS,
+            path=base_of(http.scope) + PATH,
+            secure=self._is_https(http),
+            httponly=True,
+            samesite="lax",
+        )
+        return response
+
+    async def finish(
+        self,
+        http: HttpRequest,
+        state: str = "",
+        code: str = "",
+        error: str = "",
+        iss: str | None = None,
+    ) -> HttpResponse:
+        """Take a person back from the provider, and give them the page's cookie."""
+        self._parts()
+        try:
+            return await self._finished(http, state, code, error, iss)
+        except RingiError as refusal:
+            return shown(http, refusal)
+
+    async def _finished(self, http: HttpRequest, state: str, code: str, error: str, iss: str | None) -> HttpResponse:
+        oidc, provider = self._parts()
+        attempt = self._taken(http, state)
+        if iss is not None and iss != oidc.issuer:
+            raise SignInError.other_provider()
+        if error or not code:
+            raise SignInError.provider_says(error, http.query_params.get("error_description", ""))
+        tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
+        person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
+        response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
+        token, seconds = self._minted(oidc, person)
+        set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
+        response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
+        return response
+
+    def _parts(self) -> tuple[Oidc, Provider]:
+        if not self._oidc or not self._provider:
+            raise NotFoundError("sign-in", "oidc")
+        return self._oidc, self._provider
+
+    def _taken(self, http: HttpRequest, state: str) -> Attempt:
+        kept = http.cookies.get(COOKIE, "")
+        try:
+            attempt = Attempt(**jwt.decode(kept, self._secret, [ALGORITHM], options={"require": ["exp"]}))
+        except (jwt.PyJWTError, TypeError) as error:
+            raise SignInError.not_begun() from error
+        if not hmac.compare_digest(attempt.state.encode(), state.encode()):
+            raise SignInError.other_browser()
+        if attempt.state in self._used:
+            raise SignInError.used()
+        self._used[attempt.state] = None
+        if len(self._used) > REMEMBERED:
+            self._used.popitem(last=False)
+        return attempt
+
+    def _minted(self, oidc: Oidc, person: Person) -> tuple[str, float]:
+        # Not renewed by use: whether the person still belongs here is asked of the provider again.
+        ends_at = time.time() + oidc.session_seconds
+        token, seconds = self._door.session(Known(Principal(*person), None), ends_at)
+        if len(token) > LONGEST_COOKIE:
+            raise SignInError.too_many_groups(len(person.groups))
+        return token, seconds
+
+    def _own_address(self, http: HttpRequest) -> str:
+        base = self._oidc and self._oidc.public_url
+        return f"{base or f'{http.url.scheme}://{http.url.netloc}{base_of(http.scope)}'}{PATH}/callback"
+
+    def _is_https(self, http: HttpRequest) -> bool:
+        return self._own_address(http).startswith("https:")
+
+
+def shown(http: HttpRequest, error: RingiError) -> HttpResponse:
+    """Return a page for a person, or raise the error for a program."""
+    if not wants_page(http):
+        raise error
+    return error_page(http, error, PATH)

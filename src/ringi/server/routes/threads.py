@@ -1,0 +1,152 @@
+"""The routes of threads: the agents, their runs, their output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import FastAPI, Query
+from pydantic import BeforeValidator
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+from starlette.types import Scope
+
+from ringi.domain.ask import Id, parsed
+from ringi.domain.record import Frozen, Key, cursor_of
+from ringi.domain.thread import Thread, ThreadStatus
+from ringi.errors import NotFoundError
+from ringi.files.images import NewImage
+from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.permissions import may_read, may_read_thread, readable_thread
+from ringi.server.body import json_body
+from ringi.server.limits import AskLimits
+from ringi.server.message_parts import decoded
+from ringi.server.openapi import documented
+from ringi.server.platform import Platform
+from ringi.server.refusals import NotTheirsError
+from ringi.server.routes.requests import Cursor, given
+from ringi.server.schemas import Operation
+from ringi.server.serialize import dumped, page_json, reply, thread_json
+from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse.thread_hub import ThreadHub
+from ringi.server.strict_route import StrictPlainRoute
+from ringi.server.uploads import NewRun
+
+if TYPE_CHECKING:
+    from ringi.runs.runner import Runner
+
+SCANNED = 1_000
+"""How many threads one call looks through for an agent's own."""
+
+
+class ThreadName(Frozen):
+    """The id that a caller gives a thread."""
+
+    thread_id: Id
+
+
+class ThreadRoutes:
+    """Threads over HTTP."""
+
+    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: ThreadHub, limits: AskLimits) -> None:
+        self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+        self._limits = limits
+        self._settings = platform.settings
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["threads"])
+        add("/v1/agents", self.agents, methods=["GET"], **documented("AgentPage"))
+        add("/v1/threads", self.find, methods=["GET"], **documented("ThreadPage"))
+        add("/v1/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
+        add("/v1/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
+        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread", body="Operation"))
+
+    def streams(self) -> list[Route]:
+        """Return the routes that stream."""
+        stream = EventStream(self._door, self._streams, self._open)
+        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=PLACE)]
+
+    async def agents(self, http: HttpRequest) -> HttpResponse:
+        """List the agents that can be run."""
+        self._door.caller(http.scope)
+        agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
+        names = ("name", "title", "description", "input_schema", "images")
+        return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
+
+    async def start(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Start a run and return at once; it goes on in the background."""
+        who = self._door.caller(http.scope)
+        thread_id = parsed(ThreadName, {"thread_id": id}).thread_id
+        run = parsed(NewRun, await json_body(http, max_depth=self._settings.max_depth))
+        runner = self._platform.runner
+        if runner is None or not await runner.has_offer(run.agent):
+            raise NotFoundError("agent", run.agent)
+        if who.role == "agent":
+            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+        images = [NewImage(image.name, decoded(image.data)) for image in run.images]
+        check = partial(readable_thread, who)
+        thread = await runner.start(
+            who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images, check=check
+        )
+        return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+
+    async def find(
+        self,
+        http: HttpRequest,
+        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(given)] = None,
+        limit: Annotated[int, Query(ge=1)] = 50,
+        cursor: Cursor = None,
+    ) -> HttpResponse:
+        """List the threads that the caller may see, newest first."""
+        who = self._door.caller(http.scope)
+        size = min(limit, self._settings.max_list)
+        found, next = await self._found(who, size, cursor or None, tuple(status or ()))
+        return reply(page_json(map(thread_json, found), next))
+
+    async def get(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return one thread with its open requests."""
+        return await self._shown(*await self._readable(http.scope, id))
+
+    async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Stop a thread's run and withdraw its requests."""
+        runner, who, thread = await self._readable(http.scope, id)
+        if who.role != "admin" and thread.started_by != who.actor:
+            raise NotTheirsError.to_cancel("thread", id)
+        reason = parsed(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
+        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
+
+    async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
+        pending = await runner.pending(thread)
+        shown = [request for request in pending if may_read(who, request)]
+        return reply(thread_json(thread, shown, for_operator=who.role == "admin"))
+
+    async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
+        who, runner = self._door.caller(scope), self._platform.runner
+        if runner is None:
+            raise NotFoundError("thread", id)
+        return runner, who, readable_thread(who, await runner.get(who.tenant, id))
+
+    async def _found(
+        self, who: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
+    ) -> tuple[list[Thread], str | None]:
+        found: list[Thread] = []
+        runner, scanned = self._platform.runner, 0
+        while runner and scanned < SCANNED:
+            page = await runner.find(who.tenant, size + 1, before, statuses)
+            found += [thread for thread in page if may_read_thread(who, thread)]
+            if len(found) > size:
+                return found[:size], cursor_of(found[size - 1])
+            if len(page) <= size:
+                return found, None
+            before = cursor_of(page[-1])
+            scanned += len(page)
+        return found, before if runner else None
+
+    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        key = Key(who.tenant, scope["path_params"]["id"])
+        await self._readable(scope, key.id)
+        after = await self._hub.check(key, last_event_id(scope))
+        return (lambda connection: self._hub.feed(connection, key, after)), (lambda c: self._hub.leave(c, key))

@@ -1,0 +1,111 @@
+"""What the outside sees of requests, events and threads, as bytes of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
+from starlette.responses import Response as HttpResponse
+
+from ringi.base.canonical_json import jsonable
+from ringi.delivery.attempts import Delivery
+from ringi.domain.memories import Memory
+from ringi.domain.record import Event, Record
+from ringi.domain.request import PRIVATE, Request
+from ringi.domain.thread import Thread
+from ringi.runs.operations import Trouble
+
+JSON = "application/json"
+PUBLIC = Request.public()
+THREAD_FIELDS = {
+    "id", "agent", "title", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at",
+    "erased",
+}  # fmt: skip
+
+
+def request_json(request: Request) -> bytes:
+    """Return the public JSON of a request."""
+    return _written(request, include=PUBLIC)
+
+
+def event_json(event: Event, request: bytes) -> bytes:
+    """Return an event of the feed, with its request as it is now."""
+    return dumped(_head(event))[:-1] + b',"request":' + request + b"}"
+
+
+def gone_json(event: Event) -> bytes:
+    """Return an event after which its request is hidden from the reader: no more than that it is gone."""
+    return dumped({**_head(event), "gone": event.record_id})
+
+
+def _head(event: Event) -> dict[str, Any]:
+    return {"type": event.type, "position": event.position, "at": jsonable(event.at), "actor": event.actor}
+
+
+def audit_json(event: Event) -> bytes:
+    """Return an event of the audit trail."""
+    body = event.model_dump(mode="json", exclude={"tenant", "payload"})
+    changed = event.changed
+    public = {name: value for name, value in changed.items() if name not in PRIVATE and name != "tenant"}
+    return dumped({"id": event.id, **body, "actor": event.actor, "changed": public})
+
+
+def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
+    """Return the public JSON of a thread; in a list, without its requests; for an operator, with its traceback."""
+    body, error = _written(thread, include=THREAD_FIELDS), thread.error
+    more: dict[str, Any] = {"run_id": thread.run_id, "error": error.message if error else None}
+    more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
+    if for_operator:
+        more["traceback"] = error.traceback if error else None
+    body = body[:-1] + b"," + dumped(more)[1:]
+    if pending is None:
+        return body
+    return body[:-1] + b',"pending":[' + b",".join(map(request_json, pending)) + b"]}"
+
+
+def memory_json(memory: Memory) -> bytes:
+    """Return the public JSON of a memory."""
+    return _written(memory, exclude={"person"})
+
+
+def trouble_json(trouble: Trouble) -> bytes:
+    """Return the public JSON of what needs an operator."""
+    return _written(trouble)
+
+
+def delivery_json(delivery: Delivery) -> bytes:
+    """Return the public JSON of a delivery and its tries."""
+    return _written(delivery)
+
+
+def page_json(items: Iterable[bytes], next: str | None) -> bytes:
+    """Return one page of a list."""
+    return b'{"items":[' + b",".join(items) + b'],"next":' + dumped(next) + b"}"
+
+
+def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
+    """Return counts, each up to a number past which there are only more."""
+    return dumped({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
+
+
+def dumped(value: Any) -> bytes:
+    """Return plain JSON data as bytes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> bytes:
+    try:
+        return record.model_dump_json(**fields).encode()
+    except PydanticSerializationError:
+        # One stored half of a surrogate pair would fail every list that it stands in.
+        return dumped(record.model_dump(mode="json", **fields))
+
+
+def reply(content: bytes, status: int = 200) -> HttpResponse:
+    """Return a response of JSON that is bytes already."""
+    return HttpResponse(content, status, media_type=JSON)

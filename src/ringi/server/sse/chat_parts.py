@@ -1,0 +1,235 @@
+"""One run of a thread as one message of the AI SDK: a pure mapping of AG-UI events and requests to parts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.runs.replay_state import superseded_by
+from ringi.server.serialize import dumped, request_json
+
+Part = dict[str, Any]
+Event = dict[str, Any]
+CONSENTS = ("approve", "edit")
+NO_RESULT = "the run ended without a result of this call"
+STOPPED = "the run was cancelled"
+
+
+Way = Literal["protocol", "api", "others"]
+"""A part of the protocol alone, a call of our API, or none: it is not the reader's to answer."""
+
+
+Sdk = Literal[5, 6, 7]
+"""The major version of the reader's AI SDK: each refuses parts that came after it."""
+NEWEST: Sdk = 7
+
+
+@dataclass
+class Call:
+    """A call of a tool."""
+
+    name: str
+    written: str = ""
+    gate: str | None = None
+    """The request after which it runs, or does not."""
+    is_decided: bool = False
+    is_over: bool = False
+
+    @property
+    def args(self) -> Any:
+        """What the tool is called with."""
+        try:
+            return json.loads(self.written or "{}")
+        except ValueError:
+            return self.written
+
+
+@dataclass
+class Message:
+    """A message while its run goes on."""
+
+    id: str
+    thread_id: str
+    agent: str
+    sdk: Sdk = NEWEST
+    calls: dict[str, Call] = field(default_factory=dict)
+    told: dict[str, int] = field(default_factory=dict)
+    """The requests that were shown, and in which version."""
+    waiting: dict[str, Way] = field(default_factory=dict)
+    """The requests that are open, and by which way the reader can answer them."""
+    speaking: set[str] = field(default_factory=set)
+    """The texts that have begun and not ended."""
+    superseded: set[str] = field(default_factory=set)
+    """The texts that were taken back."""
+    last: Event | None = None
+
+    def start(self) -> Part:
+        """Return the first part."""
+        metadata = {"threadId": self.thread_id, "runId": self.id, "agent": self.agent}
+        return {"type": "start", "messageId": self.id, "messageMetadata": metadata}
+
+    def take(self, event: Event) -> list[Part]:
+        """Return the parts that an event adds."""
+        self.last = event
+        handler = HANDLERS.get(event["type"])
+        return handler(self, event) if handler else []
+
+    def asked(self, request: Request, *, is_theirs: bool) -> list[Part]:
+        """Return what shows a request as it is now, besides the thread's own words; nothing if that was shown.
+
+        `is_theirs`: whether the reader may answer it, so that a part of the protocol may ask them.
+        """
+        if self.told.get(request.id) == request.version:
+            return []
+        self.told[request.id] = request.version
+        # AI SDK 5 knows no approvals: its reader answers a gated call by the API, as a form.
+        call_id = self.gated(request) if is_theirs and self.sdk > 5 else None
+        self.waiting.pop(request.id, None)
+        if not request.is_final:
+            self.waiting[request.id] = "protocol" if call_id else "api" if is_theirs else "others"
+        shown = {"type": "data-ringi-request", "id": request.id, "data": json.loads(request_json(request))}
+        return [shown, *(self._approval(request, call_id) if call_id else [])]
+
+    def hidden(self, id: str) -> list[Part]:
+        """Return what shows that others are asked something."""
+        if id in self.told:
+            return []
+        self.told[id], self.waiting[id] = 0, "others"
+        data = {"id": id, "thread_id": self.thread_id, "hidden": True}
+        return [{"type": "data-ringi-request", "id": id, "data": data}]
+
+    @property
+    def is_for_the_client(self) -> bool:
+        """Whether all that the reader can answer is approvals, which their client sends when the stream has ended."""
+        ways = set(self.waiting.values())
+        return "protocol" in ways and "api" not in ways
+
+    def waits_for_others(self, words: str, after: int) -> list[Part]:
+        """Return what says so where the stream ends, though others are asked something; nothing where none are."""
+        if "others" not in self.waiting.values():
+            return []
+        id = f"others-{after}"
+        return [
+            {"type": "text-start", "id": id},
+            {"type": "text-delta", "id": id, "delta": words},
+            {"type": "text-end", "id": id},
+        ]
+
+    def end(self, thread: Thread) -> list[Part]:
+        """Return the last parts of a run that is over."""
+        left = [id for id, call in self.calls.items() if not call.is_over]
+        parts: list[Part] = [
+            {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in left
+        ]
+        if self.last and self.last["type"] == "RUN_ERROR":
+            return [*parts, {"type": "error", "errorText": self.last["message"]}]
+        is_stopped = thread.run_id != self.id or thread.status == "idle"
+        return [*parts, {"type": "abort", "reason": thread.reason or STOPPED}] if is_stopped else parts
+
+    def finish(self, reason: str, after: int) -> Part:
+        """Return the part that ends the stream."""
+        return {"type": "finish", "finishReason": reason, "messageMetadata": {"after": after}}
+
+    def gated(self, request: Request) -> str | None:
+        """Return the call that a request gates, known by its name and arguments; of two alike, one each."""
+        for id, call in self.calls.items():
+            if call.gate == request.id:
+                return id
+        action = request.action
+        for id, call in self.calls.items():
+            is_free = call.gate is None and not call.is_over
+            if action and is_free and (call.name, call.args) == (action.name, action.args):
+                call.gate = request.id
+                return id
+        return None
+
+    def _approval(self, request: Request, call_id: str) -> list[Part]:
+        call = self.calls[call_id]
+        parts: list[Part] = [{"type": "tool-approval-request", "approvalId": request.id, "toolCallId": call_id}]
+        if not request.is_final or call.is_decided:
+            return [] if call.is_decided else parts
+        call.is_decided = True
+        response = request.response
+        is_approved = response is not None and response.decision in CONSENTS
+        reason = response.message if response else request.reason or request.status
+        answer = {"type": "tool-approval-response", "approvalId": request.id, "approved": is_approved}
+        # AI SDK 6 refuses a stream that repeats the answer; the result of the call says as much.
+        if self.sdk > 6:
+            parts.append({**answer, "reason": reason} if reason else answer)
+        if not is_approved:
+            call.is_over = True
+            parts.append({"type": "tool-output-denied", "toolCallId": call_id})
+        return parts
+
+    def _text(self, event: Event) -> list[Part]:
+        kind = event["type"].rpartition("_")[2].lower()
+        part = {"type": TEXT[kind], "id": event["messageId"]}
+        if kind == "start":
+            self.speaking.add(event["messageId"])
+            # The AI SDK does not keep the id of a text, by which it may be taken back.
+            part["providerMetadata"] = {"ringi": {"messageId": event["messageId"]}}
+        elif kind == "end":
+            self.speaking.discard(event["messageId"])
+        return [{**part, "delta": event["delta"]} if kind == "content" else part]
+
+    def _call(self, event: Event) -> list[Part]:
+        id, name = event["toolCallId"], event["toolCallName"]
+        self.calls[id] = Call(name)
+        return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OURS}]
+
+    def _call_args(self, event: Event) -> list[Part]:
+        id, delta = event["toolCallId"], event["delta"]
+        self.calls[id].written += delta
+        return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": delta}]
+
+    def _called(self, event: Event) -> list[Part]:
+        call = self.calls[event["toolCallId"]]
+        told = {"toolCallId": event["toolCallId"], "toolName": call.name, "input": call.args}
+        return [{"type": "tool-input-available", **told, **OURS}]
+
+    def _result(self, event: Event) -> list[Part]:
+        call = self.calls.get(event["toolCallId"])
+        if call is None or call.is_over:
+            return []
+        call.is_over = True
+        told = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
+        return [{"type": "tool-output-available", **told}]
+
+    def _values(self, event: Event) -> list[Part]:
+        values = event["snapshot"]
+        if values.keys() == {"messages"}:  # They are what this message says.
+            return []
+        return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
+
+    def _custom(self, event: Event) -> list[Part]:
+        message_id = superseded_by(event)
+        if message_id is not None:
+            self.superseded.add(message_id)
+            return [{"type": "data-ringi-superseded", "id": message_id, "data": {"messageId": message_id}}]
+        return [{"type": "data-ringi-custom", "data": {"name": event["name"], "value": event["value"]}}]
+
+
+TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
+DYNAMIC = {"dynamic": True}
+"""AI SDK 5 looks for the call of a result among the tools that it knows, unless this says otherwise."""
+OURS = {**DYNAMIC, "providerExecuted": True}
+"""Without it `useChat` would run the tool in the browser, too."""
+HANDLERS = {
+    "TEXT_MESSAGE_START": Message._text,
+    "TEXT_MESSAGE_CONTENT": Message._text,
+    "TEXT_MESSAGE_END": Message._text,
+    "TOOL_CALL_START": Message._call,
+    "TOOL_CALL_ARGS": Message._call_args,
+    "TOOL_CALL_END": Message._called,
+    "TOOL_CALL_RESULT": Message._result,
+    "STATE_SNAPSHOT": Message._values,
+    "CUSTOM": Message._custom,
+}
+
+
+def written(parts: list[Part]) -> bytes:
+    """Return parts as server-sent events."""
+    return b"".join(b"data: " + dumped(part) + b"\n\n" for part in parts)

@@ -1,0 +1,337 @@
+"""Everybody who follows the requests of this process: each event is loaded and encoded once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import NamedTuple
+
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import Store
+from ringi.domain.events import FEED_EVENTS, FeedEventName
+from ringi.domain.record import START, Event, Key, Position
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, RingiError, UnreadableError
+from ringi.inbox.feed import TOPIC, Feed
+from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import may_read
+from ringi.server.serialize import event_json, gone_json, request_json
+from ringi.server.single_flight import Shared
+from ringi.server.sse.sse import Connection, encoded
+
+log = logging.getLogger(__name__)
+NAMES = frozenset(FEED_EVENTS)
+REASSIGNED: FeedEventName = "request.reassigned"
+ALL = ""
+"""In place of a request's id: all that the caller may see."""
+PAGE = 100
+BATCH = 500
+KEPT, KEPT_BYTES = 1_000, 4 * 1024 * 1024
+"""How much of the newest is kept for those who are just arriving."""
+BEGINNING = "0"
+"""The place before the first event as clients write it: an empty id would make a browser forget where it was."""
+
+
+class Item(NamedTuple):
+    """An event in the order of the feed; without a request it is one that nobody is shown."""
+
+    number: int
+    event: Event
+    request: Request | None
+    chunk: bytes
+    before: Request | None = None
+    """What a reassign took the request from: who could see it as it was, and cannot now, is told that it is gone."""
+
+    def shown_to(self, who: Principal) -> bytes | None:
+        """Return what of this event the caller is shown."""
+        if self.request is None:
+            return None
+        if may_read(who, self.request):
+            return self.chunk
+        return gone_chunk(self.event) if self.before and may_read(who, self.before) else None
+
+
+class Page(NamedTuple):
+    """A part of the history: what is past `after`; if it is the end, all up to a number of the news, or more."""
+
+    number: int
+    after: Position
+    items: Sequence[Item]
+
+
+def place_of(id: str | None) -> Position | None:
+    """Return the position that a client's id stands for."""
+    return START if id == BEGINNING else id
+
+
+class EventHub:
+    """Hands the news of the feed to connections, from exactly where their history ends."""
+
+    def __init__(self, store: Store, notifier: Notifier, feed: Feed) -> None:
+        self._store, self._notifier, self._feed = store, notifier, feed
+        self._seats: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
+        self._arriving = 0
+        self._shared = Shared()
+        self._heard: deque[Event] = deque()
+        self._handing: asyncio.Task[None] | None = None
+        self._kept: deque[Item] = deque()
+        self._kept_positions: dict[Position, int] = {}
+        self._kept_bytes = 0
+        self._number = self._lost = 0
+        self._last: Position | None = None
+        self._progress: list[asyncio.Future[None]] = []
+        self._following: AsyncExitStack | None = None
+        self._starting = asyncio.Lock()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everybody has what the feed has told so far."""
+        return self._handing is None
+
+    async def check(self, tenant: str, after: Position | None) -> None:
+        """Raise `InvalidError` for a position that is not one, or not yet one."""
+        if not after:
+            return
+        later = await self._shared.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
+        if later:
+            return
+        tail = await self._store.tail()
+        while after != tail and not await self._store.events(after, 1):
+            before, tail = tail, await self._store.tail()
+            # Only the store can compare places: what nothing follows and is not the end either lies past it.
+            if tail == before:
+                raise InvalidError.of("after", f"{after!r} is past the end of the events")
+
+    async def feed(self, connection: Connection, id: str, after: Position | None) -> None:
+        """Send what is past a position (None: only what is new), then seat the connection."""
+        self._arriving += 1
+        try:
+            await self._follow()
+            await self._bring_up(connection, Key(connection.who.tenant, id), after)
+        finally:
+            self._arriving -= 1
+
+    def leave(self, connection: Connection, id: str) -> None:
+        """Take a connection's seat away."""
+        key = Key(connection.who.tenant, id)
+        groups = self._seats.get(key)
+        if groups is None:
+            return
+        groups[connection.who].discard(connection)
+        if not groups[connection.who]:
+            del groups[connection.who]
+        if not groups:
+            del self._seats[key]
+
+    async def close(self) -> None:
+        """Follow no more."""
+        await self._shared.close()
+        if self._handing:
+            self._handing.cancel()
+            await asyncio.gather(self._handing, return_exceptions=True)
+        if self._following:
+            await self._following.aclose()
+            self._following = None
+
+    async def _bring_up(self, connection: Connection, key: Key, after: Position | None) -> None:
+        is_seated = False
+        while not is_seated:
+            # Outside a turn: a feed that stands still would keep all turns, and nobody's history could be read.
+            upto = await self._shared.read(after, self._caught_up)
+            async with connection.turns:
+                page = await self._shared.read((key, after), partial(self._page, key, after, *upto))
+            if after is None:
+                connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
+            chunks = (item.shown_to(connection.who) for item in page.items)
+            if shown := b"".join(chunk for chunk in chunks if chunk):
+                await connection.write(shown)
+            after = page.items[-1].event.position if page.items else page.after
+            if len(page.items) < PAGE:
+                sent = {item.event.position for item in page.items if item.event.type in NAMES}
+                is_seated = self._seat(connection, key, page.number, sent)
+
+    async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> Page:
+        start = last if after is None else after
+        events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
+        return Page(number, start, await self._items(events))
+
+    def _seat(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
+        """Seat a connection that has seen all up to `number`, and the positions `sent` whatever their number."""
+        if number < self._lost or connection.is_over:
+            return connection.is_over
+        connection.skip = sent
+        for item in [item for item in self._kept if item.number > number and key in _keys_of(item)]:
+            _hand(connection, item, item.shown_to(connection.who))
+        connection.skip.difference_update(self._kept_positions)
+        self._seats[key][connection.who].add(connection)
+        return True
+
+    async def _follow(self) -> None:
+        async with self._starting:
+            if self._following:
+                return
+            self._following = AsyncExitStack()
+            await self._following.enter_async_context(self._feed.follow(self._hear))
+            if not self._number and not self._heard:
+                self._last = self._feed.position
+
+    async def _caught_up(self) -> tuple[int, Position]:
+        """Return a number and position that are not before the newest event of this moment."""
+        tail = await self._store.tail()
+        while self._last is None or (tail != self._last and tail not in self._kept_positions):
+            self._notifier.ring(TOPIC)
+            if not await self._progressed():
+                tail = await self._store.tail()
+        return self._number, self._last
+
+    async def _progressed(self) -> bool:
+        progress = asyncio.get_running_loop().create_future()
+        self._progress.append(progress)
+        try:
+            async with asyncio.timeout(self._notifier.recheck_after):
+                await progress
+        except TimeoutError:
+            return False
+        return True
+
+    def _hear(self, events: Sequence[Event]) -> None:
+        self._heard.extend(events)
+        if self._handing is None:
+            self._handing = asyncio.create_task(self._hand_out())
+
+    async def _hand_out(self) -> None:
+        try:
+            while self._heard:
+                batch = [self._heard.popleft() for _ in range(min(BATCH, len(self._heard)))]
+                await self._hand_out_batch(batch)
+                self._tell_progress()
+        finally:
+            self._handing = None
+
+    async def _hand_out_batch(self, batch: Sequence[Event]) -> None:
+        if not self._seats and not self._arriving:
+            self._forget(batch)
+            return
+        try:
+            items = await self._items(batch)
+        except Exception:
+            log.exception("the news cannot be read: all who follow them are sent away, and resume")
+            self._forget(batch)
+            for connection in self._everybody():
+                connection.end()
+            return
+        for item in items:
+            self._keep(item)
+            self._deliver(item)
+
+    async def _items(self, events: Sequence[Event]) -> list[Item]:
+        keys = {Key(e.tenant, e.record_id) for e in events if e.type in NAMES}
+        found = await self._found(list(keys)) if keys else []
+        bodies = ((request, _body(request)) for request in found)
+        requests = {request.key: (request, body) for request, body in bodies if body}
+        items = [_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
+        return [await self._with_before(item) if item.event.type == REASSIGNED else item for item in items]
+
+    async def _with_before(self, item: Item) -> Item:
+        if item.request is None:
+            return item
+        event = item.event
+        history = await self._store.events(START, BATCH, tenant=event.tenant, record_id=event.record_id)
+        return item._replace(before=assigned_before(item.request, event, history))
+
+    async def _found(self, keys: list[Key]) -> list[Request]:
+        try:
+            return await self._store.get_many(Request, keys)
+        except Exception as error:
+            if isinstance(error, RingiError) and not isinstance(error, UnreadableError):
+                raise
+            if len(keys) == 1:
+                log.exception("request %s cannot be read: its news are not told", keys[0].id)
+                return []
+        return [request for key in keys for request in await self._found([key])]
+
+    def _deliver(self, item: Item) -> None:
+        if item.request is None:
+            return
+        for key in _keys_of(item):
+            for who, connections in list(self._seats.get(key, {}).items()):
+                chunk = item.shown_to(who)
+                for connection in connections:
+                    _hand(connection, item, chunk)
+
+    def _keep(self, item: Item) -> None:
+        self._number += 1
+        self._last = item.event.position
+        self._kept.append(item._replace(number=self._number))
+        self._kept_positions[item.event.position] = self._number
+        self._kept_bytes += len(item.chunk)
+        while len(self._kept) > KEPT or self._kept_bytes > KEPT_BYTES:
+            old = self._kept.popleft()
+            self._lost = old.number
+            self._kept_bytes -= len(old.chunk)
+            del self._kept_positions[old.event.position]
+
+    def _forget(self, batch: Sequence[Event]) -> None:
+        self._number += len(batch)
+        self._lost, self._last = self._number, batch[-1].position
+        self._kept.clear()
+        self._kept_positions.clear()
+        self._kept_bytes = 0
+
+    def _tell_progress(self) -> None:
+        waiting, self._progress = self._progress, []
+        for progress in waiting:
+            if not progress.done():
+                progress.set_result(None)
+
+    def _everybody(self) -> list[Connection]:
+        return [c for groups in self._seats.values() for connections in groups.values() for c in connections]
+
+
+def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
+    """Return the request as it was assigned before an event, as far as its history tells."""
+    told = [e.changed for e in history if e.record == Request.record and e.version < event.version]
+    given = next((changed for changed in reversed(told) if "assignee" in changed), None)
+    if given is None:
+        return None
+    groups = tuple(given.get("candidate_groups", ()))
+    return request.model_copy(update={"assignee": given["assignee"], "candidate_groups": groups})
+
+
+def gone_chunk(event: Event) -> bytes:
+    """Return a reassign as those see it who may not see the request any more."""
+    return encoded(gone_json(event), id=event.position, name=event.type)
+
+
+def _body(request: Request) -> bytes:
+    try:
+        return request_json(request)
+    except Exception:
+        # Raised further, one odd request would end the streams of all, and again at each resume.
+        log.exception("request %s cannot be written as JSON: its news are not told", request.id)
+        return b""
+
+
+def _item(event: Event, request: Request | None, body: bytes) -> Item:
+    if request is None or event.type not in NAMES:
+        return Item(0, event, None, b"")
+    chunk = encoded(event_json(event, body), id=event.position, name=event.type)
+    return Item(0, event, request, chunk)
+
+
+def _hand(connection: Connection, item: Item, chunk: bytes | None) -> None:
+    if item.event.position in connection.skip:
+        connection.skip.discard(item.event.position)
+    elif chunk:
+        connection.push(chunk)
+
+
+def _keys_of(item: Item) -> tuple[Key, ...]:
+    """Return the seats to which an event goes."""
+    if item.event.record != Request.record:
+        return (Key(item.event.tenant, ALL),)
+    return Key(item.event.tenant, ALL), Key(item.event.tenant, item.event.record_id)

@@ -1,0 +1,22 @@
+"""The event `hitl`, with which a stream shows a request and its form to a chat."""
+
+from __future__ import annotations
+
+from ringi.contracts.stream import StreamItem
+from ringi.domain.request import Request
+from ringi.runs.stream_writer import AGAIN
+from ringi.server.serialize import dumped, request_json
+from ringi.server.sse.run_output import open_interrupts
+
+
+def asked_in(item: StreamItem) -> list[str]:
+    """Return the ids of the requests that a pause is the first to ask; most items are none."""
+    interrupts = open_interrupts(item.event)
+    return [interrupt["id"] for interrupt in interrupts if AGAIN not in (interrupt.get("metadata") or {})]
+
+
+def hitl_event(request: Request) -> bytes:
+    """Return the event that shows a request to a chat."""
+    form = {"type": "form", "fields": request.form.model_dump(mode="json")["fields"]} if request.form else {}
+    shown = request_json(request)[:-1] + b"," + dumped({"type": request.kind, **form})[1:]
+    return b'event: hitl\ndata: {"type":"hitl","payload":{"request":' + shown + b"}}\n\n"

@@ -1,0 +1,142 @@
+"""One run's output as it comes, for those who put it into the words of another protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Container, Iterable
+from typing import Any
+
+from ringi.connect import Backend
+from ringi.contracts.store import Store, readable
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import NotFoundError
+from ringi.runs.replay_state import belongs, superseded_by
+from ringi.runs.stream_writer import stream_topic
+
+PAGE = 500
+HIDDEN_REASON = "confirmation"
+"""Why a run waits, for readers who may not know the request."""
+
+
+async def run_output(
+    backend: Backend, key: Key, run_id: str, turns: asyncio.Semaphore
+) -> AsyncIterator[list[StreamItem]]:
+    """Yield a run's output from its beginning, an empty list whenever that is all so far; end when the run is over.
+
+    Messages that are superseded already are left out; who was shown a fragment gets the event that takes it back.
+    """
+    place = Place(run_id)
+    hidden: set[str] | None = None
+    async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
+        while not place.is_past:
+            async with turns:
+                is_over = place.is_at_end or not await _is_live(backend, key, run_id)
+                # After the look at the thread: what a run said before its end is read, whatever happens in between.
+                items = await backend.stream.read(key, place.after, PAGE)
+                own = place.take(items)
+                if own and hidden is None:
+                    hidden = await superseded_since(backend.stream, key, items)
+            if shown := [item for item in own if not is_about(item.event, hidden or ())]:
+                yield shown
+            if items:
+                continue
+            if is_over:
+                return
+            yield []
+            await wakeup.wait(backend.notifier.recheck_after)
+
+
+async def superseded_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
+    """Return the messages that are taken back by these items or by later ones."""
+    found = set[str]()
+    while True:
+        found |= superseded_in(item.event for item in items)
+        if len(items) < PAGE:
+            return found
+        items = await stream.read(key, items[-1].number, PAGE)
+
+
+def superseded_in(events: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the messages that are taken back by some of these events."""
+    return {id for event in events if (id := superseded_by(event)) is not None}
+
+
+def is_about(event: dict[str, Any], messages: Container[str]) -> bool:
+    """Whether an event is a part of one of these messages, or takes it back."""
+    return event.get("messageId", superseded_by(event)) in messages
+
+
+async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
+    """Return what a run has said until now."""
+    place, found = Place(run_id), list[StreamItem]()
+    while True:
+        items = await backend.stream.read(key, place.after, PAGE)
+        found += place.take(items)
+        if len(items) < PAGE:
+            return found
+
+
+async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
+    """Return the requests of these ids that are there and can be read."""
+    found = await readable(store, Request, [Key(tenant, id) for id in ids])
+    return {request.id: request for request in found}
+
+
+class Place:
+    """How far a run's output has been read."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self.after = 0
+        self.is_past = False
+        """Whether another run has begun after it."""
+        self.is_at_end = False
+        """Whether the newest item says that the run is over; an operator may have it go on."""
+        self._is_inside = False
+
+    def take(self, items: list[StreamItem]) -> list[StreamItem]:
+        """Return those items that belong to the run."""
+        return [item for item in items if self._is_own(item)]
+
+    def _is_own(self, item: StreamItem) -> bool:
+        self.after = item.number
+        if item.event["type"] == "RUN_STARTED":
+            is_own = belongs(item.event["runId"], self._run_id)
+            self.is_past = self.is_past or (self._is_inside and not is_own)
+            self._is_inside = is_own
+        self.is_at_end = self._is_inside and is_end(item.event)
+        return self._is_inside
+
+
+def is_end(event: dict[str, Any]) -> bool:
+    """Whether an event says that its run is over."""
+    return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not open_interrupts(event))
+
+
+def open_interrupts(event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a pause asks; of any other event, nothing."""
+    outcome = event.get("outcome") if event["type"] == "RUN_FINISHED" else None
+    return list(outcome["interrupts"]) if outcome and outcome["type"] == "interrupt" else []
+
+
+def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str, Any]:
+    """Return a pause in which only the interrupts of readable requests say what they ask; other events as they are.
+
+    A hidden one keeps its id and loses its words, schema and digest: AG-UI wants at least one interrupt in a pause.
+    """
+    interrupts = open_interrupts(event)
+    if all(each["id"] in readable for each in interrupts):
+        return event
+    shown = [each if each["id"] in readable else {"id": each["id"], "reason": HIDDEN_REASON} for each in interrupts]
+    return {**event, "outcome": {**event["outcome"], "interrupts": shown}}
+
+
+async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:
+    try:
+        thread = await backend.store.get(Thread, *key)
+    except NotFoundError:
+        return False
+    return thread.run_id == run_id and thread.is_live

@@ -1,0 +1,346 @@
+"""Server-sent events: bytes encoded once, shared by all connections of the process.
+
+A connection at rest is one task in `receive` and a few slots: it has no queue task and no timer of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.datastructures import Headers, QueryParams
+from starlette.types import Receive, Scope, Send
+
+from ringi.errors import InvalidError, RingiError
+from ringi.server.auth.authenticator import Door, Known, Principal
+from ringi.server.middleware import HEAD, SEND
+from ringi.server.refusals import MalformedError, StoppingError, StreamsError, UnauthenticatedError
+from ringi.server.settings import ServerSettings
+
+log = logging.getLogger(__name__)
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+RETRY_MILLISECONDS = (500, 3_000)
+"""When a reader comes again that lost its server: told the same, all would come in the same moment."""
+PLACE = frozenset({"after"})
+"""The parameter that says where a client was."""
+BEAT = b":\n\n"
+CLOSING = b"event: closing\ndata: {}\n\n"
+AT_ONCE = 64
+"""How many connections read their history at once: with thousands in one turn of the loop, all others wait for them."""
+GOODBYE_SECONDS = 1.0
+"""How long the end of a stream may take to reach a slow reader."""
+
+
+def encoded(data: bytes, *, id: str, name: str | None = None) -> bytes:
+    """Return one event; the data must hold no line break, as JSON does not."""
+    head = f"event: {name}\nid: {id}\n" if name else f"id: {id}\n"
+    return head.encode() + b"data: " + data + b"\n\n"
+
+
+def retry_hint() -> bytes:
+    """Return when to come again, another time for each reader."""
+    return f"retry: {random.randint(*RETRY_MILLISECONDS)}\n\n".encode()
+
+
+def last_event_id(scope: Scope) -> str | None:
+    """Return where the client was: the header that a browser sends again, else `?after=`."""
+    return Headers(scope=scope).get("last-event-id") or QueryParams(scope["query_string"]).get("after") or None
+
+
+class Connection:
+    """One client that listens. Chunks are whole events, so they may come from several places."""
+
+    __slots__ = (
+        "_flushing",
+        "_limit",
+        "_pending",
+        "_send",
+        "_size",
+        "_task",
+        "goodbye",
+        "is_over",
+        "known",
+        "skip",
+        "turns",
+        "who",
+    )
+
+    def __init__(self, send: Send, known: Known, limit: int, turns: asyncio.Semaphore) -> None:
+        self.who, self.known, self.turns = known.principal, known, turns
+        self.skip: set[str] = set()
+        """Positions that were sent from the store and will come again from the feed."""
+        self.is_over = False
+        self.goodbye = CLOSING
+        """What a reader hears last when this side ends the stream."""
+        self._send, self._limit = send, limit
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._flushing: asyncio.Task[None] | None = None
+        self._task = asyncio.current_task()
+
+    def push(self, chunk: bytes) -> None:
+        """Send soon and in order; a reader that does not keep up is let go, and resumes later."""
+        if self.is_over:
+            return
+        if self._pending and self._size + len(chunk) > self._limit:
+            self._pending.clear()
+            self.end()
+            return
+        self._pending.append(chunk)
+        self._size += len(chunk)
+        if self._flushing is None:
+            self._flushing = begun(self._flush())
+
+    async def write(self, chunk: bytes) -> None:
+        """Send as fast as the client reads."""
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    def end(self) -> None:
+        """Close it from this side."""
+        if not self.is_over and self._task:
+            self.is_over = True
+            self._task.cancel()
+
+    async def finish(self, last: bytes = b"") -> None:
+        """Send the end of the response."""
+        await self._send({"type": "http.response.body", "body": last, "more_body": False})
+
+    async def hold(self, receive: Receive) -> None:
+        """Return when the client has gone or this side has ended it."""
+        try:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+        except asyncio.CancelledError:
+            if not self.is_over or (self._task and self._task.uncancel()):
+                raise
+            await self._say_goodbye()
+        finally:
+            self.is_over = True
+            if self._flushing:
+                self._flushing.cancel()
+
+    async def _flush(self) -> None:
+        try:
+            while self._pending:
+                chunk = b"".join(self._pending)
+                self._pending.clear()
+                self._size = 0
+                await self.write(chunk)
+        except Exception as error:
+            log.info("a stream of %s ends: %s", self.who.name, error)
+            self.end()
+        finally:
+            self._flushing = None
+
+    async def _say_goodbye(self) -> None:
+        try:
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                if self._flushing:
+                    await asyncio.wait({self._flushing})
+                await self.finish(self.goodbye)
+        except TimeoutError:
+            log.info("a reader of %s did not take the end of its stream", self.who.name)
+
+
+class Rest:
+    """What is left of a coroutine that was begun outside a task."""
+
+    __slots__ = ("_blocked_on", "_work")
+
+    def __init__(self, work: Coroutine[Any, None, None], blocked_on: Any) -> None:
+        self._work, self._blocked_on = work, blocked_on
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait for what it stopped at, then go on."""
+        yield self._blocked_on
+        yield from self._work.__await__()
+
+
+def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
+    """Run a coroutine at once as far as it goes without waiting; return the task of the rest, if there is any.
+
+    A task for every event and reader would cost half as much again as sending does.
+    """
+    try:
+        blocked_on = work.send(None)
+    except StopIteration:
+        return None
+    return asyncio.create_task(finished(Rest(work, blocked_on)))
+
+
+async def finished(rest: Rest) -> None:
+    """Wait for the rest of a coroutine."""
+    await rest
+
+
+class Streams:
+    """All open connections of a server: their number, their heartbeat, their end."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._open: set[Connection] = set()
+        self._by_caller: Counter[tuple[str, str, str]] = Counter()
+        self._beat_at: asyncio.TimerHandle | None = None
+        self._waits: set[asyncio.Task[object]] = set()
+        self.is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def connection(self, send: Send, known: Known, turns: asyncio.Semaphore) -> Connection:
+        """Return a new connection with a slot of its own, or raise what refuses it."""
+        self._refuse(known.principal)
+        if len(self._open) >= self._settings.streams_per_process:
+            raise StreamsError.of_server(len(self._open))
+        connection = Connection(send, known, self._settings.stream_buffer, turns)
+        self._open.add(connection)
+        self._by_caller[known.principal[:3]] += 1
+        if self._beat_at is None:
+            self._beat_later()
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        """Give back a connection's slot."""
+        self._open.discard(connection)
+        self._give_back(connection.who)
+        if not self._open and self._beat_at:
+            self._beat_at.cancel()
+            self._beat_at = None
+
+    @contextmanager
+    def slot(self, who: Principal) -> Iterator[None]:
+        """Hold one of the caller's slots for a long poll or an opening, or raise what refuses it."""
+        self._refuse(who)
+        self._by_caller[who[:3]] += 1
+        try:
+            yield
+        finally:
+            self._give_back(who)
+
+    async def wait(self, work: Awaitable[object]) -> None:
+        """Wait for a long poll, or until the server stops."""
+        task = asyncio.ensure_future(work)
+        self._waits.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            self._waits.discard(task)
+            task.cancel()
+        if not task.cancelled():
+            task.result()
+
+    def close(self) -> None:
+        """End all connections and long polls, and let no new ones in."""
+        self.is_closed = True
+        for task in list(self._waits):
+            task.cancel()
+        for connection in list(self._open):
+            connection.end()
+
+    def end_revoked(self, door: Door) -> None:
+        """End the connections of those whose token was taken back."""
+        for connection in list(self._open):
+            if door.is_revoked(connection.known):
+                connection.end()
+
+    def _refuse(self, who: Principal) -> None:
+        if self.is_closed:
+            raise StoppingError
+        own = self._by_caller[who[:3]]
+        if own >= self._settings.streams_per_caller:
+            raise StreamsError.of_caller(who.name, own)
+
+    def _give_back(self, who: Principal) -> None:
+        self._by_caller[who[:3]] -= 1
+        if not self._by_caller[who[:3]]:
+            del self._by_caller[who[:3]]
+
+    def _beat_later(self) -> None:
+        self._beat_at = asyncio.get_running_loop().call_later(self._settings.keep_alive_seconds, self._beat)
+
+    def _beat(self) -> None:
+        self._beat_later()
+        now = time.time()
+        for connection in list(self._open):
+            expires_at = connection.known.expires_at
+            if expires_at is not None and expires_at <= now:
+                connection.end()
+            else:
+                connection.push(BEAT)
+
+
+Feeder = Callable[[Connection], Awaitable[None]]
+"""Sends the history, then takes a seat among those who get what is new."""
+Opener = Callable[[Scope, Principal], Awaitable[tuple[Feeder, Callable[[Connection], None]]]]
+"""From a call to how its connection is fed and how it leaves; raises what refuses the call."""
+
+
+class EventStream:
+    """An ASGI endpoint that sends one kind of events."""
+
+    def __init__(
+        self,
+        door: Door,
+        streams: Streams,
+        opener: Opener,
+        headers: Sequence[tuple[bytes, bytes]] = HEADERS,
+        *,
+        hint: Callable[[], bytes] = retry_hint,
+    ) -> None:
+        self._door, self._streams, self._opener, self._headers = door, streams, opener, headers
+        self._hint = hint
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream until one side has enough."""
+        known = self._door.entry(scope)
+        with self._streams.slot(known.principal):
+            async with self._turns:
+                feed, leave = await self._opened(scope, known.principal)
+        if self._door.is_revoked(known):  # Meanwhile; those that are open have been ended, and this one is not yet.
+            raise UnauthenticatedError.revoked()
+        connection = self._streams.connection(scope[SEND], known, self._turns)
+        feeding: asyncio.Task[None] | None = None
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self._headers})
+            if scope.get(HEAD):
+                await connection.finish()
+                return
+            feeding = asyncio.create_task(fed(connection, feed, self._hint()))
+            await connection.hold(receive)
+        finally:
+            connection.is_over = True
+            if feeding is not None:
+                feeding.cancel()
+            leave(connection)
+            self._streams.release(connection)
+
+    async def _opened(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        try:
+            return await self._opener(scope, who)
+        except InvalidError as error:
+            raise MalformedError.place(error) from error
+
+
+async def fed(connection: Connection, feed: Feeder, hint: bytes) -> None:
+    """Feed a connection; where that fails the client is sent away, and resumes."""
+    try:
+        if hint:
+            await connection.write(hint)
+        await feed(connection)
+    except RingiError as error:
+        log.warning("a stream of %s ends: %s", connection.who.name, error)
+        connection.end()
+    except Exception:
+        log.exception("a stream of %s ends", connection.who.name)
+        connection.end()

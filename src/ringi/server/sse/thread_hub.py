@@ -1,0 +1,170 @@
+"""Everybody who follows a thread's output: one reader for each thread that somebody follows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ringi.base.log_limit import limited
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import Store
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Key, parsed_number
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, RingiError
+from ringi.runs.stream_writer import stream_topic
+from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.permissions import may_read
+from ringi.server.serialize import dumped
+from ringi.server.single_flight import Shared
+from ringi.server.sse.hitl_events import asked_in, hitl_event
+from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
+from ringi.server.sse.sse import Connection, encoded
+
+log = limited(__name__)
+PAGE = 500
+
+
+class Output:
+    """Items of a thread's output, encoded once for all who may read the same of them.
+
+    What a pause asks comes before the pause: who loses the connection in between is told of it again, never not at all.
+    """
+
+    def __init__(self, items: Sequence[StreamItem], requests: Mapping[str, Request]) -> None:
+        self.items, self._requests = items, requests
+        self._chunks: dict[tuple[int, frozenset[str]], bytes] = {}
+
+    def chunk(self, who: Principal, after: int = 0) -> bytes:
+        """Return what a reader gets of the items past a number."""
+        theirs = frozenset(id for id, request in self._requests.items() if may_read(who, request))
+        chunk = self._chunks.get((after, theirs))
+        if chunk is None:
+            parts = [self._encoded(item, theirs) for item in self.items if item.number > after]
+            chunk = self._chunks[after, theirs] = b"".join(parts)
+        return chunk
+
+    def _encoded(self, item: StreamItem, theirs: frozenset[str]) -> bytes:
+        asked = [hitl_event(self._requests[id]) for id in asked_in(item) if id in theirs]
+        event = without_hidden(item.event, theirs)
+        return b"".join([*asked, encoded(dumped(event), id=str(item.number))])
+
+
+class Page(NamedTuple):
+    """A part of a thread's output."""
+
+    output: Output
+    last: int
+    is_end: bool
+
+
+async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
+    """Return items with the requests that they ask, as these are now."""
+    asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
+    return Output(items, await requests_by_id(store, tenant, asked))
+
+
+class ThreadHub:
+    """Hands a thread's output to connections, from exactly where their history ends."""
+
+    def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
+        self._stream, self._notifier, self._store = stream, notifier, store
+        self._readers: dict[Key, Reader] = {}
+        self._shared = Shared()
+
+    async def check(self, key: Key, id: str | None) -> int:
+        """Return the number that a client's id stands for, or raise `InvalidError`."""
+        number = parsed_number(id or "")
+        if number and not await self._stream.read(key, number - 1, 1):
+            raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
+        return number
+
+    async def feed(self, connection: Connection, key: Key, after: int) -> None:
+        """Send what is past a number, then seat the connection."""
+        while True:
+            async with connection.turns:
+                page = await self._shared.read((key, after), partial(self._page, key, after))
+            if chunk := page.output.chunk(connection.who):
+                await connection.write(chunk)
+            after = page.last
+            if connection.is_over or (page.is_end and self._reader(key, after).seat(connection, after)):
+                return
+
+    def leave(self, connection: Connection, key: Key) -> None:
+        """Take a connection's seat away; who follows last stops the reader."""
+        reader = self._readers.get(key)
+        if reader and reader.is_left_by(connection):
+            reader.stop()
+            del self._readers[key]
+
+    async def close(self) -> None:
+        """Follow no more."""
+        await self._shared.close()
+        readers, self._readers = self._readers, {}
+        for reader in readers.values():
+            reader.stop()
+        await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
+
+    async def _page(self, key: Key, after: int) -> Page:
+        items = await self._stream.read(key, after, PAGE)
+        output = await output_of(self._store, key.tenant, items)
+        return Page(output, items[-1].number if items else after, len(items) < PAGE)
+
+    def _reader(self, key: Key, at: int) -> Reader:
+        reader = self._readers.get(key)
+        if reader is None:
+            reader = self._readers[key] = Reader(self._stream, self._notifier, self._store, key, at)
+        return reader
+
+
+class Reader:
+    """Reads one thread's output as it comes, once for all who follow."""
+
+    def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
+        self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
+        self._seats: dict[Connection, int] = {}
+        self.task = asyncio.create_task(self._run())
+
+    def seat(self, connection: Connection, after: int) -> bool:
+        """Seat a connection that has seen all up to a number, unless the reader is past it."""
+        if after < self._at:
+            return False
+        self._seats[connection] = after
+        return True
+
+    def is_left_by(self, connection: Connection) -> bool:
+        """Take a seat away; whether nobody is left."""
+        self._seats.pop(connection, None)
+        return not self._seats
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.task.cancel()
+
+    async def _run(self) -> None:
+        async with self._notifier.subscribe(stream_topic(self._key)) as wakeup:
+            while True:
+                if not await self._read():
+                    await wakeup.wait(self._notifier.recheck_after)
+
+    async def _read(self) -> bool:
+        try:
+            items = await self._stream.read(self._key, self._at, PAGE)
+            output = await output_of(self._store, self._key.tenant, items)
+        except RingiError as error:
+            log.warning("the output of thread %s cannot be read, trying again: %s", self._key.id, error)
+            return False
+        except Exception:
+            log.exception("the output of thread %s cannot be read, trying again", self._key.id)
+            return False
+        if items:
+            self._hand_out(output)
+        return len(items) == PAGE
+
+    def _hand_out(self, output: Output) -> None:
+        before, self._at = self._at, output.items[-1].number
+        for connection, seen in self._seats.items():
+            if seen < self._at:
+                connection.push(output.chunk(connection.who, max(seen, before)))

@@ -1,0 +1,56 @@
+"""The names of events stand in one place, and everything that lists them agrees with it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import ringi
+from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS, FINAL_EVENTS, MAIL_EVENTS, WEBHOOK_EVENTS
+from ringi.domain.request import Request
+from ringi.server.sse.event_hub import NAMES
+
+SOURCE = Path(ringi.__file__).parent
+ROOT = SOURCE.parents[1]
+ALL = {*FEED_EVENTS, *AUDIT_EVENTS}
+BY_RECORD = {"created", "erased"}
+"""What each kind of record does by itself."""
+
+
+def changes_in(file: str) -> set[str]:
+    """Return the events that a file makes of a request: the first argument of each `changed(…)`."""
+    calls = (node for node in ast.walk(ast.parse((SOURCE / file).read_text("utf-8"))) if isinstance(node, ast.Call))
+    named = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "changed"]
+    return {str(call.args[0].value) for call in named if isinstance(call.args[0], ast.Constant)}
+
+
+def test_every_event_that_a_request_can_have_has_its_name_there() -> None:
+    made = changes_in("domain/request.py") | changes_in("domain/memories.py") | BY_RECORD
+    assert {f"{Request.record}.{what}" for what in made} == ALL
+
+
+def test_no_name_is_told_twice_and_parts_are_parts() -> None:
+    assert len(ALL) == len(FEED_EVENTS) + len(AUDIT_EVENTS)
+    assert {*WEBHOOK_EVENTS, *MAIL_EVENTS, *FINAL_EVENTS} <= ALL
+    assert frozenset(FEED_EVENTS) == NAMES
+
+
+def test_the_page_listens_to_the_names_of_the_server() -> None:
+    written = (ROOT / "ui/src/api/schema.ts").read_text("utf-8")
+    for constant, names in (("feedEvents", FEED_EVENTS), ("auditEvents", AUDIT_EVENTS)):
+        found = re.search(rf"export const {constant} = (\[[^\]]*\]) as const", written)
+        assert found
+        assert json.loads(re.sub(r",\s*\]", "]", found[1])) == list(names)
+    assert "names: feedEvents," in (ROOT / "ui/src/api/feed.ts").read_text("utf-8")
+
+
+def test_the_reference_lists_the_names_of_the_server() -> None:
+    page = (ROOT / "docs/reference/events.md").read_text("utf-8")
+    assert re.findall(r"^\| `(request\.\w+)` \|", page, re.MULTILINE) == list(FEED_EVENTS)
+    assert {name for name in AUDIT_EVENTS if f"`{name}`" not in page} == set()
+    webhooks = (ROOT / "docs/how-to/send-webhooks.md").read_text("utf-8")
+    (row,) = (line for line in webhooks.splitlines() if line.startswith("| `events` |"))
+    told = {name if name.startswith("request") else f"request{name}" for name in re.findall(r"`(\S+)`", row)[1:]}
+    assert told == set(WEBHOOK_EVENTS)

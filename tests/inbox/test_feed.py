@@ -1,0 +1,203 @@
+"""The wait loop: a lost notification costs one interval, and 10,000 waits cost the queries of one."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.store import MemoryStore
+from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.notifier import SqliteNotifier
+from ringi.backends.sqlite.store import SqliteStore
+from ringi.connect import PollingNotifier
+from ringi.contracts.notifier import Notifier
+from ringi.contracts.store import R
+from ringi.domain.record import START, Event, Key, Position
+from ringi.errors import UnavailableError
+from ringi.inbox.feed import Feed
+from ringi.inbox.inbox import Inbox
+from ringi.testing import stored
+
+INTERVAL = 0.2
+SLACK = 0.5
+
+
+class CountingStore(MemoryStore):
+    """Counts what is read of it, and tells when the feed was read often enough."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads, self.expected, self.enough = Counter[str](), 0, asyncio.Event()
+
+    async def get(self, kind: type[R], tenant: str, id: str) -> R:
+        self.reads["get"] += 1
+        return await super().get(kind, tenant, id)
+
+    async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
+        self.reads["get_many"] += 1
+        return await super().get_many(kind, keys)
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        self.reads["events"] += 1
+        if self.reads["events"] >= self.expected:
+            self.enough.set()
+        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+
+    async def reads_until(self, events: int) -> dict[str, int]:
+        """Return what is read from now on until the feed was read so many times."""
+        self.reads.clear()
+        self.enough.clear()
+        self.expected = events
+        await self.enough.wait()
+        return dict(self.reads)
+
+
+class BrokenStore(MemoryStore):
+    """Cannot be read for a while."""
+
+    failures: Sequence[Exception] = ()
+
+    async def events(
+        self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
+    ) -> list[Event]:
+        if self.failures:
+            error, *self.failures = self.failures
+            raise error
+        return await super().events(after, limit, tenant=tenant, record_id=record_id)
+
+
+class BrokenNotifier(MemoryNotifier):
+    """Has lost its server."""
+
+    async def publish(self, topic: str) -> None:
+        raise ConnectionError(topic)
+
+
+async def seconds_to_wake(inbox: Inbox) -> float:
+    """Return how long a waiter slept on after its request was answered."""
+    asked = await inbox.ask("Go on?")
+    loop = asyncio.get_running_loop()
+    async with inbox.feed:
+        waiting = asyncio.create_task(inbox.wait(asked.id, 20))
+        await asyncio.wait([waiting], timeout=0.05)
+        await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+        answered = loop.time()
+        await waiting
+    return loop.time() - answered
+
+
+@pytest.mark.parametrize("notifier", [PollingNotifier(INTERVAL), BrokenNotifier(INTERVAL)], ids=["drops", "raises"])
+async def test_a_lost_notification_costs_one_interval(notifier: Notifier) -> None:
+    assert await seconds_to_wake(Inbox(MemoryStore(), notifier)) < INTERVAL + SLACK
+
+
+async def test_a_notification_wakes_at_once() -> None:
+    assert await seconds_to_wake(Inbox(MemoryStore(), MemoryNotifier(60))) < SLACK
+
+
+async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobody_is_blamed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    notifier = BrokenNotifier(INTERVAL)
+    inbox = Inbox(MemoryStore(), notifier).of("another-tenant")
+
+    asked = await inbox.ask("Go on?")
+    answered = await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+
+    assert answered.status == "completed"
+    assert notifier.lost == 2
+    logged = [record for record in caplog.records if asked.id in record.getMessage()]
+    assert [record.levelno for record in logged] == [logging.ERROR] * 2
+
+
+@pytest.mark.parametrize("waits", [1, 1_000, pytest.param(10_000, marks=pytest.mark.tier("all"))])
+async def test_the_queries_of_an_interval_do_not_grow_with_the_waits(waits: int) -> None:
+    store = CountingStore()
+    inbox = Inbox(store, PollingNotifier(0.05))
+    for n in range(waits):
+        await stored(store, f"request-{n}", tenant=inbox.tenant)
+    async with inbox.feed, asyncio.timeout(50):
+        waiting = [asyncio.create_task(inbox.wait(f"request-{n}")) for n in range(waits)]
+        while store.reads["get"] < waits:
+            await asyncio.wait(waiting[:1], timeout=0.01)
+
+        assert await store.reads_until(5) == {"events": 5}
+
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_another_processs_writes_are_read_once_however_many_wait(tmp_path: Path) -> None:
+    async with (
+        Database(tmp_path / "ringi.db") as ours,
+        Database(tmp_path / "ringi.db") as theirs,
+        SqliteNotifier(ours, INTERVAL) as notifier,
+    ):
+        inbox = Inbox(SqliteStore(ours), notifier)
+        asked, bystander = await inbox.ask("Go on?"), await inbox.ask("And on?")
+        async with inbox.feed, notifier.subscribe(bystander.topic) as not_rung, asyncio.timeout(20):
+            waiting = asyncio.create_task(inbox.wait(asked.id))
+            await asyncio.wait([waiting], timeout=0.05)
+            await not_rung.wait(0)
+            other = Inbox(SqliteStore(theirs), PollingNotifier(INTERVAL))
+            await other.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")
+
+            assert (await waiting).status == "completed"
+            assert not await not_rung.wait(0)
+
+
+@pytest.fixture
+async def broken() -> AsyncIterator[tuple[BrokenStore, Feed]]:
+    store = BrokenStore()
+    async with Feed(store, MemoryNotifier(0.02)) as feed:
+        yield store, feed
+
+
+@pytest.mark.parametrize("failure", [UnavailableError("busy"), ValueError("unreadable")])
+async def test_the_feed_goes_on_after_a_failure_and_counts_it(
+    broken: tuple[BrokenStore, Feed], failure: Exception
+) -> None:
+    store, feed = broken
+    heard, seen = asyncio.Event(), list[str]()
+
+    def listen(events: Sequence[Event]) -> None:
+        seen.extend(event.record_id for event in events)
+        heard.set()
+
+    async with feed.follow(listen), asyncio.timeout(10):
+        store.failures = [failure, failure]
+        await stored(store)
+        await heard.wait()
+
+    assert seen == ["request-1"]
+    assert feed.failures == 2
+
+
+async def test_a_follower_hears_every_event_after_it_came_and_none_before_or_after() -> None:
+    store, notifier = MemoryStore(), MemoryNotifier(0.02)
+    heard, seen = asyncio.Event(), list[str]()
+
+    def listen(events: Sequence[Event]) -> None:
+        seen.extend(event.record_id for event in events)
+        if len(seen) >= 3:
+            heard.set()
+
+    await stored(store, "before")
+    async with Feed(store, notifier) as feed, asyncio.timeout(10):
+        async with feed.follow(listen):
+            for n in range(3):
+                await stored(store, f"request-{n}")
+            await heard.wait()
+        witness = asyncio.Event()
+        async with feed.follow(lambda _: witness.set()):
+            await stored(store, "after")
+            await witness.wait()
+
+    assert seen == ["request-0", "request-1", "request-2"]

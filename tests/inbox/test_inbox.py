@@ -1,0 +1,291 @@
+"""The inbox's verbs, on memory; that SQLite does the same, the state machine shows."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+import ringi
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.store import MemoryStore
+from ringi.connect import PollingNotifier
+from ringi.contracts.store import change
+from ringi.domain.ask import Action, Ask
+from ringi.domain.record import Event, Query, Record
+from ringi.domain.request import Request
+from ringi.errors import (
+    ClaimedError,
+    ConflictError,
+    DifferentAskError,
+    InvalidError,
+    NotFoundError,
+    SettingError,
+    WaitTimeoutError,
+)
+from ringi.forms.form import Form, Select
+from ringi.inbox.inbox import Inbox, Limits
+from ringi.testing import Clock, stored
+
+ACTION = Action("refund", {"amount": 40})
+
+
+class RacingStore(MemoryStore):
+    """Somebody else is always a little faster."""
+
+    races = 0
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        if self.races and record.version > 1:
+            self.races -= 1
+            theirs = await self.get(Request, *record.key)
+            await super().put(*theirs.changed("attention", "system", record.created_at, attention="race"))
+        await super().put(record, event)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def inbox(clock: Clock) -> AsyncIterator[Inbox]:
+    inbox = Inbox(MemoryStore(), MemoryNotifier(0.1), clock=clock, limits=Limits(claim_seconds=60))
+    async with inbox.feed:
+        yield inbox
+
+
+async def test_a_question_is_asked_and_answered(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION, form=Form([Select("reason", options=["late"])]))
+
+    done = await inbox.respond(asked.id, "approve", {"reason": "late"}, responder="ann", digest=asked.digest)
+
+    ended = await inbox.wait(asked.id)
+    assert ended == done
+    assert ended.response
+    assert (ended.response.decision, ended.response.data) == ("approve", {"reason": "late"})
+
+
+async def test_a_waiter_wakes_with_the_response(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    waiting = [asyncio.create_task(inbox.wait(asked.id, 10)) for _ in range(3)]
+
+    done = await inbox.respond(asked.id, "reject", responder="ann", digest=asked.digest)
+
+    assert await asyncio.gather(*waiting) == [done] * 3
+
+
+async def test_a_wait_that_ends_leaves_the_question_open(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+
+    with pytest.raises(WaitTimeoutError, match="stays open"):
+        await inbox.wait(asked.id, 0.01)
+
+    with pytest.raises(WaitTimeoutError):
+        await inbox.wait(asked, 0)
+    assert (await inbox.get(asked.id)).status == "pending"
+
+
+async def test_a_waiter_learns_that_the_question_was_withdrawn(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    waiting = asyncio.create_task(inbox.wait(asked.id, 10))
+
+    await inbox.cancel(asked.id, "ann", "no longer needed")
+
+    ended = await waiting
+    assert (ended.status, ended.response) == ("cancelled", None)
+
+
+async def test_asking_again_returns_what_is_stored_answered_or_not(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", id="r1", action=ACTION)
+    assert await inbox.ask("Refund?", id="r1", action=ACTION) == asked
+
+    done = await inbox.respond("r1", "approve", responder="ann", digest=asked.digest)
+
+    assert await inbox.ask("Refund?", id="r1", action=ACTION) == done
+    assert len(await inbox.events()) == 2
+
+
+async def test_asking_something_else_under_a_taken_id_is_refused(inbox: Inbox) -> None:
+    await inbox.ask("Refund?", id="r1", action=ACTION)
+
+    with pytest.raises(DifferentAskError, match="r1"):
+        await inbox.ask("Refund it?", id="r1", action=ACTION)
+
+
+async def test_another_agent_does_not_get_the_request_of_the_first(inbox: Inbox) -> None:
+    await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1")
+
+    with pytest.raises(DifferentAskError):
+        await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-2")
+
+
+async def test_a_request_that_its_asker_knows_is_the_stored_one_unless_it_differs(inbox: Inbox) -> None:
+    stored = await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True)
+
+    assert await inbox.submit(Ask(id="r1", title="Refund?"), by="agent-1", is_known=True) == stored
+    for other, by in (("Refund?", "agent-2"), ("Refund it?", "agent-1")):
+        with pytest.raises(DifferentAskError):
+            await inbox.submit(Ask(id="r1", title=other), by=by, is_known=True)
+
+
+async def test_many_who_ask_the_same_at_once_get_one_request(inbox: Inbox) -> None:
+    asked = await asyncio.gather(*(inbox.ask("Refund?", id="r1", action=ACTION) for _ in range(10)))
+
+    assert len({request.head for request in asked}) == len(await inbox.events()) == 1
+
+
+async def test_a_broken_rule_leaves_nothing_behind(inbox: Inbox) -> None:
+    with pytest.raises(InvalidError, match="action"):
+        await inbox.ask("Refund?", kind="approval")
+
+    assert await inbox.events() == []
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+async def test_a_number_that_json_cannot_write_is_refused_and_not_stored_as_nothing(
+    inbox: Inbox, number: float
+) -> None:
+    with pytest.raises(InvalidError, match=r"context\.rates\.1: .*send text, or None"):
+        await inbox.ask("Go on?", context={"rates": [0.5, number]})
+    with pytest.raises(InvalidError, match=r"action\.args\.order\.amount"):
+        await inbox.ask("Go on?", action=Action("refund", {"order": {"amount": number}}))
+    assert await inbox.events() == []
+
+    asked = await inbox.ask("Go on?", action=Action("refund", {"amount": 1.5}))
+    with pytest.raises(InvalidError, match=r"args\.amount"):
+        await inbox.respond(asked.id, "edit", args={"amount": number}, responder="ann", digest=asked.digest)
+    assert await inbox.get(asked.id) == asked
+
+
+async def test_a_form_has_no_more_fields_than_allowed(clock: Clock) -> None:
+    inbox = Inbox(MemoryStore(), MemoryNotifier(1), clock=clock, limits=Limits(max_fields=1))
+
+    with pytest.raises(InvalidError, match="ask in two steps"):
+        await inbox.ask("Which?", form=Form([Select(name, options=["x"]) for name in "ab"]))
+
+
+async def test_a_wrong_answer_leaves_the_question_open(inbox: Inbox) -> None:
+    asked = await inbox.ask("Which?", form=Form([Select("reason", options=["late"])]))
+
+    with pytest.raises(InvalidError, match="reason"):
+        await inbox.respond(asked.id, "approve", {"reason": "no"}, responder="ann", digest=asked.digest)
+
+    assert await inbox.get(asked.id) == asked
+
+
+async def test_a_claim_ends_by_itself(inbox: Inbox, clock: Clock) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    await inbox.claim(asked.id, "ann")
+    with pytest.raises(ClaimedError):
+        await inbox.respond(asked.id, "approve", responder="bob", digest=asked.digest)
+
+    clock.advance(60)
+
+    assert (await inbox.respond(asked.id, "approve", responder="bob", digest=asked.digest)).status == "completed"
+
+
+async def test_releasing_twice_is_one_event(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    await inbox.claim(asked.id, "ann")
+
+    released = await inbox.release(asked.id, "ann")
+
+    assert await inbox.release(asked.id, "ann") == released
+    assert [event.type for event in await inbox.events()][1:] == ["request.claimed", "request.released"]
+
+
+async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION, assignee="ann")
+
+    await inbox.reassign(asked.id, "ann", groups=["legal"])
+
+    assert await inbox.count(Query(assignee="ann")) == 0
+    assert (await inbox.get(asked.id)).candidate_groups == ("legal",)
+
+
+async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: Clock) -> None:
+    for tenant in ("ours", "theirs"):
+        await inbox.of(tenant).ask("Refund?", id="r1", expires_in=60)
+        await inbox.of(tenant).ask("Refund?", id="r2", expires_in=61)
+    clock.advance(60)
+
+    assert await inbox.expire_due() == 2
+
+    assert [(await inbox.of(tenant).get("r1")).status for tenant in ("ours", "theirs")] == ["expired"] * 2
+    assert (await inbox.of("ours").get("r2")).status == "pending"
+
+
+async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:
+    asked = await inbox.ask("Refund?", action=ACTION)
+    await inbox.cancel(asked.id, "ann")
+
+    taken = await inbox.acknowledge(asked.id, "worker-1")
+
+    assert await inbox.acknowledge(asked.id, "worker-2") == taken
+
+
+async def test_a_change_that_lost_a_race_is_computed_again() -> None:
+    store = RacingStore()
+    inbox = Inbox(store, MemoryNotifier(1))
+    asked = await inbox.ask("Refund?", action=ACTION)
+    store.races = 3
+
+    done = await inbox.respond(asked.id, "approve", responder="ann", digest=asked.digest)
+
+    assert (done.status, done.attention, done.version) == ("completed", "race", 5)
+
+
+async def test_a_change_that_loses_every_race_says_so() -> None:
+    store = RacingStore()
+    asked = await stored(store)
+    store.races = 10**6
+
+    with pytest.raises(ConflictError, match="request-1"):
+        await change(store, Request, asked.key, lambda request: request.cancelled("ann", asked.created_at, None))
+
+
+async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:
+    class Reason(BaseModel):
+        reason: str
+        amount: int = 1
+
+    asked = await inbox.ask("Why?", form=Form.of(Reason))
+    data = {"reason": "late", "amount": 2}
+    await inbox.respond(asked.id, "approve", data, responder="ann", digest=asked.digest)
+
+    response = (await inbox.wait(asked)).response
+    assert response
+    assert response.into(Reason) == Reason(reason="late", amount=2)
+
+
+async def test_an_inbox_opened_on_memory_ends_what_is_overdue_by_itself() -> None:
+    clock = Clock()
+    async with ringi.open("memory://", poll_interval=0.02, clock=clock) as inbox:
+        asked = await inbox.ask("Refund?", expires_in=60)
+        clock.advance(61)
+
+        assert (await inbox.wait(asked.id, 10)).status == "expired"
+
+
+async def test_a_file_keeps_what_was_asked(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new folder/ringi.db"
+    async with ringi.open(url) as inbox:
+        asked = await inbox.ask("Refund?", action=ACTION)
+
+    async with ringi.open(url, notify="polling") as inbox:
+        assert await inbox.get(asked.id) == asked
+        assert type(inbox.notifier) is PollingNotifier
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://x", "sqlite://", "sqlite://host/file.db"])
+async def test_an_address_without_meaning_is_named(url: str) -> None:
+    with pytest.raises(SettingError, match="url="):
+        async with ringi.open(url):
+            pass
+
+
+async def test_an_unknown_request_is_not_found(inbox: Inbox) -> None:
+    with pytest.raises(NotFoundError, match="nowhere"):
+        await inbox.wait("nowhere", 1)

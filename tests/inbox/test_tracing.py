@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+PREFACE = """
+import asyncio, json
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+"""
+END = """
+asyncio.run(main())
+print(json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_spans()]))
+"""
+INBOX = """
+import ringi
+from ringi.inbox import tracing
+
+
+async def main():
+    async with ringi.open("memory://") as inbox:
+        with trace.get_tracer("agent").start_as_current_span("agent"):
+            request = await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
+            await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
+        tracing.seen(request)
+        await inbox.claim("r1", "ann")
+        await inbox.respond("r1", "approve", digest=request.digest, responder="ann")
+        await inbox.acknowledge("r1", "worker")
+        await inbox.ask("Another?", id="r2")
+        await inbox.cancel("r2", "ann")
+"""
+THREADS = """
+import httpx
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+from tests.server.world import open_world, until
+from ringi import Client
+from ringi.runs.agent import Agent
+
+
+def step(state: dict) -> dict:
+    with trace.get_tracer("agent").start_as_current_span("before"):
+        pass
+    answer = interrupt("Go on?")
+    with trace.get_tracer("agent").start_as_current_span("after"):
+        return {"answer": answer}
+
+
+graph = StateGraph(dict).add_node("step", step).add_edge(START, "step").add_edge("step", END).compile()
+
+
+async def main():
+    async with open_world("memory://", serves=True, more_agents=[Agent("steps", graph)]) as world:
+        person = world.client()
+        async with Client(world.url, world.token("agent", "bot")) as client:
+            with trace.get_tracer("agent").start_as_current_span("caller"):
+                headers = {}
+                from opentelemetry.propagate import inject
+                inject(headers)
+                started = {"agent": "steps", "input": {}}
+                await person.post("/v1/threads/t1/runs", json=started, headers=headers)
+                asked = await client.ask("Over HTTP?", id="h1")
+            await person.post("/v1/requests/h1/respond", json={"decision": "reject", "digest": asked.digest})
+
+            async def is_waiting():
+                return (await person.get("/v1/threads/t1")).json()["status"] == "interrupted"
+
+            await until(is_waiting)
+            (request,) = (await person.get("/v1/threads/t1")).json()["pending"]
+            answer = {"decision": "respond", "message": "yes", "digest": request["digest"]}
+            await person.post(f"/v1/requests/{request['id']}/respond", json=answer)
+
+            async def is_done():
+                return (await person.get("/v1/threads/t1")).json()["status"] == "done"
+
+            await until(is_done)
+"""
+
+
+def spans(script: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-c", PREFACE + script + END]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def traces(found: list[dict[str, Any]]) -> set[str]:
+    return {span["context"]["trace_id"] for span in found}
+
+
+def orphans(found: list[dict[str, Any]]) -> list[str]:
+    """Return the names of the spans whose parent was never written."""
+    known = {span["context"]["span_id"] for span in found}
+    return [span["name"] for span in found if span["parent_id"] and span["parent_id"] not in known]
+
+
+def test_the_time_a_person_takes_stands_in_the_trace_of_the_agent_and_names_nobody() -> None:
+    found = spans(INBOX)
+    names = [span["name"] for span in found]
+    assert names == [
+        *("ringi.asked", "agent", "ringi.seen", "ringi.claimed", "ringi.answered", "ringi.resumed"),
+        *("ringi.asked", "ringi.cancelled"),
+    ]
+    assert (len(traces(found[:6])), len(traces(found[6:])), len(traces(found))) == (1, 1, 2)
+    assert orphans(found) == []
+    asked, agent, answered = found[0], found[1], found[4]
+    assert (asked["parent_id"], answered["parent_id"]) == (agent["context"]["span_id"], asked["context"]["span_id"])
+    assert answered["start_time"] == asked["start_time"]
+    assert answered["attributes"] == {
+        "ringi.tenant": "default",
+        "ringi.request": "r1",
+        "ringi.kind": "approval",
+        "ringi.status": "completed",
+        "ringi.decision": "approve",
+    }
+    assert not any(word in json.dumps(found) for word in ("ann", "4711", "Refund"))
+
+
+def test_a_run_and_its_waits_stand_in_the_trace_of_whoever_started_it_over_http() -> None:
+    found = spans(THREADS)
+    names = (
+        "after",
+        "before",
+        "caller",
+        *("ringi.answered", "ringi.asked", "ringi.resumed", "ringi.run", "ringi.started"),
+    )
+    told = [span for span in found if span["name"] in names]
+    assert sorted({span["name"] for span in told}) == list(names)
+    assert len(traces(told)) == 1
+    assert orphans(found) == []
+    by_id = {span["context"]["span_id"]: span["name"] for span in found}
+    parents = {span["name"]: by_id.get(span["parent_id"], "") for span in found}
+    assert (parents["before"], parents["after"], parents["ringi.run"]) == ("ringi.run", "ringi.run", "ringi.started")
+    assert parents["caller"] == ""

@@ -1,0 +1,631 @@
+"""What was erased is nowhere any more, what stays proves what happened, and whoever is late changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from redis.asyncio import Redis
+from tests.runs.world import World, opened, working
+
+from ringi import Action, Form, Text
+from ringi.audit.seals import Sealer, compare, read_seals
+from ringi.audit.verify import verify
+from ringi.delivery.attempts import Target, TryLog
+from ringi.delivery.worker import Task
+from ringi.domain.ask import Ask
+from ringi.domain.journal import Journal, entries_in
+from ringi.domain.record import SOMEBODY, Query
+from ringi.domain.request import Request
+from ringi.domain.webhook import deliveries_of
+from ringi.errors import (
+    ConflictError,
+    FinalError,
+    InvalidError,
+    NotAuthorisedError,
+    PendingError,
+    RingiError,
+    ThreadBusyError,
+)
+from ringi.testing.clock import NOON, Clock
+
+PLANTED = "zwetschge4711"
+TIME_LIMIT = 15.0
+THREADED = ("memory", "sqlite", "postgres")
+
+
+class Place:
+    """A store, its inbox, and all bytes that it holds."""
+
+    def __init__(self, url: str, world: World, clock: Clock) -> None:
+        self.url, self.world, self.inbox, self.clock = url, world, world.inbox, clock
+        self.store, self.stream = world.backend.store, world.backend.stream
+
+    async def everything(self) -> str:
+        """Return all that the store holds, as text."""
+        if self.url.startswith("sqlite"):
+            path = Path(self.url.removeprefix("sqlite:///"))
+            files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+            return "".join(each.read_bytes().decode("latin-1") for each in files)
+        if self.url.startswith("postgresql"):
+            return await dumped_tables(self.url)
+        return await dumped_keys(self.url)
+
+    async def answered(self, id: str = "r1", by: str = "ann", **ask: Any) -> Request:
+        """Return a request that somebody has answered with the planted words."""
+        asked = await self.inbox.ask(f"May {PLANTED} go?", id=id, form=Form([Text("why")]), **ask)
+        data = {"why": f"because {PLANTED}"}
+        return await self.inbox.respond(asked.id, "approve", data, digest=asked.digest, responder=by, message=PLANTED)
+
+    async def verified(self) -> None:
+        assert (await verify(self.store))[1] == []
+
+
+async def dumped_tables(url: str) -> str:
+    """Return all rows of a schema; what no row shows any more is VACUUM's to reuse."""
+    server, _, schema = url.partition("?schema=")
+    connection = await asyncpg.connect(server)
+    try:
+        sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'"
+        tables = [name for (name,) in await connection.fetch(sql, schema)]
+        assert {"requests", "events", "texts", "stream_items"} <= set(tables)
+        rows = [
+            row for name in tables for row in await connection.fetch(f'SELECT t.*, t::text FROM {schema}."{name}" t')
+        ]
+        return "\n".join(repr(tuple(row.values())) for row in rows)
+    finally:
+        await connection.close()
+
+
+async def dumped_keys(url: str) -> str:
+    """Return all that is under the keys of a store."""
+    server, _, prefix = url.partition("?prefix=")
+    async with Redis.from_url(server, decode_responses=True) as redis:
+        keys = [key async for key in redis.scan_iter(f"{{{prefix}}}*")]
+        read: dict[Any, Any] = {
+            "string": redis.get,
+            "list": lambda key: redis.lrange(key, 0, -1),
+            "hash": redis.hgetall,
+            "zset": lambda key: redis.zrange(key, 0, -1),
+            "stream": redis.xrange,
+        }
+        return "\n".join([f"{key} {await read[await redis.type(key)](key)}" for key in keys])
+
+
+@asynccontextmanager
+async def placed(url: str) -> AsyncIterator[Place]:
+    clock = Clock()
+    async with opened(url, clock=clock) as world:
+        yield Place(url, world, clock)
+
+
+@pytest.fixture
+async def place(url: str) -> AsyncIterator[Place]:
+    async with placed(url) as place:
+        yield place
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> AsyncIterator[Place]:
+    """SQLite alone: what is the same everywhere is tested once."""
+    async with placed(f"sqlite:///{tmp_path / 'ringi.db'}") as place:
+        yield place
+
+
+async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -> None:
+    kept = await place.inbox.ask("Another?", id="r0", context={"note": "a plain one"})
+    context = {"note": PLANTED}
+    request = await place.answered(assignee="ann", context=context, description=PLANTED, fallback={"why": PLANTED})
+    await place.stream.append(deliveries_of("default", "r1"), [], fence=0)
+    if place.url != "memory://":
+        assert PLANTED in await place.everything()
+
+    erased = await place.inbox.erase(request.id, "root")
+
+    if place.url != "memory://":
+        assert PLANTED not in (await place.everything()).casefold()
+        assert "a plain one" in await place.everything()
+    assert (erased.title, erased.response and erased.response.responder) == ("erased", SOMEBODY)
+    assert erased.erased
+    assert (erased.erased.by, erased.erased.rule) == ("root", "request")
+    assert await place.inbox.get("r0") == kept
+    await place.verified()
+
+
+async def test_what_tells_that_it_happened_stays(place: Place) -> None:
+    request = await place.answered(candidate_groups=("boss",))
+
+    erased = await place.inbox.erase("r1", "root")
+
+    stays = ("id", "kind", "status", "digest", "allowed", "created_at", "ended_at", "candidate_groups")
+    assert [getattr(erased, name) for name in stays] == [getattr(request, name) for name in stays]
+    was, left = request.response, erased.response
+    assert was
+    assert left
+    assert (left.decision, left.at, left.authorised_digest) == (was.decision, was.at, was.authorised_digest)
+    assert (left.data, left.args, left.message) == (None, None, None)
+    events = await place.inbox.events(request_id="r1")
+    assert [(event.type, event.actor) for event in events] == [
+        ("request.created", "system"),
+        ("request.completed", SOMEBODY),
+        ("request.erased", "root"),
+    ]
+
+
+async def test_erasing_twice_is_erasing_once(place: Place) -> None:
+    await place.answered()
+    once = await place.inbox.erase("r1", "root")
+
+    assert await place.inbox.erase("r1", "somebody else") == once
+    assert len(await place.inbox.events(request_id="r1")) == 3
+
+
+async def test_what_is_open_is_refused_with_the_remedy(place: Place) -> None:
+    asked = await place.inbox.ask("Go?", id="r1")
+
+    with pytest.raises(PendingError, match="'r1' is pending: cancel it"):
+        await place.inbox.erase("r1", "root")
+
+    assert await place.inbox.get("r1") == asked
+
+
+async def test_a_late_answer_to_what_was_erased_is_refused_as_ever(place: Place) -> None:
+    request = await place.answered()
+    await place.inbox.erase("r1", "root")
+
+    with pytest.raises(FinalError, match=SOMEBODY):
+        await place.inbox.respond("r1", "approve", {"why": "x"}, digest=request.digest, responder="ann")
+    with pytest.raises(FinalError):
+        await place.inbox.claim("r1", "ann")
+    assert (await place.inbox.ask(f"May {PLANTED} go?", id="r1", form=Form([Text("why")]))).erased
+
+
+async def test_erasures_answers_and_claims_at_once_leave_a_whole_trail(place: Place) -> None:
+    asked = [await place.inbox.ask(f"May {PLANTED} go?", id=f"r{n}", action=Action("go", {})) for n in range(8)]
+
+    async def attempt(work: Any) -> None:
+        try:
+            await work
+        except RingiError:
+            return
+
+    await asyncio.gather(
+        *(
+            attempt(work)
+            for each in asked
+            for work in (
+                place.inbox.claim(each.id, "bob"),
+                place.inbox.respond(each.id, "approve", digest=each.digest, responder="ann", message=PLANTED),
+                place.inbox.erase(each.id, "root"),
+                place.inbox.erase(each.id, "root"),
+            )
+        )
+    )
+
+    for each in asked:
+        if not (await place.inbox.get(each.id)).is_final:
+            await place.inbox.cancel(each.id, "root")
+        await place.inbox.erase(each.id, "root")
+    assert await place.inbox.find(Query(text=PLANTED)) == []
+    await place.verified()
+
+
+async def test_an_erased_call_can_never_run(file: Place) -> None:
+    asked = await file.inbox.ask("Go?", id="r1", action=Action("pay", {"amount": 40}))
+    answered = await file.inbox.respond("r1", "edit", digest=asked.digest, responder="ann", args={"amount": 10})
+    assert answered.granted
+    done = await file.inbox.erase_all("root", person="ann")
+
+    left = await file.inbox.get("r1")
+    assert done.requests == ("r1",)
+    assert left.action == Action("pay", {"amount": 40})
+    assert left.granted is None
+    with pytest.raises(NotAuthorisedError, match="erased"):
+        left.authorise("pay", {"amount": 40})
+
+
+async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> None:
+    inbox = place.inbox
+    await place.answered("answered", by="annzwetschge", context={"by": "the agent"})
+    await place.answered("other", by="bob")
+    assigned = await inbox.ask("Assigned?", id="assigned", assignee="annzwetschge")
+    await inbox.respond("assigned", "respond", digest=assigned.digest, responder="bob", message="bob's words")
+    await inbox.ask("Passed on?", id="passed", assignee="annzwetschge", kind="question")
+    await inbox.claim("passed", "annzwetschge")
+    await inbox.reassign("passed", "annzwetschge", assignee="bob")
+    await inbox.cancel("passed", "bob", "bob's reason")
+    await inbox.ask("Cancelled?", id="cancelled")
+    await inbox.cancel("cancelled", "annzwetschge", "words of hers")
+    await inbox.ask("Open?", id="open", assignee="annzwetschge")
+
+    looked = await inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    assert set(looked.requests) == {"answered", "assigned", "passed", "cancelled"}
+    assert list(looked.left) == ["open"]
+    assert "cancel it" in looked.left["open"]
+    done = await inbox.erase_all("root", person="annzwetschge")
+    assert (set(done.requests), done.left) == (set(looked.requests), looked.left)
+    await inbox.cancel("open", "root")
+    await inbox.erase_all("root", person="annzwetschge")
+
+    if place.url != "memory://":
+        assert "annzwetschge" not in await place.everything()
+        assert "words of hers" not in await place.everything()
+    answered, assigned = await inbox.get("answered"), await inbox.get("assigned")
+    assert answered.title == f"May {PLANTED} go?"
+    assert answered.response
+    assert (answered.response.data, answered.response.message) == (None, None)
+    assert (assigned.assignee, assigned.response and assigned.response.message) == (SOMEBODY, "bob's words")
+    assert (await inbox.get("passed")).reason == "bob's reason"
+    assert (await inbox.get("cancelled")).reason is None
+    assert (await inbox.get("other")).erased is None
+    await place.verified()
+
+
+async def test_who_is_erased_after_they_erased_is_gone_too(file: Place) -> None:
+    await file.answered()
+    await file.inbox.erase("r1", "rootzwetschge")
+
+    done = await file.inbox.erase_all("second", person="rootzwetschge")
+
+    left = await file.inbox.get("r1")
+    assert done.requests == ("r1",)
+    assert left.erased
+    assert (left.erased.by, left.erased.rule) == ("second", "request")
+    assert "rootzwetschge" not in await file.everything()
+    await file.verified()
+
+
+@pytest.mark.parametrize("person", ["", "system", "agent:bot", SOMEBODY, "root"])
+async def test_who_is_no_person_or_oneself_is_refused(file: Place, person: str) -> None:
+    with pytest.raises(InvalidError, match="person"):
+        await file.inbox.erase_all("root", person=person)
+
+
+async def test_one_rule_is_needed_and_no_more(file: Place) -> None:
+    with pytest.raises(InvalidError, match="one of them"):
+        await file.inbox.erase_all("root")
+    with pytest.raises(InvalidError, match="one of them"):
+        await file.inbox.erase_all("root", person="ann", before=NOON)
+
+
+async def test_what_ended_long_ago_is_erased_and_the_younger_stays(place: Place) -> None:
+    await place.answered("old")
+    await place.inbox.ask("Still open?", id="open")
+    place.clock.advance(10 * 86_400)
+    await place.answered("young")
+
+    assert await place.inbox.retain(9) == 1
+    assert await place.inbox.retain(9) == 0
+
+    erased = {id: (await place.inbox.get(id)).erased for id in ("old", "young", "open")}
+    assert [id for id, each in erased.items() if each] == ["old"]
+    assert erased["old"]
+    assert (erased["old"].by, erased["old"].rule) == ("system", "age")
+    place.clock.advance(86_400)
+    await place.inbox.cancel("open", "root")
+    place.clock.advance(10 * 86_400)
+    assert await place.inbox.retain(9) == 2
+    await place.verified()
+
+
+async def test_a_sweep_in_parts_erases_all(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringi.privacy.erasure.BATCH", 7)
+    for n in range(12):
+        await file.answered(f"r{n}")
+    file.clock.advance(60)
+    told = list[int]()
+
+    done = await file.inbox.erase_all(
+        "root", before=file.clock(), progress=lambda done: told.append(len(done.requests))
+    )
+
+    assert set(done.requests) == {f"r{n}" for n in range(12)}
+    assert len(told) > 2
+    assert PLANTED not in await file.everything()
+    await file.verified()
+
+
+@pytest.mark.parametrize("name", THREADED)
+async def test_nothing_of_a_run_is_left_beside_its_request(
+    request: pytest.FixtureRequest, tmp_path: Path, name: str
+) -> None:
+    schema = f"?schema=t{uuid.uuid4().hex}"
+    url = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'ringi.db'}"}.get(name)
+    url = url or request.getfixturevalue("postgres_url") + schema
+    async with placed(url) as place:
+        world = place.world
+        async with working(world):
+            await world.run("preferences", {})
+            asked = await world.one()
+            await world.respond(asked, "approve", {"sport": "running", "notes": f"{PLANTED} of hers"})
+            thread = await world.rest()
+        assert PLANTED in json.dumps(thread.values)
+        if name != "memory":
+            assert PLANTED in await place.everything()
+
+        await place.inbox.erase(asked.id, "root")
+
+        thread = await world.thread()
+        assert (thread.status, thread.values, thread.erased and thread.erased.by) == ("done", {}, "root")
+        assert [item.event["name"] for item in await world.items()] == ["erased"]
+        saver = world.backend.savers(thread)
+        assert [item async for item in saver.alist(None)] == []
+        if name != "memory":
+            assert PLANTED not in await place.everything()
+        await place.verified()
+        async with working(world):
+            await world.run("preferences", {})
+            assert (await world.one()).id != asked.id
+            assert (await world.thread()).erased is None
+
+
+async def test_while_its_run_goes_on_nothing_is_erased(file: Place) -> None:
+    async with working(file.world):
+        await file.world.run("two_questions", {})
+        first, _ = await file.world.pending()
+        await file.world.respond(first, "approve", {"name": "x"}) if first.form else await file.world.respond(
+            first, first.allowed[0], message="yes"
+        )
+        await file.world.rest()
+    items = await file.world.items()
+
+    with pytest.raises(ThreadBusyError, match="answer its requests or cancel it"):
+        await file.inbox.erase(first.id, "root")
+
+    assert (await file.inbox.get(first.id)).erased is None
+    assert await file.world.items() == items
+
+
+async def test_the_tries_of_its_deliveries_are_forgotten(file: Place) -> None:
+    await file.answered()
+    log = TryLog(file.stream)
+    assert await log.of("default", Target("ask-0", 1, "r1")) == []
+    task = Task(
+        tenant="default", request_id="r1", version=2, event="e", type="request.completed",
+        happened_at=NOON, endpoint="crm",
+    )  # fmt: skip
+    await log.add("default", "r1", task.tried("mail to ann", NOON, "waiting", error=f"550 <{PLANTED}@example.com>"))
+    assert len(await log.of_request("default", "r1")) == 1
+
+    await file.inbox.erase("r1", "root")
+
+    assert await log.of_request("default", "r1") == []
+    assert PLANTED not in await file.everything()
+
+
+async def test_seals_from_before_an_erasure_still_hold(file: Place, tmp_path: Path) -> None:
+    await file.answered()
+    path = tmp_path / "seals.jsonl"
+    await Sealer(file.store, path, "key", Clock()).seal()
+
+    await file.inbox.erase("r1", "root")
+
+    verdict = await compare(file.store, read_seals(path), "key")
+    assert (verdict.findings, verdict.sealed, verdict.later) == ([], 2, 1)
+
+
+EMPTIED = "its payload was emptied, and no erasure tells of it"
+
+
+@pytest.mark.parametrize("left", ['{"actor":"ann"}', '{"actor":"erased:person"}', '{"actor":"system"}'])
+async def test_a_payload_emptied_behind_our_back_is_found(file: Place, left: str) -> None:
+    await file.answered()
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE events SET payload = ? WHERE position = 2", [left])
+
+    _, findings = await verify(file.store)
+
+    assert EMPTIED in [finding.what for finding in findings]
+
+
+async def test_what_is_left_of_a_payload_cannot_be_changed_either(file: Place) -> None:
+    await file.answered()
+    await file.inbox.erase("r1", "root")
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE events SET payload = ? WHERE position = 2", ['{"actor":"bob"}'])
+
+    assert [finding.what for finding in (await verify(file.store))[1]] == [EMPTIED]
+
+
+async def test_an_erasure_covers_no_event_after_it_and_of_no_other(file: Place) -> None:
+    await file.answered("r1")
+    await file.inbox.erase("r1", "root")
+    await file.answered("r2")
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE events SET payload = ? WHERE record_id = 'r2'", ['{"actor":"system"}'])
+
+    whats = [(finding.key.id, finding.what) for finding in (await verify(file.store))[1]]
+
+    assert whats.count(("r2", EMPTIED)) == 2
+    assert not [what for id, what in whats if id == "r1"]
+
+
+@pytest.mark.parametrize("person", [None, "ann"])
+async def test_what_was_tampered_with_is_not_erased_and_still_found(file: Place, person: str | None) -> None:
+    asked = await file.inbox.submit(Ask(title="Pay?", action=Action("pay", {"amount": 1}), id="r1"), by="ann")
+    await file.inbox.respond(asked.id, "reject", digest=asked.digest, responder="bob")
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("""UPDATE requests SET body = replace(body, '"reject"', '"approve"') WHERE version > 1""")
+        connection.execute("""UPDATE events SET payload = '{"actor":"system"}' WHERE version = 2""")
+    before = (await verify(file.store))[1]
+
+    if person is None:
+        with pytest.raises(ConflictError, match="ringi verify"):
+            await file.inbox.erase("r1", "root")
+    else:
+        assert "ringi verify" in (await file.inbox.erase_all("root", person=person)).left["r1"]
+
+    assert before
+    assert (await verify(file.store))[1] == before
+
+
+async def test_what_a_clock_ahead_has_dated_stops_no_sweep(file: Place) -> None:
+    await file.answered("r1")
+    file.clock.advance(400 * 86_400)
+    await file.answered("r2")
+    file.clock.advance(-400 * 86_400)
+    await file.answered("r3")
+    file.clock.advance(3 * 86_400)
+
+    assert await file.inbox.retain(1) == 2
+    assert [(await file.inbox.get(id)).erased is None for id in ("r1", "r2", "r3")] == [False, True, False]
+
+
+async def test_a_record_that_cannot_be_read_stops_no_sweep(file: Place) -> None:
+    for id in ("r1", "r2", "r3"):
+        await file.answered(id)
+    with sqlite3.connect(file.url.removeprefix("sqlite:///")) as connection:
+        connection.execute("""UPDATE requests SET body = replace(body, '"form"', '"of_next"') WHERE id = 'r2'""")
+    file.clock.advance(3 * 86_400)
+
+    assert await file.inbox.retain(1) == 2
+
+
+async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_more_of_them(place: Place) -> None:
+    newer = Ask.kept({"title": f"May {PLANTED} go?", "id": "r1", "of_next": {"told": "ann"}})
+    asked = await place.inbox.submit(newer, by="agent:bot")
+    answered = await place.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message=PLANTED)
+
+    looked = await place.inbox.erase_all("root", person="ann", dry_run=True)
+    done = await place.inbox.erase_all("root", person="ann")
+
+    assert (looked.requests, done.requests) == ((), ())
+    assert looked.left == done.left
+    assert "of_next" in done.left["r1"]
+    assert "newer" in done.left["r1"]
+    assert await place.inbox.get("r1") == answered
+    await place.verified()
+    await place.inbox.erase("r1", "root")
+    if place.url != "memory://":
+        assert PLANTED not in await place.everything()
+    await place.verified()
+
+
+async def test_what_a_newer_version_left_empty_stands_in_the_way_of_nothing(file: Place) -> None:
+    asked = await file.inbox.submit(Ask.kept({"title": "Go?", "id": "r1", "of_next": None}), by="agent:bot")
+    await file.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message="yes")
+
+    assert (await file.inbox.erase_all("root", person="ann")).requests == ("r1",)
+    await file.verified()
+
+
+async def test_who_erased_a_thread_is_gone_too_when_they_are_erased(file: Place) -> None:
+    async with working(file.world):
+        await file.world.run("preferences", {})
+        asked = await file.world.one()
+        await file.world.respond(asked, "approve", {"sport": "running", "notes": "none"})
+        await file.world.rest()
+    await file.inbox.erase(asked.id, "rootzwetschge")
+    thread = await file.world.thread()
+    assert "rootzwetschge" in await file.everything()
+
+    done = await file.inbox.erase_all("second", person="rootzwetschge")
+
+    assert done.threads == (thread.id,)
+    left = (await file.world.thread()).erased
+    assert left
+    assert (left.by, left.rule) == ("second", "request")
+    assert "rootzwetschge" not in await file.everything()
+    await file.verified()
+    assert (await file.inbox.erase_all("second", person="rootzwetschge")).threads == ()
+
+
+async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(place: Place) -> None:
+    await place.inbox.ask("Go?", id="r1")
+    await place.inbox.cancel("r1", "bob", "bob's reason")
+    await redelivered(place, by="annzwetschge")
+    if place.url != "memory://":
+        assert "annzwetschge" in await place.everything()
+
+    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    done = await place.inbox.erase_all("root", person="annzwetschge")
+
+    assert looked.requests == done.requests == ("r1",)
+    assert await TryLog(place.stream).of_request("default", "r1") == []
+    if place.url != "memory://":
+        assert "annzwetschge" not in await place.everything()
+    assert (await place.inbox.get("r1")).reason == "bob's reason"
+    await place.verified()
+    assert (await place.inbox.erase_all("root", person="annzwetschge")).requests == ()
+
+
+async def redelivered(place: Place, by: str) -> None:
+    """Keep that somebody had an event of `r1` delivered again."""
+    task = Task(
+        tenant="default", request_id="r1", version=2, event="e", type="request.cancelled",
+        happened_at=NOON, endpoint="crm",
+    )  # fmt: skip
+    tried = task.tried("https://crm.example.com", NOON, "queued")
+    await TryLog(place.stream).add("default", "r1", tried.model_copy(update={"by": by}))
+
+
+async def test_who_wrote_in_a_journal_is_gone_when_they_are_erased_and_what_they_entered_adds_up(place: Place) -> None:
+    journal, event = Journal.begun("playbook", "test", {"sum": 0}, by="system", now=NOON)
+    await place.store.put(journal, event)
+    for number, (by, words) in enumerate([("annzwetschge", "zwetschge said so"), ("bob", "bob's"), ("ann", "a's")], 1):
+        entry = {"add": number, "reason": words}
+        journal, event = journal.written(entry, {"sum": journal.state["sum"] + number}, by=by, now=NOON)
+        await place.store.put(journal, event)
+    if place.url != "memory://":
+        assert "zwetschge" in await place.everything()
+
+    looked = await place.inbox.erase_all("root", person="annzwetschge", dry_run=True)
+    done = await place.inbox.erase_all("root", person="annzwetschge")
+
+    assert looked.journals == done.journals == ("playbook",)
+    if place.url != "memory://":
+        assert "zwetschge" not in await place.everything()
+    await place.verified()
+    assert (await place.inbox.erase_all("root", person="annzwetschge")).journals == ()
+    left = await place.store.get(Journal, "default", "playbook")
+    assert (left.state, left.entry, left.is_sound) == ({"sum": 6}, {"add": 3, "reason": "a's"}, True)
+    noted = entries_in(await place.store.events(record_id="playbook"))
+    assert [each.version for each in noted] == [2, 3, 4]
+    assert [(each.by, each.entry["add"], each.entry["reason"]) for each in noted] == [
+        (SOMEBODY, 1, None),
+        ("bob", 2, "bob's"),
+        ("ann", 3, "a's"),
+    ]
+
+
+async def test_a_journal_of_which_much_was_erased_goes_on_and_keeps_what_is_left(file: Place) -> None:
+    journal, event = Journal.begun("playbook", "test", {"sum": 0}, by="system", now=NOON)
+    await file.store.put(journal, event)
+    for by in ("ann", "bob", "ann"):
+        journal, event = journal.written({"add": 1, "reason": by}, {"sum": journal.version}, by=by, now=NOON)
+        await file.store.put(journal, event)
+
+    await file.inbox.erase_all("first", person="ann")
+    await file.inbox.erase_all("second", person="bob")
+    await file.inbox.erase_all("third", person="first")
+    journal = await file.store.get(Journal, "default", "playbook")
+    await file.store.put(*journal.written({"add": 4, "reason": "cat"}, {"sum": 7}, by="cat", now=NOON))
+
+    noted = entries_in(await file.store.events(record_id="playbook"))
+    assert [(each.version, each.by, each.entry) for each in noted] == [
+        (2, SOMEBODY, {"add": 1, "reason": None}),
+        (3, SOMEBODY, {"add": 1, "reason": None}),
+        (4, SOMEBODY, {"add": 1, "reason": None}),
+        (5, "cat", {"add": 4, "reason": "cat"}),
+    ]
+    await file.verified()
+
+
+async def test_a_journal_is_never_too_old(file: Place) -> None:
+    await file.store.put(*Journal.begun("playbook", "test", {"sum": 0}, by="ann", now=NOON))
+    await file.answered()
+    file.clock.advance(days=400)
+
+    done = await file.inbox.erase_all("root", before=file.clock())
+
+    assert (done.requests, done.journals) == (("r1",), ())
+    assert (await file.store.get(Journal, "default", "playbook")).erased is None
+    await file.verified()

@@ -1,0 +1,106 @@
+"""The emitter alone: what several tries of a step leave in the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from tests.runs.world import checked
+
+from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.backends.memory.stream import MemoryStream
+from ringi.domain.record import Key
+from ringi.errors import FenceError
+from ringi.runs.stream_writer import Emitter
+
+KEY = Key("default", "t1")
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+async def emitter(stream: MemoryStream, run: str = "r1", fence: int = 1) -> Emitter:
+    """Return the emitter of a worker that has just taken the thread."""
+    emitter = Emitter(stream, MemoryNotifier(1.0), KEY, run, fence, clock=lambda: NOON)
+    await emitter.take_over()
+    await emitter.open()
+    return emitter
+
+
+def speak(emitter: Emitter, *words: str, end: bool = True) -> None:
+    """Say a message, word by word, in a new try of its step."""
+    emitter.begin()
+    for word in words:
+        emitter.text("m", word)
+    if end:
+        emitter.end_text("m")
+
+
+async def said(stream: MemoryStream, emitter: Emitter) -> list[str]:
+    await emitter.finish({})
+    return list(checked(await stream.read(KEY, 0, 1000)).values())
+
+
+@pytest.mark.parametrize(
+    ("tries", "messages"),
+    [
+        (["One two.", "One two."], ["One two."]),
+        (["One.", "Two.", "One.", "Two."], ["One.", "Two."]),
+        (["One.", "One two.", "One."], ["One.", "One two."]),
+        (["One two.", "One", "One two."], ["One two.", "One"]),
+        (["", "One.", ""], ["One."]),
+    ],
+)
+@pytest.mark.parametrize("is_new_worker", [False, True])
+async def test_tries_that_differ_are_messages_and_tries_that_do_not_are_one(
+    tries: Sequence[str], messages: list[str], is_new_worker: bool
+) -> None:
+    stream = MemoryStream()
+    worker = await emitter(stream)
+    for fence, text in enumerate(tries, 2):
+        speak(worker, *text)
+        await worker.flush()
+        if is_new_worker:
+            worker = await emitter(stream, fence=fence)
+    assert await said(stream, worker) == messages
+
+
+@pytest.mark.parametrize("is_new_worker", [False, True])
+async def test_a_message_that_was_cut_off_goes_on_where_it_stopped(is_new_worker: bool) -> None:
+    stream = MemoryStream()
+    worker = await emitter(stream)
+    speak(worker, "One ", "two ", end=False)
+    await worker.flush()
+    if is_new_worker:
+        worker = await emitter(stream, fence=2)
+    speak(worker, "One tw", "o three")
+    assert await said(stream, worker) == ["One two three"]
+
+
+async def test_an_older_worker_is_shut_out_from_the_moment_of_the_take_over() -> None:
+    stream = MemoryStream()
+    old = await emitter(stream)
+    speak(old, "One ", end=False)
+    await Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 2, clock=lambda: NOON).take_over()
+    with pytest.raises(FenceError):
+        await old.flush()
+
+
+async def test_a_run_that_another_left_open_is_ended_before_the_next_begins() -> None:
+    stream = MemoryStream()
+    left = await emitter(stream)
+    left.text("old", "One ")
+    await left.flush()
+    worker = await emitter(stream, "r2", 2)
+    speak(worker, "One ")
+    assert await said(stream, worker) == ["One ", "One "]
+    types = [item.event["type"] for item in await stream.read(KEY)]
+    assert types.index("RUN_FINISHED") < types.index("RUN_STARTED", 1)
+
+
+async def test_every_event_says_when_it_was_said() -> None:
+    stream = MemoryStream()
+    worker = await emitter(stream)
+    speak(worker, "One.")
+    await worker.finish({})
+    stamps = {item.event["timestamp"] for item in await stream.read(KEY, 0, 1000)}
+    assert stamps == {int(NOON.timestamp() * 1000)}
