@@ -16,7 +16,7 @@ from ringi.testing import Clock
 
 INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
-    "MisfitError",
+    "FieldValidationError",
     # Caught in the room that raises them.
     *("BusyLaneError", "NoTlsError", "NotAskedForError", "NotYetError", "StaleError", "UnreadableReflectionError"),
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.

@@ -9,8 +9,8 @@ import pytest
 
 if TYPE_CHECKING:
     from ringi import sync
-    from ringi.testing import Clock, Desk, ScriptedPerson
-    from ringi.testing.harness import DeskInbox
+    from ringi.testing import Clock, ScriptedPerson, TestHarness
+    from ringi.testing.harness import HarnessInbox
 
 
 BROKE_OFF = pytest.StashKey[bool]()
@@ -43,26 +43,28 @@ def ringi_person() -> ScriptedPerson:
 
 
 @pytest.fixture
-def ringi_desk(request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: Clock) -> Iterator[Desk]:
+def ringi_harness(
+    request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: Clock
+) -> Iterator[TestHarness]:
     """Agents, an inbox and that person, by that clock; a rule that answered nothing fails the test."""
-    from ringi.testing import Desk
+    from ringi.testing import TestHarness
 
-    yield Desk(ringi_person, ringi_clock)
+    yield TestHarness(ringi_person, ringi_clock)
     # What failed, or skipped itself, has not come to its questions: two errors would hide the one that matters.
     if not request.node.stash.get(BROKE_OFF, False):
         ringi_person.check()
 
 
 @pytest.fixture
-def ringi_inbox(ringi_desk: Desk) -> DeskInbox:
-    """The inbox of `ringi_desk`: whoever waits on it has the person's answer at once."""
-    return ringi_desk.inbox
+def ringi_inbox(ringi_harness: TestHarness) -> HarnessInbox:
+    """The inbox of `ringi_harness`: whoever waits on it has the person's answer at once."""
+    return ringi_harness.inbox
 
 
 @pytest.fixture
-def ringi_sync_inbox(ringi_desk: Desk) -> Iterator[sync.Inbox]:
-    """The inbox of `ringi_desk` without async."""
+def ringi_sync_inbox(ringi_harness: TestHarness) -> Iterator[sync.Inbox]:
+    """The inbox of `ringi_harness` without async."""
     from ringi import sync
 
     with sync.LOOP as portal:
-        yield sync.Inbox(ringi_desk.inbox, portal)
+        yield sync.Inbox(ringi_harness.inbox, portal)

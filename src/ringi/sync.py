@@ -24,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 LOOP = BlockingPortalProvider()
 """Starts with the first that is opened and ends with the last that is closed."""
-OPEN: WeakSet[Desk] = WeakSet()
+OPEN: WeakSet[_Blocking] = WeakSet()
 """What a program may leave open at its end: the loop in the background would never end then."""
 
 
@@ -38,7 +38,7 @@ def close_all() -> None:
 threading._register_atexit(close_all)  # type: ignore[attr-defined]
 
 
-class Desk:
+class _Blocking:
     """What does its verbs in the background; safe to be used by many threads."""
 
     def __init__(self, verbs: Any, portal: BlockingPortal) -> None:
@@ -92,7 +92,7 @@ class Desk:
 def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
     """Return the verb as one that blocks until it is done."""
 
-    def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
         own: Callable[P, Coroutine[Any, Any, T]] = getattr(desk._verbs, verb.__name__)
         return desk._run(functools.partial(own, *args, **kwargs))
 
@@ -105,7 +105,7 @@ def stepping(
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
     """Return the verb as one whose iterator blocks until the next is there."""
 
-    def call(desk: Desk, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+    def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
         steps: AsyncGenerator[T, None] = getattr(desk._verbs, verb.__name__)(*args, **kwargs)
         try:
             while True:
@@ -118,7 +118,7 @@ def stepping(
     return call
 
 
-class Inbox(Desk):
+class Inbox(_Blocking):
     """An inbox on a store; see `ringi.Inbox`. Close it, or use it as a `with` block."""
 
     ask = blocking(inbox.Inbox.ask)
@@ -145,7 +145,7 @@ class Inbox(Desk):
     wait = blocking(inbox.Inbox.wait)
 
 
-class Client(Desk):
+class Client(_Blocking):
     """An inbox behind the address of a server; see `ringi.Client`. Close it, or use it as a `with` block."""
 
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:

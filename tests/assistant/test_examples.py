@@ -19,7 +19,7 @@ from ringi.demo.assistant.office import Office
 from ringi.demo.assistant.planner import NoProposalError, Planner
 from ringi.demo.script import say
 from ringi.domain.request import Request
-from ringi.testing import Desk, RunFailedError, ScriptedPerson
+from ringi.testing import RunFailedError, ScriptedPerson, TestHarness
 from ringi.testing.model import ScriptedModel, calls
 
 CHAT = "chat"
@@ -32,7 +32,7 @@ class Talk:
         self.model = ScriptedModel(script=self._say)
         served = {agent.name: agent for agent in agents(self.model, office)}
         self.person = ScriptedPerson()
-        self.desk, self._front = Desk(self.person, agents=served.values()), served[name]
+        self.desk, self._front = TestHarness(self.person, agents=served.values()), served[name]
         self.office, self.asked_of_model = office, 0
         self._shown = 0
 

@@ -17,7 +17,7 @@ from tests.next_version import MARK, environment, next_version
 from ringi.audit.verify import verify
 from ringi.backends.migrations import migrations
 from ringi.connect import inbox_on, open_backend
-from ringi.domain.record import SOMEBODY
+from ringi.domain.record import ERASED_PERSON
 from ringi.errors import SettingError
 from ringi.server.serialize import request_json
 from ringi.testing import stored
@@ -93,7 +93,7 @@ async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrot
         assert (await verify(backend.store))[1] == []
     await told(newer, url, "erase", "--person", "ann", "--name", "root", "--yes")
     shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
-    assert (shown["response"]["responder"], shown[MARK]) == (SOMEBODY, "asked")
+    assert (shown["response"]["responder"], shown[MARK]) == (ERASED_PERSON, "asked")
     await told(newer, url, "verify")
 
 

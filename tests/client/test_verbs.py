@@ -24,10 +24,10 @@ from ringi.errors import (
     NotFoundError,
     WaitTimeoutError,
 )
-from ringi.inbox.api import Verbs
+from ringi.inbox.api import InboxAPI
 
 ACTION = Action("refund", {"order": 1182, "amount": 40, "by": None})
-VERBS = sorted(name for name, verb in vars(Verbs).items() if inspect.isfunction(verb))
+VERBS = sorted(name for name, verb in vars(InboxAPI).items() if inspect.isfunction(verb))
 
 
 def new() -> str:
@@ -263,7 +263,7 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
 @pytest.mark.parametrize("ours", [ringi.Inbox, ringi.Client, ringi.sync.Inbox, ringi.sync.Client], ids=repr)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_takes_the_same_everywhere(ours: type, verb: str) -> None:
-    wanted, own = (dict(inspect.signature(getattr(kind, verb)).parameters) for kind in (Verbs, ours))
+    wanted, own = (dict(inspect.signature(getattr(kind, verb)).parameters) for kind in (InboxAPI, ours))
     has_token = ours.__name__ == "Client"
 
     for name, parameter in wanted.items():

@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Query, Text, errors
-from ringi.client.transport import TOLD, Call, error_of, seconds_of
+from ringi.client.transport import ERROR_BY_CODE, Call, error_of, seconds_of
 from ringi.errors import (
     FinalError,
     ForbiddenError,
@@ -302,8 +302,8 @@ def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
 def test_every_error_of_the_verbs_has_its_code() -> None:
     codes = {code for _, _, code in KNOWN}
 
-    assert set(TOLD) - codes == set()
-    assert codes - set(TOLD) == {"limit", "unavailable", "unsupported", "not_authorised", "missing_extra"}
+    assert set(ERROR_BY_CODE) - codes == set()
+    assert codes - set(ERROR_BY_CODE) == {"limit", "unavailable", "unsupported", "not_authorised", "missing_extra"}
 
 
 @pytest.mark.parametrize(

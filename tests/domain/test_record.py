@@ -16,7 +16,7 @@ from ringi.domain.record import (
     microseconds,
     parsed_cursor,
     parsed_number,
-    pieces,
+    query_terms,
     searchable,
     topic_of,
 )
@@ -116,7 +116,7 @@ TEXTS = st.text(LETTERS | st.characters(), max_size=40)
 @given(TEXTS, st.data())
 def test_a_text_is_filed_under_all_that_its_parts_are_looked_up_by(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
-    sought = pieces(text[start : start + data.draw(st.integers(1, 20))])
+    sought = query_terms(text[start : start + data.draw(st.integers(1, 20))])
     found = searchable(text)
 
     assert not all(piece in found for piece in sought) or set(looked_up(sought)) <= set(filed_under(found))
@@ -124,12 +124,12 @@ def test_a_text_is_filed_under_all_that_its_parts_are_looked_up_by(text: str, da
 
 @given(st.text(LETTERS, max_size=40))
 def test_every_word_of_a_text_finds_it(text: str) -> None:
-    assert all(piece in searchable(text) for piece in pieces(text))
+    assert all(piece in searchable(text) for piece in query_terms(text))
 
 
 @given(TEXTS)
 def test_whatever_is_sought_has_a_term(text: str) -> None:
-    assert bool(pieces(text)) == bool(looked_up(pieces(text)))
+    assert bool(query_terms(text)) == bool(looked_up(query_terms(text)))
 
 
 @given(TEXTS)
@@ -148,17 +148,17 @@ def test_a_word_is_filed_under_its_beginnings_and_a_run_under_its_parts() -> Non
     [("refun", ["wrefu"]), ("返金", ["r返金"]), ("返", ["r返"]), ("%", ["s25"]), ("a-返金", ["r返金", "wa"]), ("", [])],
 )
 def test_a_search_looks_up_what_is_rarest(text: str, terms: list[str]) -> None:
-    assert looked_up(pieces(text)) == terms
+    assert looked_up(query_terms(text)) == terms
 
 
 def test_a_search_looks_up_so_many_terms_at_most() -> None:
-    assert len(looked_up(pieces(" ".join(f"word{n}" for n in range(60))))) == MAX_TERMS
+    assert len(looked_up(query_terms(" ".join(f"word{n}" for n in range(60))))) == MAX_TERMS
 
 
 def test_a_search_is_as_long_as_it_may_be() -> None:
-    assert len(pieces("x " * (MAX_SEARCH // 2))) == 1
+    assert len(query_terms("x " * (MAX_SEARCH // 2))) == 1
     with pytest.raises(InvalidError, match=f"{MAX_SEARCH} characters"):
-        pieces("x" * (MAX_SEARCH + 1))
+        query_terms("x" * (MAX_SEARCH + 1))
 
 
 def test_a_topic_names_kind_tenant_and_id() -> None:

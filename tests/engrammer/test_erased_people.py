@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.runs.world import opened
 
-from ringi.domain.record import SOMEBODY
+from ringi.domain.record import ERASED_PERSON
 from ringi.engrammer.persistence import enter, entries, read
 from ringi.engrammer.playbook import Playbook, folded
 from ringi.testing.clock import NOON, Clock
@@ -40,9 +40,9 @@ async def test_a_playbook_is_the_sum_of_its_entries_also_when_who_wrote_some_is_
         history = await entries(world.backend.store, TENANT, "cook")
         assert [each.version for each in history] == [2, 3, 4]
         assert [(each.by, each.entry.reason) for each in history] == [
-            (SOMEBODY, None),
+            (ERASED_PERSON, None),
             ("bob", "bob says so"),
-            (SOMEBODY, None),
+            (ERASED_PERSON, None),
         ]
         assert folded((each.entry, each.at) for each in history) == before
         after = await add("Serve it hot.", "bob")

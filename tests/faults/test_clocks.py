@@ -20,7 +20,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.errors import ThreadBusyError
 from ringi.inbox.inbox import Inbox
-from ringi.runs.lease import Debts, Lease, leased
+from ringi.runs.lease import Lease, PendingReleases, leased
 
 WRONG = 600.0
 SLACK = 60.0
@@ -138,7 +138,7 @@ async def has_begun(effects: Path) -> bool:
 def held(world: World, id: str) -> AbstractAsyncContextManager[Lease]:
     """Hold a thread in this process, whose clock is right."""
     store, clock = world.backend.store, world.inbox.clock
-    return leased(store, clock, Key("default", id), "here", Debts(store, clock))
+    return leased(store, clock, Key("default", id), "here", PendingReleases(store, clock))
 
 
 @skews

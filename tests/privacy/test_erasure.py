@@ -23,7 +23,7 @@ from ringi.delivery.attempts import Target, TryLog
 from ringi.delivery.worker import Task
 from ringi.domain.ask import Ask
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import SOMEBODY, Query
+from ringi.domain.record import ERASED_PERSON, Query
 from ringi.domain.request import Request
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
@@ -133,7 +133,7 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
     if place.url != "memory://":
         assert PLANTED not in (await place.everything()).casefold()
         assert "a plain one" in await place.everything()
-    assert (erased.title, erased.response and erased.response.responder) == ("erased", SOMEBODY)
+    assert (erased.title, erased.response and erased.response.responder) == ("erased", ERASED_PERSON)
     assert erased.erased
     assert (erased.erased.by, erased.erased.rule) == ("root", "request")
     assert await place.inbox.get("r0") == kept
@@ -155,7 +155,7 @@ async def test_what_tells_that_it_happened_stays(place: Place) -> None:
     events = await place.inbox.events(request_id="r1")
     assert [(event.type, event.actor) for event in events] == [
         ("request.created", "system"),
-        ("request.completed", SOMEBODY),
+        ("request.completed", ERASED_PERSON),
         ("request.erased", "root"),
     ]
 
@@ -181,7 +181,7 @@ async def test_a_late_answer_to_what_was_erased_is_refused_as_ever(place: Place)
     request = await place.answered()
     await place.inbox.erase("r1", "root")
 
-    with pytest.raises(FinalError, match=SOMEBODY):
+    with pytest.raises(FinalError, match=ERASED_PERSON):
         await place.inbox.respond("r1", "approve", {"why": "x"}, digest=request.digest, responder="ann")
     with pytest.raises(FinalError):
         await place.inbox.claim("r1", "ann")
@@ -262,7 +262,7 @@ async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> No
     assert answered.title == f"May {PLANTED} go?"
     assert answered.response
     assert (answered.response.data, answered.response.message) == (None, None)
-    assert (assigned.assignee, assigned.response and assigned.response.message) == (SOMEBODY, "bob's words")
+    assert (assigned.assignee, assigned.response and assigned.response.message) == (ERASED_PERSON, "bob's words")
     assert (await inbox.get("passed")).reason == "bob's reason"
     assert (await inbox.get("cancelled")).reason is None
     assert (await inbox.get("other")).erased is None
@@ -283,7 +283,7 @@ async def test_who_is_erased_after_they_erased_is_gone_too(file: Place) -> None:
     await file.verified()
 
 
-@pytest.mark.parametrize("person", ["", "system", "agent:bot", SOMEBODY, "root"])
+@pytest.mark.parametrize("person", ["", "system", "agent:bot", ERASED_PERSON, "root"])
 async def test_who_is_no_person_or_oneself_is_refused(file: Place, person: str) -> None:
     with pytest.raises(InvalidError, match="person"):
         await file.inbox.erase_all("root", person=person)
@@ -590,7 +590,7 @@ async def test_who_wrote_in_a_journal_is_gone_when_they_are_erased_and_what_they
     noted = entries_in(await place.store.events(record_id="playbook"))
     assert [each.version for each in noted] == [2, 3, 4]
     assert [(each.by, each.entry["add"], each.entry["reason"]) for each in noted] == [
-        (SOMEBODY, 1, None),
+        (ERASED_PERSON, 1, None),
         ("bob", 2, "bob's"),
         ("ann", 3, "a's"),
     ]
@@ -611,9 +611,9 @@ async def test_a_journal_of_which_much_was_erased_goes_on_and_keeps_what_is_left
 
     noted = entries_in(await file.store.events(record_id="playbook"))
     assert [(each.version, each.by, each.entry) for each in noted] == [
-        (2, SOMEBODY, {"add": 1, "reason": None}),
-        (3, SOMEBODY, {"add": 1, "reason": None}),
-        (4, SOMEBODY, {"add": 1, "reason": None}),
+        (2, ERASED_PERSON, {"add": 1, "reason": None}),
+        (3, ERASED_PERSON, {"add": 1, "reason": None}),
+        (4, ERASED_PERSON, {"add": 1, "reason": None}),
         (5, "cat", {"add": 4, "reason": "cat"}),
     ]
     await file.verified()

@@ -24,7 +24,7 @@ from ringi.errors import FenceError, NotFoundError, ThreadBusyError, Unavailable
 from ringi.integrations.langgraph import ask
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
-from ringi.runs.lease import Debts, leased
+from ringi.runs.lease import PendingReleases, leased
 from ringi.testing import a_thread
 
 R = TypeVar("R", bound=Record)
@@ -69,8 +69,10 @@ async def begun(store: MemoryStore, id: str = "t1") -> None:
     await store.put(*Thread.begun(id, "a", Run(id="r1", input={}), by="bot", now=utc_now()))
 
 
-async def hold_for_ever(store: MemoryStore, when_held: Callable[[], None], debts: Debts | None = None) -> None:
-    async with leased(store, utc_now, KEY, "one", debts or Debts(store, utc_now)):
+async def hold_for_ever(
+    store: MemoryStore, when_held: Callable[[], None], debts: PendingReleases | None = None
+) -> None:
+    async with leased(store, utc_now, KEY, "one", debts or PendingReleases(store, utc_now)):
         when_held()
         await asyncio.wait_for(asyncio.Event().wait(), 20)
 
@@ -83,16 +85,16 @@ async def pause(seconds: float) -> None:
 async def test_a_thread_is_held_by_one_at_a_time() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)):
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)):
         with pytest.raises(ThreadBusyError):
-            async with leased(store, utc_now, KEY, "two", Debts(store, utc_now)):
+            async with leased(store, utc_now, KEY, "two", PendingReleases(store, utc_now)):
                 pytest.fail("two hold it")
 
 
 async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         first = lease.thread.lease_until
         assert first
         await until(lambda: is_later(store, first + timedelta(seconds=1)), "the lease is renewed")
@@ -107,7 +109,7 @@ async def is_later(store: MemoryStore, at: Any) -> bool:
 async def test_a_renewal_writes_no_event() -> None:
     store = MemoryStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         before = len(await store.events())
         await lease.renew()
         assert len(await store.events()) == before
@@ -116,7 +118,7 @@ async def test_a_renewal_writes_no_event() -> None:
 async def test_a_store_that_is_away_for_less_than_the_lease_loses_nothing() -> None:
     store = ShakyStore()
     await begun(store)
-    async with leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
         store.is_away = True
         await until(lambda: refusals(store, 1), "a renewal fails")
         store.is_away = False
@@ -137,7 +139,7 @@ async def test_a_store_that_is_away_for_longer_stops_the_work() -> None:
 
 async def test_a_store_that_says_nothing_for_longer_than_the_lease_stops_the_work_and_costs_it_no_try() -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     with pytest.raises(FenceError):
         await hold_for_ever(store, lambda: setattr(store, "is_silent", True), debts)
@@ -159,7 +161,7 @@ async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
     assert (await store.get(Thread, *KEY)).owner == "two"
 
 
-async def cut_off(store: ShakyStore, debts: Debts) -> None:
+async def cut_off(store: ShakyStore, debts: PendingReleases) -> None:
     """Hold the thread, and lose it because the store is away for too long."""
     with pytest.raises(FenceError):
         await hold_for_ever(store, lambda: setattr(store, "is_away", True), debts)
@@ -168,7 +170,7 @@ async def cut_off(store: ShakyStore, debts: Debts) -> None:
 
 async def test_a_worker_that_lives_through_the_absence_of_the_store_gives_its_try_back() -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
     assert (await store.get(Thread, *KEY)).tries == 1
@@ -181,7 +183,7 @@ async def test_a_worker_that_lives_through_the_absence_of_the_store_gives_its_tr
 
 async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then() -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
     async with leased(store, utc_now, KEY, "two", debts) as lease:
@@ -203,7 +205,7 @@ async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then(
 )
 async def test_a_try_of_a_stretch_that_is_over_is_not_given_back_to_another(end: Callable[[Thread], Any]) -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
     async with leased(store, utc_now, KEY, "two", debts) as lease:
@@ -215,7 +217,7 @@ async def test_a_try_of_a_stretch_that_is_over_is_not_given_back_to_another(end:
 
 async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_its_try() -> None:
     store = MemoryStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     held = asyncio.Event()
     holding = asyncio.create_task(hold_for_ever(store, held.set, debts))
@@ -230,7 +232,7 @@ async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_i
 
 async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     await begun(store)
     store.loses_reply = True
     with pytest.raises(UnavailableError):
@@ -244,7 +246,7 @@ async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
 
 async def test_a_thread_that_cannot_be_read_keeps_no_other_from_being_given_back() -> None:
     store = ShakyStore()
-    debts = Debts(store, utc_now)
+    debts = PendingReleases(store, utc_now)
     for id in ("t1", "t2"):
         await begun(store, id)
         store.loses_reply = True

@@ -26,7 +26,7 @@ from tests.runs.world import World, at_work, checked, opened
 from ringi.base.clock import utc_now
 from ringi.contracts.store import change
 from ringi.domain.thread import Thread
-from ringi.runs.cleanup import tidy
+from ringi.runs.cleanup import close_orphans
 
 
 @pytest.mark.parametrize(("verb", "type"), [(retry, "thread.retried"), (abandon, "thread.abandoned")])
@@ -87,7 +87,7 @@ async def test_a_late_worker_tidies_away_nothing_of_a_run_that_was_retried(url: 
         failed = await world.answer(a, "approve")
         await retried(world)
         again = await world.one()
-        await tidy(world.backend, world.inbox, failed)
+        await close_orphans(world.backend, world.inbox, failed)
         assert (await world.inbox.get(again.id)).status == "pending"
         await world.respond(again, "approve")
         assert sorted((await world.rest()).values["log"]) == ["B:yes", "approve"]

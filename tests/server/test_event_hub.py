@@ -20,12 +20,12 @@ from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 from ringi.server import Principal
-from ringi.server.auth.authenticator import Known
+from ringi.server.auth.authenticator import VerifiedToken
 from ringi.server.serialize import request_json
 from ringi.server.sse.event_hub import ALL, PAGE, EventHub
 from ringi.server.sse.sse import AT_ONCE, Connection
 
-ANN = Known(Principal("default", "admin", "ann"), None)
+ANN = VerifiedToken(Principal("default", "admin", "ann"), None)
 Between = Callable[[], Awaitable[None]]
 
 

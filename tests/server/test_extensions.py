@@ -13,7 +13,7 @@ from tests.server.world import World, open_world
 
 from ringi.domain.ask import parsed
 from ringi.domain.record import Frozen
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
@@ -38,7 +38,7 @@ class Echo(BaseModel):
 class EchoRoutes:
     """One route."""
 
-    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
         self._door, self._settings = door, platform.settings
 
     def add_to(self, api: FastAPI) -> None:

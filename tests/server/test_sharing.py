@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 
-from ringi.server.single_flight import Shared
+from ringi.server.single_flight import SingleFlight
 
 
 async def test_a_shared_reading_knows_nothing_of_who_asked_first() -> None:
-    caller, shared = contextvars.ContextVar("caller", default="nobody"), Shared()
+    caller, shared = contextvars.ContextVar("caller", default="nobody"), SingleFlight()
 
     async def read() -> str:
         return caller.get()

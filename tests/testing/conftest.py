@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
-from pytest_ringi import pytest_runtest_makereport, ringi_clock, ringi_desk, ringi_inbox, ringi_person, ringi_sync_inbox
+from pytest_ringi import (
+    pytest_runtest_makereport,
+    ringi_clock,
+    ringi_harness,
+    ringi_inbox,
+    ringi_person,
+    ringi_sync_inbox,
+)
 
-__all__ = ["pytest_runtest_makereport", "ringi_clock", "ringi_desk", "ringi_inbox", "ringi_person", "ringi_sync_inbox"]
+__all__ = [
+    "pytest_runtest_makereport",
+    "ringi_clock",
+    "ringi_harness",
+    "ringi_inbox",
+    "ringi_person",
+    "ringi_sync_inbox",
+]

@@ -19,7 +19,15 @@ from ringi.errors import InvalidError, WaitTimeoutError
 from ringi.integrations.langchain import Approval, FinishGate, ask_human
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
-from ringi.testing import Desk, QuestionsError, Reply, RunFailedError, ScriptedPerson, UnansweredError, UnusedRuleError
+from ringi.testing import (
+    QuestionsError,
+    Reply,
+    RunFailedError,
+    ScriptedPerson,
+    TestHarness,
+    UnansweredError,
+    UnusedRuleError,
+)
 from ringi.testing.clock import NOON
 from ringi.testing.model import ScriptedModel, calls, together, turns
 
@@ -73,13 +81,13 @@ ENDS = pytest.mark.parametrize(
 
 @ENDS
 async def test_a_graph_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
-    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
         assert (await desk.run(GRAPH)).state["outcome"] == outcome
 
 
 @ENDS
 async def test_plain_python_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
-    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
         assert await refund(desk.inbox) == outcome
 
 
@@ -95,32 +103,32 @@ async def test_plain_python_is_approved_edited_rejected_or_left_alone(reply: Rep
     ids=lambda given: given.decision if isinstance(given, Reply) else "",
 )
 async def test_a_tool_call_of_langchain_is_decided(till: Till, reply: Reply, paid: Any) -> None:
-    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
         assert (await desk.run(shop(till), TASK)).status == "done"
         assert till.paid == paid
 
 
-async def test_what_is_ignored_expires_a_month_later(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_what_is_ignored_expires_a_month_later(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     ringi_person.ignores(action="refund")
-    outcome = await ringi_desk.run(GRAPH)
+    outcome = await ringi_harness.run(GRAPH)
 
     assert (outcome.state, outcome.request.status) == ({"outcome": "expired"}, "expired")
-    assert ringi_desk.clock() == outcome.request.ended_at == NOON + timedelta(seconds=MONTH)
+    assert ringi_harness.clock() == outcome.request.ended_at == NOON + timedelta(seconds=MONTH)
 
 
-async def test_a_test_can_look_before_anybody_answers(ringi_desk: Desk, till: Till) -> None:
-    asked = await ringi_desk.start(shop(till), TASK)
+async def test_a_test_can_look_before_anybody_answers(ringi_harness: TestHarness, till: Till) -> None:
+    asked = await ringi_harness.start(shop(till), TASK)
     assert (asked.status, asked.request.title, till.paid) == ("interrupted", "Run refund?", [])
-    ringi_desk.person.approves(action="refund")
+    ringi_harness.person.approves(action="refund")
 
-    assert (await ringi_desk.go_on()).status == "done"
+    assert (await ringi_harness.go_on()).status == "done"
     assert till.paid == [REFUND]
 
 
-async def test_a_test_can_answer_by_its_own_hand(ringi_desk: Desk) -> None:
-    (request,) = (await ringi_desk.start(GRAPH)).waiting
-    await ringi_desk.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
-    outcome = await ringi_desk.go_on()
+async def test_a_test_can_answer_by_its_own_hand(ringi_harness: TestHarness) -> None:
+    (request,) = (await ringi_harness.start(GRAPH)).waiting
+    await ringi_harness.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+    outcome = await ringi_harness.go_on()
 
     assert (outcome.state["outcome"], outcome.request.response and outcome.request.response.responder) == (
         "paid 40",
@@ -128,91 +136,97 @@ async def test_a_test_can_answer_by_its_own_hand(ringi_desk: Desk) -> None:
     )
 
 
-async def test_a_test_can_move_the_time_by_its_own_hand(ringi_desk: Desk) -> None:
-    await ringi_desk.start(GRAPH)
-    ringi_desk.clock.advance(days=29)
-    assert (await ringi_desk.inbox.expire_due()) == 0
-    ringi_desk.clock.advance(days=1)
+async def test_a_test_can_move_the_time_by_its_own_hand(ringi_harness: TestHarness) -> None:
+    await ringi_harness.start(GRAPH)
+    ringi_harness.clock.advance(days=29)
+    assert (await ringi_harness.inbox.expire_due()) == 0
+    ringi_harness.clock.advance(days=1)
 
-    assert (await ringi_desk.go_on()).state == {"outcome": "expired"}
+    assert (await ringi_harness.go_on()).state == {"outcome": "expired"}
 
 
-async def test_people_are_reminded_at_their_moment_and_then_it_expires(ringi_desk: Desk) -> None:
+async def test_people_are_reminded_at_their_moment_and_then_it_expires(ringi_harness: TestHarness) -> None:
     due = NOON + timedelta(days=10)
-    request = await ringi_desk.inbox.ask("May I?", due_at=due, expires_in=MONTH)
-    await ringi_desk.pass_time(days=40)
-    events = await ringi_desk.inbox.events(request_id=request.id)
+    request = await ringi_harness.inbox.ask("May I?", due_at=due, expires_in=MONTH)
+    await ringi_harness.pass_time(days=40)
+    events = await ringi_harness.inbox.events(request_id=request.id)
 
     assert [(event.type, event.at) for event in events] == [
         ("request.created", NOON),
         ("request.reminded", due - timedelta(hours=1)),
         ("request.expired", NOON + timedelta(seconds=MONTH)),
     ]
-    assert ringi_desk.clock() == NOON + timedelta(days=40)
+    assert ringi_harness.clock() == NOON + timedelta(days=40)
 
 
-async def test_a_model_asks_with_a_form(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_a_model_asks_with_a_form(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     fields = [{"name": "sport", "type": "select", "options": [{"value": "judo"}, {"value": "go"}]}]
     model = ScriptedModel(script=turns(calls("ask_human", title="Which sport?", fields=fields)))
     ringi_person.approves({"sport": "go"}, form="sport")
-    outcome = await ringi_desk.run(create_agent(model, [ask_human]), TASK)
+    outcome = await ringi_harness.run(create_agent(model, [ask_human]), TASK)
 
     assert '"sport": "go"' in outcome.state["messages"][-1].text
 
 
-async def test_a_finish_gate_takes_a_new_task_and_then_a_yes(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_a_finish_gate_takes_a_new_task_and_then_a_yes(
+    ringi_harness: TestHarness, ringi_person: ScriptedPerson
+) -> None:
     model = ScriptedModel(script=lambda messages: f"Did: {messages[-1].text}")
     ringi_person.responds("update: two verses", kind="finish", times=1).approves(kind="finish")
-    outcome = await ringi_desk.run(create_agent(model, middleware=[FinishGate()]), TASK)
+    outcome = await ringi_harness.run(create_agent(model, middleware=[FinishGate()]), TASK)
 
     assert (outcome.state["finish_outcome"], outcome.state["task"]) == ("completed", "two verses")
     assert [request.kind for request in outcome.asked] == ["finish", "finish"]
 
 
-async def test_the_first_rule_about_a_question_answers_it_as_often_as_it_may(ringi_desk: Desk) -> None:
+async def test_the_first_rule_about_a_question_answers_it_as_often_as_it_may(ringi_harness: TestHarness) -> None:
     def choose(state: State) -> State:
         form = Form([Select("colour", options=["red", "blue"])])
         told = [ask(f"Which colour for {what}?", form=form).response for what in "ab"]
         return {"outcome": ", ".join(str(response.data) for response in told if response)}
 
     graph: Any = StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile()
-    ringi_desk.person.approves({"colour": "red"}, form="colour", times=1).approves({"colour": "blue"}, form="colour")
+    ringi_harness.person.approves({"colour": "red"}, form="colour", times=1).approves({"colour": "blue"}, form="colour")
 
-    assert (await ringi_desk.run(graph)).state == {"outcome": "{'colour': 'red'}, {'colour': 'blue'}"}
+    assert (await ringi_harness.run(graph)).state == {"outcome": "{'colour': 'red'}, {'colour': 'blue'}"}
 
 
-async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(ringi_desk: Desk) -> None:
-    ringi_desk.person.edits(args={"amount": 20}, data={"no": "form"}, action="refund")
+async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(ringi_harness: TestHarness) -> None:
+    ringi_harness.person.edits(args={"amount": 20}, data={"no": "form"}, action="refund")
     with pytest.raises(InvalidError, match="has no form") as raised:
-        await ringi_desk.run(GRAPH)
+        await ringi_harness.run(GRAPH)
     assert "when the scripted person answered request 'q-" in raised.value.__notes__[0]
 
 
-async def test_two_questions_at_once_are_both_answered(ringi_desk: Desk, till: Till) -> None:
+async def test_two_questions_at_once_are_both_answered(ringi_harness: TestHarness, till: Till) -> None:
     both = together(calls("refund", **REFUND), calls("refund", order=7, amount=1))
     gate = Approval({"rules": [{"tools": ["refund"], "expires_in": MONTH}]}, till.tools)
     agent = create_agent(ScriptedModel(script=turns(both)), till.tools, middleware=[gate])
-    ringi_desk.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))
-    outcome = await ringi_desk.run(agent, TASK)
+    ringi_harness.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))
+    outcome = await ringi_harness.run(agent, TASK)
 
     assert sorted(request.status for request in outcome.asked) == ["completed", "expired"]
     assert till.paid == []
 
 
-async def test_several_threads_and_an_agent_with_values(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_several_threads_and_an_agent_with_values(
+    ringi_harness: TestHarness, ringi_person: ScriptedPerson
+) -> None:
     agent = Agent("refund", GRAPH, values=lambda state: {"outcome": state.get("outcome")})
     ringi_person.approves(times=1).rejects()
-    outcomes = [await ringi_desk.run(agent, thread_id=id) for id in ("first", "second")]
+    outcomes = [await ringi_harness.run(agent, thread_id=id) for id in ("first", "second")]
 
     assert [outcome.values["outcome"] for outcome in outcomes] == ["paid 40", "completed"]
     assert [len(outcome.asked) for outcome in outcomes] == [1, 1]
 
 
-async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_missing(ringi_desk: Desk) -> None:
-    ringi_desk.person.rejects(title="Refund", times=1)
-    await ringi_desk.run(GRAPH)
+async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_missing(
+    ringi_harness: TestHarness,
+) -> None:
+    ringi_harness.person.rejects(title="Refund", times=1)
+    await ringi_harness.run(GRAPH)
     with pytest.raises(UnansweredError) as raised:
-        await ringi_desk.run(GRAPH, thread_id="second")
+        await ringi_harness.run(GRAPH, thread_id="second")
 
     for said in (
         "(approval 'Refund order 1182?', action 'refund' with {'order': 1182, 'amount': 40}): no rule",
@@ -222,27 +236,27 @@ async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_mis
         assert said in str(raised.value)
 
 
-async def test_a_wait_that_nobody_would_end_fails(ringi_desk: Desk) -> None:
-    request = await ringi_desk.inbox.ask("May I?")
+async def test_a_wait_that_nobody_would_end_fails(ringi_harness: TestHarness) -> None:
+    request = await ringi_harness.inbox.ask("May I?")
     with pytest.raises(UnansweredError, match=r"such as person.responds\('…', title='May I\?'\)"):
-        await ringi_desk.inbox.wait(request.id)
-    ringi_desk.person.ignores()
+        await ringi_harness.inbox.wait(request.id)
+    ringi_harness.person.ignores()
     with pytest.raises(UnansweredError, match="it never expires"):
-        await ringi_desk.inbox.wait(request.id)
+        await ringi_harness.inbox.wait(request.id)
 
 
-async def test_a_wait_for_a_limited_time_lets_just_that_time_pass(ringi_desk: Desk) -> None:
-    ringi_desk.person.ignores()
-    request = await ringi_desk.inbox.ask("May I?", expires_in=MONTH)
+async def test_a_wait_for_a_limited_time_lets_just_that_time_pass(ringi_harness: TestHarness) -> None:
+    ringi_harness.person.ignores()
+    request = await ringi_harness.inbox.ask("May I?", expires_in=MONTH)
     with pytest.raises(WaitTimeoutError):
-        await ringi_desk.inbox.wait(request.id, timeout=86_400)
-    assert ringi_desk.clock() == NOON + timedelta(days=1)
-    assert (await ringi_desk.inbox.wait(request)).status == "expired"
+        await ringi_harness.inbox.wait(request.id, timeout=86_400)
+    assert ringi_harness.clock() == NOON + timedelta(days=1)
+    assert (await ringi_harness.inbox.wait(request)).status == "expired"
 
 
 async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
     silent: Any = StateGraph(State).add_node("go", lambda state: {"outcome": "paid"}).add_edge(START, "go").compile()
-    desk = Desk(ScriptedPerson().approves(action="refund"))
+    desk = TestHarness(ScriptedPerson().approves(action="refund"))
     outcome = await desk.run(silent)
 
     with pytest.raises(QuestionsError, match="asked 0 questions, not one: none"):
@@ -251,23 +265,23 @@ async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
         pass
 
 
-async def test_a_plain_interrupt_is_answered_as_well(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_a_plain_interrupt_is_answered_as_well(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     plain: Any = StateGraph(State).add_node("go", lambda state: {"outcome": interrupt("Which colour?")})
     ringi_person.responds("red", title="Which colour")
 
-    assert (await ringi_desk.run(plain.add_edge(START, "go").compile())).state == {"outcome": "red"}
+    assert (await ringi_harness.run(plain.add_edge(START, "go").compile())).state == {"outcome": "red"}
 
 
-async def test_a_middleware_of_langchain_itself_is_answered_as_well(ringi_desk: Desk, till: Till) -> None:
+async def test_a_middleware_of_langchain_itself_is_answered_as_well(ringi_harness: TestHarness, till: Till) -> None:
     gate: Any = HumanInTheLoopMiddleware(interrupt_on={"refund": True})
     agent = create_agent(ScriptedModel(script=turns(calls("refund", **REFUND))), till.tools, middleware=[gate])
-    ringi_desk.person.edits(args={**REFUND, "amount": 20}, action="refund")
-    await ringi_desk.run(agent, TASK)
+    ringi_harness.person.edits(args={**REFUND, "amount": 20}, action="refund")
+    await ringi_harness.run(agent, TASK)
 
     assert till.paid == [{**REFUND, "amount": 20}]
 
 
-async def test_what_somebody_told_is_known_in_their_later_threads(ringi_desk: Desk) -> None:
+async def test_what_somebody_told_is_known_in_their_later_threads(ringi_harness: TestHarness) -> None:
     form = Form([Select("colour", options=["red", "blue"])])
 
     def choose(state: State) -> State:
@@ -276,26 +290,26 @@ async def test_what_somebody_told_is_known_in_their_later_threads(ringi_desk: De
     async def recall(state: State, *, store: BaseStore) -> State:
         return {"outcome": str([item.value for item in await store.asearch(("memories", "default", "ann"))])}
 
-    ringi_desk.person.approves({"colour": "red"}, form="colour")
-    await ringi_desk.run(StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile())
+    ringi_harness.person.approves({"colour": "red"}, form="colour")
+    await ringi_harness.run(StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile())
     graph: Any = StateGraph(State).add_node("recall", recall).add_edge(START, "recall").compile()
     later = Agent("later", graph, memories=True)
 
-    assert "red" in (await ringi_desk.run(later, thread_id="later")).state["outcome"]
+    assert "red" in (await ringi_harness.run(later, thread_id="later")).state["outcome"]
 
 
-async def test_two_graphs_that_nobody_named_do_not_meet(ringi_desk: Desk) -> None:
+async def test_two_graphs_that_nobody_named_do_not_meet(ringi_harness: TestHarness) -> None:
     other: Any = StateGraph(State).add_node("go", lambda state: {"outcome": "else"}).add_edge(START, "go").compile()
-    await ringi_desk.start(GRAPH, thread_id="first")
-    ringi_desk.person.approves()
+    await ringi_harness.start(GRAPH, thread_id="first")
+    ringi_harness.person.approves()
 
-    assert (await ringi_desk.run(other, thread_id="second")).state == {"outcome": "else"}
-    assert (await ringi_desk.go_on("first")).state == {"outcome": "paid 40"}
+    assert (await ringi_harness.run(other, thread_id="second")).state == {"outcome": "else"}
+    assert (await ringi_harness.go_on("first")).state == {"outcome": "paid 40"}
 
 
-async def test_threads_go_on_at_once(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_threads_go_on_at_once(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     ringi_person.approves()
-    outcomes = await asyncio.gather(*(ringi_desk.run(GRAPH, thread_id=f"thread-{n}") for n in range(20)))
+    outcomes = await asyncio.gather(*(ringi_harness.run(GRAPH, thread_id=f"thread-{n}") for n in range(20)))
 
     assert [outcome.state for outcome in outcomes] == [{"outcome": "paid 40"}] * 20
 
@@ -306,27 +320,27 @@ async def test_a_step_that_waits_itself_is_answered_too(reply: Reply) -> None:
         return {"outcome": await refund(desk.inbox)}
 
     blocking: Any = StateGraph(State).add_node("wait", wait).add_edge(START, "wait").compile()
-    with Desk(ScriptedPerson(lambda _: reply)) as desk:
+    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
         outcome = await desk.run(blocking)
     assert outcome.state == {"outcome": "paid 40" if reply.decision == "approve" else "expired"}
 
 
-async def test_a_step_that_waits_for_nobody_fails_and_says_so(ringi_desk: Desk) -> None:
+async def test_a_step_that_waits_for_nobody_fails_and_says_so(ringi_harness: TestHarness) -> None:
     async def wait(state: State) -> State:
-        return {"outcome": await refund(ringi_desk.inbox)}
+        return {"outcome": await refund(ringi_harness.inbox)}
 
     blocking: Any = StateGraph(State).add_node("wait", wait).add_edge(START, "wait").compile()
     with pytest.raises(RunFailedError, match=r"UnansweredError: request .* no rule of the scripted person"):
-        await ringi_desk.run(blocking)
+        await ringi_harness.run(blocking)
 
 
-async def test_a_failed_agent_fails_the_test(ringi_desk: Desk) -> None:
+async def test_a_failed_agent_fails_the_test(ringi_harness: TestHarness) -> None:
     def fail(state: State) -> State:
         raise ZeroDivisionError("no till")
 
     broken: Any = StateGraph(State).add_node("fail", fail).add_edge(START, "fail").compile()
     with pytest.raises(RunFailedError, match="ZeroDivisionError: no till"):
-        await ringi_desk.run(broken)
+        await ringi_harness.run(broken)
 
 
 def test_code_without_async_has_an_inbox_too(ringi_sync_inbox: sync.Inbox, ringi_person: ScriptedPerson) -> None:

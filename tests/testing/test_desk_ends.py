@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from ringi import Action, Inbox
 from ringi.errors import SettingError
 from ringi.integrations.langgraph import ask
-from ringi.testing import Desk, Reply, RunFailedError, UnansweredError
+from ringi.testing import Reply, RunFailedError, TestHarness, UnansweredError
 
 
 class State(TypedDict, total=False):
@@ -28,20 +28,20 @@ def builder() -> Any:
 
 
 @pytest.mark.parametrize(("agent", "what"), [(builder(), "StateGraph"), (go, "function"), ("graph", "str")])
-async def test_what_is_no_compiled_graph_is_refused(ringi_desk: Desk, agent: Any, what: str) -> None:
+async def test_what_is_no_compiled_graph_is_refused(ringi_harness: TestHarness, agent: Any, what: str) -> None:
     with pytest.raises(SettingError, match=f"agents='agent-1': {what} is no compiled graph: give it what"):
-        await ringi_desk.run(agent)
-    assert (await ringi_desk.run(builder().compile())).state == {"outcome": "gone"}
+        await ringi_harness.run(agent)
+    assert (await ringi_harness.run(builder().compile())).state == {"outcome": "gone"}
 
 
-async def test_a_graph_that_no_worker_can_prepare_fails_with_its_own_exception(ringi_desk: Desk) -> None:
+async def test_a_graph_that_no_worker_can_prepare_fails_with_its_own_exception(ringi_harness: TestHarness) -> None:
     def torn(update: Any = None) -> Any:
         raise RuntimeError("no copy of this")
 
     graph = builder().compile()
     graph.copy = torn
     with pytest.raises(RunFailedError, match="failed: RuntimeError: no copy of this") as raised:
-        await ringi_desk.run(graph)
+        await ringi_harness.run(graph)
     assert isinstance(raised.value.__cause__, RuntimeError)
 
 
@@ -63,36 +63,36 @@ def stubborn(input: dict[str, int]) -> str:
     return "sent"
 
 
-async def test_plain_code_that_asks_until_it_gets_a_yes_is_told_so(ringi_desk: Desk) -> None:
-    ringi_desk.person.rejects()
+async def test_plain_code_that_asks_until_it_gets_a_yes_is_told_so(ringi_harness: TestHarness) -> None:
+    ringi_harness.person.rejects()
     with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 1000 others before it.*\nSay with times="):
-        await until_yes(ringi_desk.inbox)
+        await until_yes(ringi_harness.inbox)
 
 
 async def test_a_run_that_asks_until_it_gets_a_yes_is_told_so(
-    ringi_desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ringi_harness: TestHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # LangGraph begins the step anew for each answer: a hundred of them take seconds.
     monkeypatch.setattr("ringi.testing.harness.MOST_OF_A_RUN", 10)
-    ringi_desk.person.rejects()
+    ringi_harness.person.rejects()
     with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 10 others before it.*\nSay with times="):
-        await ringi_desk.run(stubborn)
+        await ringi_harness.run(stubborn)
 
 
-async def test_what_asks_again_gets_its_yes_when_a_rule_says_how_often_it_answers(ringi_desk: Desk) -> None:
-    ringi_desk.person.rejects(times=2).approves()
-    await until_yes(ringi_desk.inbox)
-    assert len(ringi_desk.person.asked) == 3
+async def test_what_asks_again_gets_its_yes_when_a_rule_says_how_often_it_answers(ringi_harness: TestHarness) -> None:
+    ringi_harness.person.rejects(times=2).approves()
+    await until_yes(ringi_harness.inbox)
+    assert len(ringi_harness.person.asked) == 3
 
 
-async def test_a_test_can_break_off_what_asks_again_and_again(ringi_desk: Desk) -> None:
+async def test_a_test_can_break_off_what_asks_again_and_again(ringi_harness: TestHarness) -> None:
     def reject(request: Any) -> Reply:
-        if len(ringi_desk.person.asked) == 3:
+        if len(ringi_harness.person.asked) == 3:
             asking.cancel()
         return Reply("reject")
 
-    ringi_desk.person.answers(reject)
-    asking = asyncio.create_task(until_yes(ringi_desk.inbox))
+    ringi_harness.person.answers(reject)
+    asking = asyncio.create_task(until_yes(ringi_harness.inbox))
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert len(ringi_desk.person.asked) == 3
+    assert len(ringi_harness.person.asked) == 3

@@ -12,15 +12,15 @@ from langgraph.func import entrypoint
 from ringi import Form, Inbox, Text
 from ringi.errors import WaitTimeoutError
 from ringi.integrations.langgraph import ask
-from ringi.testing import Desk, Reply, ScriptedPerson
+from ringi.testing import Reply, ScriptedPerson, TestHarness
 from ringi.testing.clock import NOON
 
 
 @pytest.fixture
-def inbox(ringi_desk: Desk, ringi_person: ScriptedPerson) -> Inbox:
+def inbox(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> Inbox:
     """An inbox of a person who ignores what is slow."""
     ringi_person.answers(lambda r: Reply("ignore") if "slow" in r.title else Reply("respond", message="yes"))
-    return ringi_desk.inbox
+    return ringi_harness.inbox
 
 
 async def test_who_waits_beside_what_is_ignored_is_answered_before_time_passes(inbox: Inbox) -> None:
@@ -45,7 +45,7 @@ async def test_who_waits_beside_others_waits_no_longer_than_wanted(inbox: Inbox)
     assert (ended.status, inbox.clock() - before) == ("cancelled", timedelta(seconds=10))
 
 
-async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi_desk: Desk) -> None:
+async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi_harness: TestHarness) -> None:
     asked = [await inbox.ask(f"slow {seconds}", expires_in=seconds) for seconds in (30, 10, 20)]
     ended = await asyncio.gather(*(inbox.wait(request) for request in asked))
 
@@ -54,19 +54,19 @@ async def test_all_that_is_ignored_expires_at_its_own_moment(inbox: Inbox, ringi
     assert [request.ended_at for request in known] == [request.expires_at for request in asked]
 
 
-async def test_what_was_asked_and_told_has_one_order(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_what_was_asked_and_told_has_one_order(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     form, context = Form([Text("number")]), {"memory_category": "numbers"}
     for number in range(6):
         ringi_person.approves({"number": str(number)}, title=f"number {number}")
-        request = await ringi_desk.inbox.ask(f"number {number}", form=form, context=context)
-        await ringi_desk.inbox.wait(request.id)
+        request = await ringi_harness.inbox.ask(f"number {number}", form=form, context=context)
+        await ringi_harness.inbox.wait(request.id)
 
-    assert [request.title[-1] for request in await ringi_desk.inbox.find()] == list("543210")
-    assert [memory.answer["number"] for memory in await ringi_desk.inbox.memories("ann")] == list("543210")
-    assert (await ringi_desk.inbox.find())[-1].created_at == NOON
+    assert [request.title[-1] for request in await ringi_harness.inbox.find()] == list("543210")
+    assert [memory.answer["number"] for memory in await ringi_harness.inbox.memories("ann")] == list("543210")
+    assert (await ringi_harness.inbox.find())[-1].created_at == NOON
 
 
-async def test_threads_of_two_agents_run_at_once(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_threads_of_two_agents_run_at_once(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     def asking(title: str) -> Any:
         @entrypoint()
         def agent(input: dict[str, Any]) -> str:
@@ -75,5 +75,5 @@ async def test_threads_of_two_agents_run_at_once(ringi_desk: Desk, ringi_person:
         return agent
 
     ringi_person.responds("yes")
-    outcomes = await asyncio.gather(*(ringi_desk.run(asking(name), thread_id=name) for name in "abc"))
+    outcomes = await asyncio.gather(*(ringi_harness.run(asking(name), thread_id=name) for name in "abc"))
     assert [outcome.request.status for outcome in outcomes] == ["completed"] * 3

@@ -11,7 +11,7 @@ import pytest
 
 import ringi.testing
 from ringi import Action
-from ringi.testing import Desk, Reply, RuleError, ScriptedPerson, UnansweredError
+from ringi.testing import Reply, RuleError, ScriptedPerson, TestHarness, UnansweredError
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_a_rule_without_a_meaning_is_refused_with_its_value_and_a_remedy(
 
 
 @pytest.mark.parametrize("reply", ["approve", True, ""])
-async def test_a_function_that_returns_no_reply_is_refused(ringi_desk: Desk, reply: Any) -> None:
-    ringi_desk.person.answers(lambda request: reply)
-    request = await ringi_desk.inbox.ask("May I?")
+async def test_a_function_that_returns_no_reply_is_refused(ringi_harness: TestHarness, reply: Any) -> None:
+    ringi_harness.person.answers(lambda request: reply)
+    request = await ringi_harness.inbox.ask("May I?")
     with pytest.raises(RuleError, match=f"a function answers {reply!r}: let it return Reply"):
-        await ringi_desk.inbox.wait(request.id)
+        await ringi_harness.inbox.wait(request.id)
 
 
 WHOM = [
@@ -55,20 +55,20 @@ WHOM = [
 @pytest.mark.parametrize(("whom", "member", "said"), WHOM)
 async def test_a_question_is_answered_only_by_those_it_is_for(whom: Any, member: Any, said: str) -> None:
     for person in (ScriptedPerson().approves(), ScriptedPerson()):
-        desk = Desk(person)
+        desk = TestHarness(person)
         request = await desk.inbox.ask("May I?", action=Action("send"), **whom)
         with pytest.raises(UnansweredError, match=said):
             await desk.inbox.wait(request.id)
         assert (await desk.inbox.get(request.id)).status == "pending"
-    with Desk(ScriptedPerson(**member).approves()) as desk:
+    with TestHarness(ScriptedPerson(**member).approves()) as desk:
         request = await desk.inbox.ask("May I?", action=Action("send"), **whom)
         assert (await desk.inbox.wait(request)).granted == request.action
 
 
-async def test_a_question_for_others_can_be_ignored(ringi_desk: Desk, ringi_person: ScriptedPerson) -> None:
+async def test_a_question_for_others_can_be_ignored(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     ringi_person.ignores()
-    request = await ringi_desk.inbox.ask("May I?", assignee="bob", expires_in=60)
-    ended = await ringi_desk.inbox.wait(request)
+    request = await ringi_harness.inbox.ask("May I?", assignee="bob", expires_in=60)
+    ended = await ringi_harness.inbox.wait(request)
 
     assert ended.status == "expired"
 

@@ -27,9 +27,9 @@ def test_it_is_rejected(ringi_inbox, ringi_person):
     ringi_person.rejects("too much", title="Refund")
     assert asyncio.run(refund(ringi_inbox)).message == "too much"
 
-def test_two_loops_share_a_desk(ringi_desk):
-    ringi_desk.person.rejects(times=1).approves()
-    assert [asyncio.run(refund(ringi_desk.inbox)).decision for _ in "ab"] == ["reject", "approve"]
+def test_two_loops_share_a_desk(ringi_harness):
+    ringi_harness.person.rejects(times=1).approves()
+    assert [asyncio.run(refund(ringi_harness.inbox)).decision for _ in "ab"] == ["reject", "approve"]
 """
 SYNC = """
 def test_it_blocks(ringi_sync_inbox, ringi_person):
@@ -47,27 +47,27 @@ def test_nobody_answers(ringi_sync_inbox):
     request = ringi_sync_inbox.ask("May I?")
     ringi_sync_inbox.wait(request.id)
 
-def test_nobody_asks(ringi_desk, ringi_person):
+def test_nobody_asks(ringi_harness, ringi_person):
     ringi_person.approves(action="refund")
 
-def test_it_breaks_off(ringi_desk, ringi_person):
+def test_it_breaks_off(ringi_harness, ringi_person):
     ringi_person.approves(action="refund")
     assert 1 == 2
 """
 BROKEN_OFF = """
 import pytest
 
-def test_it_skips_itself(ringi_desk, ringi_person):
+def test_it_skips_itself(ringi_harness, ringi_person):
     ringi_person.approves(action="refund")
     pytest.skip("no key here")
 
 @pytest.mark.xfail
-def test_it_is_known_to_fail(ringi_desk, ringi_person):
+def test_it_is_known_to_fail(ringi_harness, ringi_person):
     ringi_person.approves(action="refund")
     assert 1 == 2
 
 @pytest.fixture
-def broken(ringi_desk, ringi_person):
+def broken(ringi_harness, ringi_person):
     ringi_person.approves(action="refund")
     pytest.skip("not even begun")
 

@@ -50,7 +50,7 @@ class Conversation:
         return self.memory.plans.get(maker.workflow or "") if maker else None
 
 
-class Reach:
+class ConversationAccess:
     """The conversations that one caller may know of."""
 
     def __init__(self, platform: Platform, who: Principal) -> None:

@@ -31,7 +31,7 @@ from ringi.forms.fields import MultiSelect, Select, TextArea
 from ringi.forms.form import Form
 from ringi.forms.json_schema import check_json
 from ringi.integrations.langgraph import ask
-from ringi.runs.context import Host, host_in
+from ringi.runs.context import RunContext, host_in
 
 MOST_STEPS = 10_000
 VALUE = "value"
@@ -59,7 +59,7 @@ CONTENT = {
 """What a person may make of a plan that they edit."""
 
 
-class Side(TypedDict, total=False):
+class BackgroundRun(TypedDict, total=False):
     """The state of a side thread."""
 
     job: dict[str, Any]
@@ -78,7 +78,7 @@ class NotAskedForError(ValueError):
 def planning(assistant: AssistantSettings) -> Any:
     """Return the graph of the plan agent."""
 
-    async def plan(state: Side, config: RunnableConfig) -> Side:
+    async def plan(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         job = begun(state, config)
         about = {"plan": job["plan"], "version": job["version"]}
         action = assistant.definitions.action(job["action"])
@@ -91,13 +91,13 @@ def planning(assistant: AssistantSettings) -> Any:
             return {"event": {"type": "plan_failed", **about, "error": told_of(error, job["language"])}}
         return {"event": {"type": "planned", **about, "draft": draft}}
 
-    return sending(assistant, StateGraph(Side).add_node("plan", plan).add_edge(START, "plan"), "plan")
+    return sending(assistant, StateGraph(BackgroundRun).add_node("plan", plan).add_edge(START, "plan"), "plan")
 
 
 def asking(assistant: AssistantSettings) -> Any:
     """Return the graph of the agent that asks people: for an info, or to approve a plan."""
 
-    async def look_up(state: Side, config: RunnableConfig) -> Side:
+    async def look_up(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         job, host = begun(state, config), host_in(config)
         info = assistant.definitions.infos_by_key.get(job.get("info", ""))
         if info is None or info.choices is None:
@@ -112,14 +112,14 @@ def asking(assistant: AssistantSettings) -> Any:
             return {"event": {"type": "answered", "info": info.key, "status": "unanswered", "why": str(error)}}
         return {"options": [option.model_dump(mode="json") for option in found]}
 
-    async def put(state: Side) -> Side:
+    async def put(state: BackgroundRun) -> BackgroundRun:
         job = state["job"]
         if "info" in job:
             info = assistant.definitions.info(job["info"])
             return {"event": answered(info, question(assistant, info, state))}
         return {"event": decided(job, approval(assistant, job))}
 
-    graph = StateGraph(Side).add_node("look_up", look_up).add_node("ask", put).add_edge(START, "look_up")
+    graph = StateGraph(BackgroundRun).add_node("look_up", look_up).add_node("ask", put).add_edge(START, "look_up")
     graph.add_conditional_edges("look_up", lambda state: "tell" if "event" in state else "ask", ["ask", "tell"])
     return sending(assistant, graph, "ask")
 
@@ -127,7 +127,7 @@ def asking(assistant: AssistantSettings) -> Any:
 def executing(assistant: AssistantSettings) -> Any:
     """Return the graph of the agent that carries out approved plans, a step after the other."""
 
-    async def step(state: Side, config: RunnableConfig) -> Side:
+    async def step(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         job, number = begun(state, config), state.get("done", 0)
         about = {"plan": job["plan"], "version": job["version"]}
         left = [each for each in job["steps"] if each["id"] not in job["done"]]
@@ -147,15 +147,15 @@ def executing(assistant: AssistantSettings) -> Any:
             raise
         return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
 
-    def ahead(state: Side) -> str:
+    def ahead(state: BackgroundRun) -> str:
         return END if state["event"]["type"] == "executed" else "step"
 
-    graph = StateGraph(Side).add_node("step", step).add_node("tell", telling(assistant))
+    graph = StateGraph(BackgroundRun).add_node("step", step).add_node("tell", telling(assistant))
     graph.add_edge(START, "step").add_edge("step", "tell").add_conditional_edges("tell", ahead, ["step", END])
     return graph.compile().with_config(recursion_limit=MOST_STEPS)
 
 
-def sending(assistant: AssistantSettings, graph: StateGraph[Side], last: str) -> Any:
+def sending(assistant: AssistantSettings, graph: StateGraph[BackgroundRun], last: str) -> Any:
     """Return the graph, compiled, with a last step that sends its event into the conversation."""
     return graph.add_node("tell", telling(assistant)).add_edge(last, "tell").add_edge("tell", END).compile()
 
@@ -163,14 +163,14 @@ def sending(assistant: AssistantSettings, graph: StateGraph[Side], last: str) ->
 def telling(assistant: AssistantSettings) -> Any:
     """Return the node that sends the event of a side thread into the conversation."""
 
-    async def tell(state: Side, config: RunnableConfig) -> Side:
+    async def tell(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         await send(assistant, host_in(config), state["job"], state["event"])
         return {}
 
     return tell
 
 
-async def send(assistant: AssistantSettings, host: Host, job: dict[str, Any], event: dict[str, Any]) -> None:
+async def send(assistant: AssistantSettings, host: RunContext, job: dict[str, Any], event: dict[str, Any]) -> None:
     """Send an event into the conversation; while it does something else, wait."""
     runner, backend = host.runner, host.runner.backend
     by = f"{SIDE}{host.key.id}"
@@ -187,7 +187,7 @@ async def send(assistant: AssistantSettings, host: Host, job: dict[str, Any], ev
                 return
 
 
-def question(assistant: AssistantSettings, info: Info, state: Side) -> Request:
+def question(assistant: AssistantSettings, info: Info, state: BackgroundRun) -> Request:
     """Ask for an info."""
     language = state["job"]["language"]
     context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
@@ -285,7 +285,7 @@ def plan_job(job: dict[str, Any]) -> PlanJob:
     return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 
-def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:
+def begun(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
     """Return the job, or raise unless the conversation that it names began it."""
     job, by = state["job"], host_in(config).by
     if by != f"{SIDE}{job.get('conversation')}":
@@ -293,6 +293,6 @@ def begun(state: Side, config: RunnableConfig) -> dict[str, Any]:
     return job
 
 
-def scope_of(host: Host) -> Scope:
+def scope_of(host: RunContext) -> Scope:
     """Return for whom handlers fetch: no other conversation sees what this one's calls returned."""
     return Scope(host.key.tenant, host.key.id.partition("~")[0])

@@ -12,7 +12,7 @@ from ringi.assistant.plans import Plan
 from ringi.domain.ask import Answer
 from ringi.domain.memories import is_person
 from ringi.errors import NotFoundError
-from ringi.runs.context import Host
+from ringi.runs.context import RunContext
 
 WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
 CODE = 8
@@ -37,7 +37,7 @@ def confirmed(memory: ContextMemory, text: str) -> Plan | None:
     return next((plan for plan in waiting if found and code_of(plan) == found[1].lower()), None)
 
 
-async def approve(host: Host, plan: Plan) -> bool:
+async def approve(host: RunContext, plan: Plan) -> bool:
     """Approve a plan's request as the person who speaks; False where nobody can, or nothing is asked."""
     if not is_person(host.by) or plan.thread_id is None:
         return False

@@ -34,7 +34,7 @@ from ringi.base.clock import utc_now
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
-from ringi.runs.context import Host, host_in
+from ringi.runs.context import RunContext, host_in
 from ringi.runs.operations import abandon
 
 log = logging.getLogger(__name__)
@@ -235,7 +235,7 @@ class Steps:
                     tell_where(begin)
         return {"todo": {}, "events": events}
 
-    async def _begin(self, host: Host, begin: Begin, language: str) -> None:
+    async def _begin(self, host: RunContext, begin: Begin, language: str) -> None:
         runner, tenant = host.runner, host.key.tenant
         try:
             await runner.get(tenant, begin.thread)
@@ -244,7 +244,7 @@ class Steps:
             agent = f"{self._assistant.name}.{'ask' if begin.kind == 'approve' else begin.kind}"
             await runner.start(tenant, begin.thread, agent, {"job": job}, by=f"{SIDE}{host.key.id}")
 
-    async def _fetch(self, memory: ContextMemory, key: str, host: Host, is_asked_for: bool) -> dict[str, Any]:
+    async def _fetch(self, memory: ContextMemory, key: str, host: RunContext, is_asked_for: bool) -> dict[str, Any]:
         info = self._definitions.info(key)
         known = {name: value for name, value in info.params.items() if not is_reference(value)}
         asked = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
@@ -255,7 +255,7 @@ class Steps:
         running = self._assistant.handlers.run(str(info.handler), params, scope_of(host), max_age=oldest)
         return await tried(told, running)
 
-    async def _call(self, memory: ContextMemory, call: Call, host: Host, language: str) -> dict[str, Any]:
+    async def _call(self, memory: ContextMemory, call: Call, host: RunContext, language: str) -> dict[str, Any]:
         action = self._definitions.action(call.action)
         inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
         told = {"type": "called", "action": action.id}
@@ -267,7 +267,7 @@ class Steps:
             told, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, scope_of(host))
         )
 
-    async def _recalled(self, memory: ContextMemory, host: Host) -> ContextMemory:
+    async def _recalled(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
         lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - memory.items.keys()
         if not lacking or is_side(host):
             return memory
@@ -317,7 +317,7 @@ def pressed_in(events: Iterable[dict[str, Any]]) -> str:
     return next((language for language in told if language in LANGUAGES), "en")
 
 
-async def lost(memory: ContextMemory, host: Host) -> list[dict[str, Any]]:
+async def lost(memory: ContextMemory, host: RunContext) -> list[dict[str, Any]]:
     """Return the events of side threads that ended without a word: nothing would ever come of what waits for them."""
     waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in WAITED_FOR and plan.thread_id]
     keys = [Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{SIDE}{id}" != host.by]
@@ -333,12 +333,12 @@ def why_ended(thread: Thread | None) -> str:
     return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 
-def is_side(host: Host) -> bool:
+def is_side(host: RunContext) -> bool:
     """Whether a side thread of this very conversation sends the event."""
     return str(host.by).startswith(f"{SIDE}{host.key.id}~")
 
 
-async def stopped(host: Host, thread: str) -> None:
+async def stopped(host: RunContext, thread: str) -> None:
     """Stop a side thread for good, and withdraw what it asks."""
     by = f"{SIDE}{host.key.id}"
     try:

@@ -10,7 +10,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.assistant import models
-from ringi.assistant.access import Conversation, Reach
+from ringi.assistant.access import Conversation, ConversationAccess
 from ringi.assistant.action_commands import Presses
 from ringi.assistant.catalog import Action
 from ringi.assistant.models import ActionPress
@@ -19,7 +19,7 @@ from ringi.assistant.views import actions_view, history_view, memory_view
 from ringi.domain.ask import Answer, parsed
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
@@ -37,7 +37,7 @@ Agent = Annotated[str | None, Query(description="The assistant, for a conversati
 class AssistantRoutes:
     """Assistants over HTTP; who may know of a conversation's thread may know of its memory."""
 
-    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
         self._platform, self._door, self._limits = platform, door, limits
         self._settings = platform.settings
 
@@ -80,7 +80,7 @@ class AssistantRoutes:
         """
         who = self._door.caller(http.scope)
         given = parsed(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
-        reach = Reach(self._platform, who)
+        reach = ConversationAccess(self._platform, who)
         conversation = await reach.conversation(id, given.agent)
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
@@ -111,7 +111,7 @@ class AssistantRoutes:
         if given.args:
             raise InvalidError.of("args", f"action {action.id!r} takes none: to change the plan, edit its request")
         plan = conversation.plan_of(action)
-        request = await Reach(self._platform, who).approval(plan) if plan else None
+        request = await ConversationAccess(self._platform, who).approval(plan) if plan else None
         if request is None or not request.response:
             self._presses(http, conversation).possible(action.id)
         if request is None:
@@ -123,7 +123,7 @@ class AssistantRoutes:
         answered = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
         return reply(request_json(answered))
 
-    async def _shown(self, http: HttpRequest, reach: Reach, conversation: Conversation) -> HttpResponse:
+    async def _shown(self, http: HttpRequest, reach: ConversationAccess, conversation: Conversation) -> HttpResponse:
         definitions, memory = conversation.assistant.definitions, conversation.memory
         now, language = self._platform.inbox.clock(), language_for(http.scope)
         shown = memory_view(definitions, memory, now, language)
@@ -140,8 +140,8 @@ class AssistantRoutes:
     def _presses(self, http: HttpRequest, now: Conversation) -> Presses:
         return Presses(now.assistant.definitions, now.memory, self._items(http, now))
 
-    def _reach(self, http: HttpRequest) -> Reach:
-        return Reach(self._platform, self._door.caller(http.scope))
+    def _reach(self, http: HttpRequest) -> ConversationAccess:
+        return ConversationAccess(self._platform, self._door.caller(http.scope))
 
 
 def opened(request: Request | None) -> dict[str, Any] | None:

@@ -47,7 +47,7 @@ def audiences_with(viewer: Viewer) -> list[str]:
     return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
 
 
-def shelves(query: Query) -> list[str]:
+def list_partitions(query: Query) -> list[str]:
     """Return the shelves on which a query looks."""
     kinds = [query.kind] if query.kind is not None else get_args(Kind)
     priorities = [query.priority] if query.priority is not None else get_args(Priority)

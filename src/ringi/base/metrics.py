@@ -11,7 +11,7 @@ HUMAN = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800, 2_592_000)
 MACHINE = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
-class Measures:
+class Metrics:
     """How long people and runs were waited for here."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from ringi.base.validation import invalid
 
 
-class Kept(BaseModel):
+class StrictModel(BaseModel):
     """An immutable value. Unknown fields are errors where it is made, and are kept where it is read from a store.
 
     A newer version that works beside this one may have written them: what this one dropped would be lost with its

@@ -11,7 +11,7 @@ OFF = ("0", "false", "off", "no")
 ON = ("", "1", "true", "on", "yes")
 
 
-def is_on() -> bool:
+def hitl_enabled() -> bool:
     """Whether agents ask people; raise `SettingError` for a word that says neither yes nor no."""
     said = os.environ.get(VARIABLE, "").strip().lower()
     if said in OFF:

@@ -43,7 +43,7 @@ _NOUNS = {
 }
 
 
-class MisfitError(ValueError):
+class FieldValidationError(ValueError):
     """A value breaks a rule; `part` is the path below it, '' for the whole."""
 
     def __init__(self, part: str, message: str) -> None:
@@ -88,29 +88,31 @@ def shown(value: object) -> str:
 def check_whole(value: int) -> None:
     """Raise MisfitError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
-        raise MisfitError("", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text")
+        raise FieldValidationError(
+            "", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text"
+        )
 
 
 def check_finite(value: float) -> None:
     """Raise MisfitError for NaN and the infinities."""
     if not math.isfinite(value):
-        raise MisfitError("", f"{value!r} is no JSON number: send a finite one")
+        raise FieldValidationError("", f"{value!r} is no JSON number: send a finite one")
 
 
 def check_text(value: str) -> int:
     """Return the length in UTF-8; raise MisfitError for text that no store can keep."""
     if "\x00" in value:
-        raise MisfitError("", "holds a NUL character: remove it")
+        raise FieldValidationError("", "holds a NUL character: remove it")
     try:
         return len(value.encode())
     except UnicodeEncodeError as error:
-        raise MisfitError("", f"holds half a surrogate pair at {error.start}: send whole characters") from None
+        raise FieldValidationError("", f"holds half a surrogate pair at {error.start}: send whole characters") from None
 
 
 def check_number(value: object) -> int | float:
     """Return a number; raise MisfitError for anything else, and for numbers that JSON cannot carry."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MisfitError("", f"must be a number, not {shown(value)}: send it without quotes")
+        raise FieldValidationError("", f"must be a number, not {shown(value)}: send it without quotes")
     check_whole(value) if isinstance(value, int) else check_finite(value)
     return value
 
@@ -123,7 +125,7 @@ def check_day(value: object) -> str:
             return value
     except ValueError:
         pass
-    raise MisfitError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
+    raise FieldValidationError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
 
 
 def check_moment(value: object) -> datetime:
@@ -134,7 +136,9 @@ def check_moment(value: object) -> datetime:
             return datetime.fromisoformat(value).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise MisfitError("", f"{shown(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00")
+    raise FieldValidationError(
+        "", f"{shown(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00"
+    )
 
 
 def is_on_step(number: int | float, start: int | float, step: int | float) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from ringi.base.canonical_json import jsonable
-from ringi.client.transport import Call, Wire
+from ringi.client.transport import Call, Transport
 from ringi.domain.ask import Answer, Ask, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import AGENT, START, Event, Position, Query
@@ -29,7 +29,7 @@ from ringi.errors import (
     WaitTimeoutError,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
-from ringi.inbox.api import Verbs, id_of, untold
+from ringi.inbox.api import InboxAPI, id_of, untold
 from ringi.privacy.erasure import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
@@ -52,7 +52,7 @@ ELSEWHERE = {"tenant", "limit", "mine"}
 """Fields of a query that are said by the token, by the pages asked for, and by a flag."""
 
 
-class Client(Verbs):
+class Client(InboxAPI):
     """An inbox behind the address of a server. Who asks and answers is whose token it is.
 
     A call that gets lost, and one that the server cannot take now, is made again for `retry_for` seconds; it asks and
@@ -60,7 +60,7 @@ class Client(Verbs):
     """
 
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
-        self._wire = Wire(url, token, retry_for)
+        self._wire = Transport(url, token, retry_for)
         self._known: dict[str, Any] | None = None
 
     async def __aenter__(self) -> Self:

@@ -60,7 +60,7 @@ class Call:
         return f"{self.method} {self.path}"
 
 
-class Wire:
+class Transport:
     """The connections to one server, under one token."""
 
     def __init__(self, url: str, token: str, retry_for: float) -> None:
@@ -83,7 +83,7 @@ class Wire:
 
         A call that got lost, and one that the server could not take, is made again until `retry_for` seconds are over.
         """
-        patience = Patience(self._retry_for if retry_for is None else retry_for)
+        patience = RetryPolicy(self._retry_for if retry_for is None else retry_for)
         while True:
             try:
                 return await self._once(call)
@@ -96,12 +96,12 @@ class Wire:
         A stream that breaks is opened again past the place that it is then; it raises `UnavailableError` when that
         was in vain for as long as a call is tried.
         """
-        patience = Patience(self._retry_for)
+        patience = RetryPolicy(self._retry_for)
         while True:
             try:
                 async with self._lines(Call("GET", path), place()) as lines:
                     while (line := await self._next(lines)) is not None:
-                        patience = Patience(self._retry_for)
+                        patience = RetryPolicy(self._retry_for)
                         if line.startswith("id: "):
                             yield line[4:]
                         elif line.startswith((":", "retry: ")):
@@ -171,7 +171,7 @@ def read_json(content: bytes) -> Any:
         return None
 
 
-class Patience:
+class RetryPolicy:
     """How long to try, and with which pauses: growing, and never all clients at once."""
 
     def __init__(self, seconds: float) -> None:
@@ -210,7 +210,7 @@ class Refusal:
 
 
 Told = Callable[[Refusal], RingiError]
-TOLD: dict[str, Told] = {
+ERROR_BY_CODE: dict[str, Told] = {
     "final": lambda told: errors.FinalError(
         told.call.id, str(told.problem.get("state", "completed")), told.problem.get("winner")
     ),
@@ -240,9 +240,9 @@ def error_of(url: str, call: Call, reply: httpx.Response, body: Any) -> RingiErr
         return UnreachableError(url, told.detail or f"HTTP {reply.status_code}", told.retry_after)
     if reply.status_code in GATEWAY:
         return LostReplyError(str(call), f"HTTP {reply.status_code}")
-    if code not in TOLD:
+    if code not in ERROR_BY_CODE:
         return unknown(told, code)
-    return TOLD[code](told)
+    return ERROR_BY_CODE[code](told)
 
 
 def unknown(told: Refusal, code: str | None) -> HttpError:

@@ -37,7 +37,7 @@ class Target(NamedTuple):
         return cls(parts[1], int(parts[2]), parts[3])
 
 
-class Try(Frozen):
+class Attempt(Frozen):
     """One try of one delivery."""
 
     at: datetime
@@ -52,7 +52,7 @@ class Try(Frozen):
     """Who had it delivered again."""
 
 
-class Entry(Try):
+class Entry(Attempt):
     """A try, and which delivery it belongs to."""
 
     delivery: str
@@ -78,14 +78,14 @@ class Delivery(Frozen):
     host: str
     status: Status
     next_at: datetime | None
-    tries: tuple[Try, ...]
+    tries: tuple[Attempt, ...]
 
     @classmethod
     def of(cls, entries: list[Entry]) -> Delivery:
         """Return the delivery that these tries belong to."""
         last = entries[-1]
         shared = {name: getattr(last, name) for name in ("event", "type", "happened_at", "endpoint", "host", "status")}
-        tries = tuple(Try(**each.model_dump(include=set(Try.model_fields))) for each in entries)
+        tries = tuple(Attempt(**each.model_dump(include=set(Attempt.model_fields))) for each in entries)
         request_id = Target.parse(last.delivery).request_id
         return cls(id=last.delivery, request_id=request_id, next_at=last.next_at, tries=tries, **shared)
 
@@ -122,7 +122,7 @@ class TryLog:
         ]
 
 
-class Switches:
+class EndpointState:
     """Which endpoints have said that they are gone, as long as their address stays the same."""
 
     def __init__(self, stream: Stream) -> None:

@@ -16,7 +16,7 @@ from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.tls import check_trust
 from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
-from ringi.delivery.worker import Courier, Task
+from ringi.delivery.worker import DeliveryWorker, Task
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.webhook import Webhook
@@ -57,7 +57,7 @@ class Deliveries:
         work = self._backend.jobs.work
         try:
             async with Caller(self.settings, self._clock) as caller:
-                deliver = Courier(self._backend, self._clock, self.settings, caller).deliver
+                deliver = DeliveryWorker(self._backend, self._clock, self.settings, caller).deliver
                 handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
                 # Without receivers of its own it would give up what a process beside it is to deliver.
                 kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))

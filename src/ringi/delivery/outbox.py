@@ -19,9 +19,9 @@ from ringi.inbox.feed import TOPIC
 
 log = limited(__name__)
 BATCH = 200
-UNKEPT = 1_000
+CURSOR_SAVE_EVERY = 1_000
 """How many events that nobody is told of may be read without keeping where."""
-PAST = timedelta(hours=1)
+INITIAL_LOOKBACK = timedelta(hours=1)
 """How far back the first follower of a store begins: what is older is no news to anybody."""
 JobsOf = Callable[[Event, Request], Iterable[Job]]
 
@@ -55,7 +55,7 @@ class Follower:
         self._kept = self._at = await store.cursor(self._cursor)
         if self._at != START:
             return
-        oldest = self._clock() - PAST
+        oldest = self._clock() - INITIAL_LOOKBACK
         while (events := await store.events(self._at, BATCH)) and events[-1].at < oldest:
             self._at = events[-1].position
         await self._keep()
@@ -66,7 +66,7 @@ class Follower:
             await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
             failpoint("follower.after_submit")
             self._at, self._unkept = events[-1].position, self._unkept + len(events)
-            if jobs or self._unkept >= UNKEPT:
+            if jobs or self._unkept >= CURSOR_SAVE_EVERY:
                 await self._keep()
 
     async def _keep(self) -> None:

@@ -11,7 +11,7 @@ from ringi.base.clock import Clock
 from ringi.base.failpoint import failpoint
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
-from ringi.delivery.attempts import Entry, Status, Switches, Target, TryLog
+from ringi.delivery.attempts import EndpointState, Entry, Status, Target, TryLog
 from ringi.delivery.mail import Mailer
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
@@ -68,14 +68,14 @@ class Plan(NamedTuple):
     wait: float | None = None
 
 
-class Courier:
+class DeliveryWorker:
     """Tries deliveries."""
 
     def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, caller: Caller) -> None:
         self._store, self._clock, self._settings, self._caller = backend.store, clock, settings, caller
         self._receivers = Receivers(settings)
         self._mailer = Mailer(settings.mail, settings.timeout) if settings.mail else None
-        self._log, self._switches = TryLog(backend.stream), Switches(backend.stream)
+        self._log, self._switches = TryLog(backend.stream), EndpointState(backend.stream)
 
     async def deliver(self, job: Job) -> None:
         """Try once, and be called again when that was not enough; what is settled is left alone."""

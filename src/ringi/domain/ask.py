@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from ringi.base.canonical_json import digest, jsonable, not_numbers
 from ringi.base.model import without_nulls
 from ringi.base.plain_json import plain_fields
-from ringi.base.validation import MisfitError, path_of
+from ringi.base.validation import FieldValidationError, path_of
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.record import Frozen
 from ringi.domain.webhook import MOST, Webhook
@@ -331,7 +331,7 @@ def _readable(model: type[Frozen], error: Any) -> FieldError:
     # Which kind of block an error is in stands between its number and its part.
     steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
     cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, MisfitError):
+    if isinstance(cause, FieldValidationError):
         return FieldError(path_of(".".join(map(str, steps)), [cause.part] if cause.part else []), str(cause))
     field = ".".join(map(str, steps))
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from ringi.base.validation import MisfitError, check_number, check_text, shown
+from ringi.base.validation import FieldValidationError, check_number, check_text, shown
 from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
 from ringi.domain.record import Frozen
 
@@ -33,7 +33,7 @@ def _text(value: str) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, str):
         if check_text(value) > MAX_CELL:
-            raise MisfitError("", f"a cell has more than {MAX_CELL} bytes: shorten it")
+            raise FieldValidationError("", f"a cell has more than {MAX_CELL} bytes: shorten it")
     elif value is not None and not isinstance(value, bool):
         check_number(value)
     return value
@@ -46,9 +46,9 @@ def _url(value: str) -> str:
     except ValueError:
         is_fit = False
     if not is_fit:
-        raise MisfitError("", f"{shown(value)} is no link: give https://… or http://…, in ASCII")
+        raise FieldValidationError("", f"{shown(value)} is no link: give https://… or http://…, in ASCII")
     if parts.username is not None:
-        raise MisfitError("", "a link with a user looks like another address: leave the user out")
+        raise FieldValidationError("", "a link with a user looks like another address: leave the user out")
     return value
 
 
@@ -60,15 +60,17 @@ def _image(value: str) -> str:
     try:
         content = base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
-        raise MisfitError("", "is no base64: send the bytes of an image so written") from None
+        raise FieldValidationError("", "is no base64: send the bytes of an image so written") from None
     if len(content) > MAX_IMAGE:
-        raise MisfitError("", f"has {len(content)} bytes, at most {MAX_IMAGE} are allowed: make it smaller")
+        raise FieldValidationError("", f"has {len(content)} bytes, at most {MAX_IMAGE} are allowed: make it smaller")
     picture = picture_of(content)
     if picture is None:
-        raise MisfitError("", "is no PNG, JPEG, GIF or WebP: send one of these")
+        raise FieldValidationError("", "is no PNG, JPEG, GIF or WebP: send one of these")
     if picture.is_too_large:
         size = f"{picture.width} × {picture.height}"
-        raise MisfitError("", f"is {size} pixels: at most {MAX_SIDE} a side and {MAX_PIXELS} in all are allowed")
+        raise FieldValidationError(
+            "", f"is {size} pixels: at most {MAX_SIDE} a side and {MAX_PIXELS} in all are allowed"
+        )
     return value
 
 
@@ -95,7 +97,7 @@ class Table(_Block):
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 message = f"has {len(row)} cells under {len(self.columns)} columns: send one for each, or null"
-                raise MisfitError(f"rows[{number}]", message)
+                raise FieldValidationError(f"rows[{number}]", message)
         return self
 
 

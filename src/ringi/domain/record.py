@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 
 from ringi.base.canonical_json import digest, jsonable
 from ringi.base.clock import EPOCH
-from ringi.base.model import Kept
+from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 
 Position = str
@@ -35,7 +35,7 @@ THREAD = "thread:"
 POLICY = "policy:"
 """What the names of rules begin with that decide without a person."""
 
-SOMEBODY = "erased:person"
+ERASED_PERSON = "erased:person"
 """In place of a person's name that was erased; no token can bear it."""
 
 
@@ -46,7 +46,7 @@ class Key(NamedTuple):
     id: str
 
 
-class Frozen(Kept):
+class Frozen(StrictModel):
     """Base of all values but forms, which know no aliases."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
@@ -75,7 +75,7 @@ class Event(Frozen):
     @property
     def actor(self) -> str:
         """Who did it; `system` when nobody did, `erased:person` once that was erased."""
-        return str(self.payload.get("actor", SOMEBODY))
+        return str(self.payload.get("actor", ERASED_PERSON))
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class Query(Frozen):
     """Requests of whose answers this person has memories."""
     viewer: Viewer | None = None
     text: str | None = None
-    """Each word of it must stand in the request: see `pieces`."""
+    """Each word of it must stand in the request: see `query_terms`."""
     ended_since: datetime | None = None
     """Requests that ended at this time or later."""
     expired_at: datetime | None = None
@@ -289,7 +289,7 @@ def texts_in(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def pieces(text: str) -> tuple[str, ...]:
+def query_terms(text: str) -> tuple[str, ...]:
     """Return what a searchable text must contain, all of it, to be found by this search.
 
     A piece is what stands between two spaces, taken as it is. It begins where a word begins, or anywhere in a
@@ -308,9 +308,9 @@ def filed_under(text: str) -> list[str]:
     return [f"w{stem}" for stem in stems] + [f"r{part}" for part in pairs.union(*runs)] + _signs(set(text))
 
 
-def looked_up(pieces: Sequence[str]) -> list[str]:
+def looked_up(query_terms: Sequence[str]) -> list[str]:
     """Return terms under which every text with these pieces is filed; others may be filed there too."""
-    terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
+    terms = dict.fromkeys(term for piece in query_terms for term in _narrowest(piece))
     return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
 
 

@@ -86,7 +86,7 @@ class Conversation:
         return all(request.is_final for request in self.asked if request.thread_id == thread.id)
 
 
-class Reach:
+class ConversationAccess:
     """The conversations that one caller may know of."""
 
     def __init__(self, platform: Platform, who: Principal) -> None:

@@ -29,10 +29,10 @@ from ringi.engrammer.reflecting import failure_of, lessons, reflection_of
 from ringi.engrammer.refusals import NotForAgentsError
 from ringi.engrammer.roles import MOST_TOLD, told_generator, told_reflector, usage_of
 from ringi.engrammer.settings import EngrammerSettings
-from ringi.engrammer.thread_ids import base_of, family, kin
+from ringi.engrammer.thread_ids import base_of, family, visible_siblings
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError, OutageError
-from ringi.runs.context import Host, host_in
+from ringi.runs.context import RunContext, host_in
 
 log = logging.getLogger(__name__)
 EARLIER = 6
@@ -180,7 +180,7 @@ class Steps:
             return Feedback(source="self", verdict="unknown")
         return Feedback(source="environment", verdict=VERDICTS[signal.is_right], text=signal.text)
 
-    async def _about(self, state: Conversation, host: Host, run_id: str | None) -> Turn:
+    async def _about(self, state: Conversation, host: RunContext, run_id: str | None) -> Turn:
         """Return the answer that a person speaks of: the newest, unless they name one."""
         turns = [turn for turn in await self._before(state, host) if turn["response"]]
         found = [turn for turn in turns if run_id in (None, turn["run_id"])]
@@ -189,13 +189,17 @@ class Steps:
             raise InvalidError.of("turn", f"{why}: name the run of an answer of this conversation")
         return found[-1]
 
-    async def _before(self, state: Conversation, host: Host) -> Turns:
+    async def _before(self, state: Conversation, host: RunContext) -> Turns:
         """Return the earlier turns of the conversation, oldest first."""
         backend, tenant = host.runner.backend, host.key.tenant
         with outages():
             ids = [Key(tenant, id) for id in family(base_of(host.key.id))]
             threads = await backend.store.get_many(Thread, ids)
-            elsewhere = [turn for each in kin(threads, host.key.id, host.by) for turn in await turns_of(backend, each)]
+            elsewhere = [
+                turn
+                for each in visible_siblings(threads, host.key.id, host.by)
+                for turn in await turns_of(backend, each)
+            ]
         here = [turn for turn in state["turns"] if turn["run_id"] != host.run_id]
         return sorted([*elsewhere, *here], key=lambda turn: str(turn["at"]))
 
@@ -209,5 +213,5 @@ class Steps:
                 continue
         return found
 
-    async def _playbook(self, host: Host) -> Playbook:
+    async def _playbook(self, host: RunContext) -> Playbook:
         return await read_in(host, self._engrammer.playbook_name)

@@ -33,7 +33,7 @@ from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.turns import Turns, merged
 from ringi.integrations.langgraph import put
-from ringi.runs.context import Host, host_in
+from ringi.runs.context import RunContext, host_in
 
 LEARN = "learn"
 """What the gated action is called: to enter one operation in the playbook."""
@@ -131,12 +131,12 @@ class Steps:
     def _why_not(self, operation: Operation, now: Playbook) -> str | None:
         return refused(operation, now, self._engrammer.budget)
 
-    async def _refused(self, host: Host, insight: Insight, request: Request) -> Playbook:
+    async def _refused(self, host: RunContext, insight: Insight, request: Request) -> Playbook:
         operation = Operation.model_validate(request.action.args) if request.action else None
         assert operation
         return await self._enter(host, request, lambda now: rejection_of(operation, insight, request.id, now))
 
-    async def _enter(self, host: Host, request: Request, make: Any) -> Playbook:
+    async def _enter(self, host: RunContext, request: Request, make: Any) -> Playbook:
         def once(now: Playbook) -> Entry | None:
             # A worker that dies after it has entered this enters it again, and it stands there already.
             return None if request.id in now.applied else make(now)

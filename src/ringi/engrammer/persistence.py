@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
-from ringi.runs.context import Host
+from ringi.runs.context import RunContext
 from ringi.runs.states import state_of
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ async def read(store: Store, tenant: str, name: str) -> Playbook:
         return Playbook()
 
 
-async def read_in(host: Host, name: str) -> Playbook:
+async def read_in(host: RunContext, name: str) -> Playbook:
     """Return a playbook for a run; raises `OutageError` where the store is away."""
     with outages():
         return await read(host.runner.backend.store, host.key.tenant, name)
@@ -95,7 +95,7 @@ async def enter(
     return left
 
 
-async def enter_in(host: Host, name: str, make: Make, *, first: First = nothing) -> Playbook:
+async def enter_in(host: RunContext, name: str, make: Make, *, first: First = nothing) -> Playbook:
     """Enter, for a run, as its thread."""
     by, now = f"{THREAD}{host.key.id}", host.inbox.clock()
     return await enter(host.runner.backend, host.key.tenant, name, make, by=by, now=now, first=first)

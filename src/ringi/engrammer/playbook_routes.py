@@ -17,7 +17,7 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.ask import parsed
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.engrammer.access import Reach
+from ringi.engrammer.access import ConversationAccess
 from ringi.engrammer.entries import Entry, Written
 from ringi.engrammer.errors import BehindError, BudgetError
 from ringi.engrammer.persistence import First, enter, entries, nothing, read
@@ -29,7 +29,7 @@ from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_i
 from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.runs.cleanup import PAGE
 from ringi.runs.reconciler import is_ours, pages
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import visible
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
@@ -72,7 +72,7 @@ class Place(NamedTuple):
 class PlaybookRoutes:
     """Playbooks over HTTP: agents may read what they are told, and change nothing."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
         self._store, self._settings = platform.backend.store, platform.settings
 
@@ -239,7 +239,7 @@ class PlaybookRoutes:
 
     def _places(self, who: Principal) -> dict[str, Place]:
         found: dict[str, Place] = {}
-        for agent in Reach(self._platform, who).agents.values():
+        for agent in ConversationAccess(self._platform, who).agents.values():
             each = agent.engrammer
             assert each
             whom = (each.assignee, each.candidate_groups)

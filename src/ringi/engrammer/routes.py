@@ -16,7 +16,7 @@ from ringi.domain.ask import Answer, parsed
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.engrammer import models, playbook_models
-from ringi.engrammer.access import Conversation, Reach
+from ringi.engrammer.access import Conversation, ConversationAccess
 from ringi.engrammer.models import EngrammerContinue
 from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, SourceNotFoundError
 from ringi.engrammer.persistence import read, when
@@ -26,7 +26,7 @@ from ringi.engrammer.shown import Shown
 from ringi.engrammer.thread_ids import base_of
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 from ringi.errors import ConflictError, DigestMismatchError, InvalidError
-from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import answerable, inbox_for, is_theirs_to_answer, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
@@ -39,7 +39,7 @@ from ringi.server.serialize import dumped, reply
 class EngrammerRoutes:
     """Engrammers over HTTP; who may know of a conversation's first thread may know of it."""
 
-    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
         self._platform, self._door, self._limits = platform, door, limits
         self._playbooks, self._shown = PlaybookRoutes(platform, door), Shown()
 
@@ -65,7 +65,7 @@ class EngrammerRoutes:
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return where a conversation stands: the newest answer, and all that waits to be learned."""
         who, given = self._door.caller(http.scope), parsed(models.EngrammerAsked, await self._body(http))
-        conversation = await Reach(self._platform, who).conversation(given.thread_id)
+        conversation = await ConversationAccess(self._platform, who).conversation(given.thread_id)
         self._shown.note(who, conversation)
         return shown(state_view(conversation))
 
@@ -91,7 +91,7 @@ class EngrammerRoutes:
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, their answers, and what became of what they taught."""
         who = self._door.caller(http.scope)
-        conversation = await Reach(self._platform, who).conversation(id)
+        conversation = await ConversationAccess(self._platform, who).conversation(id)
         self._shown.note(who, conversation)
         return shown(conversation_view(conversation))
 
@@ -125,7 +125,7 @@ class EngrammerRoutes:
     async def _run(self, who: Principal, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        return await Reach(self._platform, who).begin(id, agent, input)
+        return await ConversationAccess(self._platform, who).begin(id, agent, input)
 
     async def _decide(
         self, http: HttpRequest, who: Principal, digests: dict[str, str], given: EngrammerContinue
@@ -145,7 +145,7 @@ class EngrammerRoutes:
         return decided, lost
 
     async def _note(self, who: Principal, given: models.NoteAsked) -> Note:
-        engrammers = Reach(self._platform, who).engrammers(given.agent)
+        engrammers = ConversationAccess(self._platform, who).engrammers(given.agent)
         sources = dict.fromkeys(name for each in engrammers for name in each.notes.names)
         if given.source == PLAYBOOK:
             names = dict.fromkeys(each.playbook_name for each in engrammers)
@@ -167,8 +167,8 @@ class EngrammerRoutes:
         first = bullet.created_at or await when(store, who.tenant, playbook, bullet.created)
         return note_of(bullet, first, PLAYBOOK)
 
-    def _reach(self, http: HttpRequest) -> Reach:
-        return Reach(self._platform, self._door.caller(http.scope))
+    def _reach(self, http: HttpRequest) -> ConversationAccess:
+        return ConversationAccess(self._platform, self._door.caller(http.scope))
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._platform.settings.max_depth)

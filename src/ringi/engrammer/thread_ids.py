@@ -33,7 +33,7 @@ def is_of(first: Thread, thread: Thread) -> bool:
     return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
 
 
-def kin(threads: Iterable[Thread], id: str, by: str | None) -> list[Thread]:
+def visible_siblings(threads: Iterable[Thread], id: str, by: str | None) -> list[Thread]:
     """Return the other threads of a thread's conversation, as far as who runs it may know of them.
 
     Persons know all threads of their tenant, an agent those that it began.

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ringi.base.validation import MisfitError, shown
+from ringi.base.validation import FieldValidationError, shown
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Frozen, Key
@@ -322,7 +322,7 @@ def field_of(request: Request, name: str) -> Attachment:
 def files_in(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
     """Yield the files that an answer names, with their fields; what names none is for the form to refuse."""
     for name, field in fields_of(request).items():
-        with suppress(MisfitError):
+        with suppress(FieldValidationError):
             yield name, field.accept((data or {}).get(name))
 
 
@@ -347,7 +347,7 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
     media_type = media_type_of(content, name, picture)
     try:
         field.check_file(len(content), media_type)
-    except MisfitError as error:
+    except FieldValidationError as error:
         raise InvalidError.of(field.name, str(error)) from None
     if picture and picture.is_too_large:
         what = f"is {picture.width} × {picture.height} pixels: send a smaller image"

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Seque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ringi.base.validation import MisfitError
+from ringi.base.validation import FieldValidationError
 from ringi.contracts.stream import StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
@@ -212,7 +212,7 @@ def named_by(message: Any) -> list[AttachedFile]:
     found = message.get(IMAGES) if isinstance(message, dict) else None
     files = []
     for each in found if isinstance(found, list) else ():
-        with suppress(MisfitError):
+        with suppress(FieldValidationError):
             files.append(attached_file(each))
     return files
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Required
 
 import pydantic
 from pydantic import (
@@ -19,8 +19,8 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from ringi.base.model import Kept
-from ringi.base.validation import MisfitError, check_number, check_text, check_whole, shown
+from ringi.base.model import StrictModel
+from ringi.base.validation import FieldValidationError, check_number, check_text, check_whole, shown
 
 MAX_LABEL = 500
 MAX_HELP = 2_000
@@ -43,7 +43,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 def _name(value: object) -> object:
     if isinstance(value, str) and not NAME.fullmatch(value):
-        raise MisfitError("", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first")
+        raise FieldValidationError(
+            "", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first"
+        )
     return value
 
 
@@ -51,7 +53,7 @@ def _option_value(value: object) -> object:
     if isinstance(value, str):
         return _short(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MisfitError("", f"must be text or a whole number, not {shown(value)}: change it")
+        raise FieldValidationError("", f"must be text or a whole number, not {shown(value)}: change it")
     check_whole(value)
     return value
 
@@ -63,13 +65,15 @@ def _kept(value: str) -> str:
 
 def _short(value: str) -> str:
     if not value or check_text(value) > MAX_VALUE:
-        raise MisfitError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
+        raise FieldValidationError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
     return value
 
 
 def _media_type(value: str) -> str:
     if value not in MEDIA_TYPES and value not in GROUPS:
-        raise MisfitError("", f"{shown(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}")
+        raise FieldValidationError(
+            "", f"{shown(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
+        )
     return value
 
 
@@ -159,10 +163,12 @@ def attached_file(value: object) -> AttachedFile:
     try:
         return _ATTACHED.validate_python(value, strict=True)
     except ValidationError:
-        raise MisfitError("", "is no attached file: attach it to this request, send what that returned") from None
+        raise FieldValidationError(
+            "", "is no attached file: attach it to this request, send what that returned"
+        ) from None
 
 
-class Option(Kept):
+class Option(StrictModel):
     """One choice: the value that is stored, and the label that a person sees (by default the value)."""
 
     value: Value
@@ -172,3 +178,10 @@ class Option(Kept):
     @classmethod
     def _from_value(cls, given: object) -> object:
         return given if isinstance(given, dict | Option) else {"value": given}
+
+
+class OptionParts(Parts, total=False):
+    """The arguments of a field with options."""
+
+    options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
+    default: Sequence[str | int] | str | int | None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, Unpack
 
 import pydantic
 from pydantic import model_validator
 
-from ringi.base.model import Kept
+from ringi.base.model import StrictModel
 from ringi.base.validation import (
-    MisfitError,
+    FieldValidationError,
     check_day,
     check_moment,
     check_number,
@@ -35,7 +34,7 @@ from ringi.forms.field_parts import (
     Num,
     NumericParts,
     Option,
-    Parts,
+    OptionParts,
     PlainText,
     Value,
     Words,
@@ -46,12 +45,7 @@ from ringi.forms.field_parts import (
 MAX_OPTIONS = 1_000
 
 
-class _OptionParts(Parts, total=False):
-    options: Required[Sequence[Option | Mapping[str, str | int] | str | int]]
-    default: Sequence[str | int] | str | int | None
-
-
-class _Field(Kept):
+class _Field(StrictModel):
     name: Name
     label: Label = pydantic.Field(default_factory=lambda given: given["name"])
     required: Flag = False
@@ -83,7 +77,7 @@ class _Field(Kept):
             try:
                 self.accept(list(default) if isinstance(default, tuple) else default)
             except ValueError as error:
-                raise MisfitError("default", str(error)) from None
+                raise FieldValidationError("default", str(error)) from None
         return self
 
     def _check_parts(self) -> None:
@@ -97,18 +91,18 @@ class _Writing(_Field):
 
     def accept(self, value: object) -> str:
         if not isinstance(value, str):
-            raise MisfitError("", f"must be text, not {shown(value)}: send it in quotes")
+            raise FieldValidationError("", f"must be text, not {shown(value)}: send it in quotes")
         check_text(value)
         least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
         if len(value) < least:
-            raise MisfitError("", f"has {len(value)} characters, at least {least} are needed: write more")
+            raise FieldValidationError("", f"has {len(value)} characters, at least {least} are needed: write more")
         if len(value) > most:
-            raise MisfitError("", f"has {len(value)} characters, at most {most} are allowed: shorten it")
+            raise FieldValidationError("", f"has {len(value)} characters, at most {most} are allowed: shorten it")
         return value
 
     def _check_parts(self) -> None:
         if self.max_length == 0:
-            raise MisfitError("max_length", "0 leaves no room for an answer: use at least 1")
+            raise FieldValidationError("max_length", "0 leaves no room for an answer: use at least 1")
         _check_order("min_length", self.min_length, "max_length", self.max_length)
 
 
@@ -143,13 +137,13 @@ class _Options(_Field):
                 return option.value
         choices = ", ".join(shown(option.value) for option in self.options[:10])
         more = f" or {len(self.options) - 10} others" if len(self.options) > 10 else ""
-        raise MisfitError("", f"{shown(value)} is not an option: choose from {choices}{more}")
+        raise FieldValidationError("", f"{shown(value)} is not an option: choose from {choices}{more}")
 
     def _check_parts(self) -> None:
         seen: set[str | int] = set()
         for option in self.options:
             if option.value in seen:
-                raise MisfitError("options", f"{shown(option.value)} is there twice: remove one")
+                raise FieldValidationError("options", f"{shown(option.value)} is there twice: remove one")
             seen.add(option.value)
 
 
@@ -167,7 +161,7 @@ class Select(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
 
 
 class Radio(_One):
@@ -177,7 +171,7 @@ class Radio(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
 
 
 class _Many(_Options):
@@ -185,11 +179,13 @@ class _Many(_Options):
 
     def accept(self, value: object) -> list[str | int]:
         if not isinstance(value, list):
-            raise MisfitError("", f"must be a list, not {shown(value)}: send [{shown(self.options[0].value)}, …]")
+            raise FieldValidationError(
+                "", f"must be a list, not {shown(value)}: send [{shown(self.options[0].value)}, …]"
+            )
         seen: set[str | int] = set()
         for item in value:
             if (member := self.member(item)) in seen:
-                raise MisfitError("", f"{shown(item)} is there twice: send each option once")
+                raise FieldValidationError("", f"{shown(item)} is there twice: send each option once")
             seen.add(member)
         return value
 
@@ -201,7 +197,7 @@ class MultiSelect(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
 
 
 class Checkbox(_Many):
@@ -211,7 +207,7 @@ class Checkbox(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[_OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
 
 
 class _Numeric(_Field):
@@ -223,12 +219,14 @@ class _Numeric(_Field):
     def accept(self, value: object) -> int | float:
         number = check_number(value)
         if self.min is not None and number < self.min:
-            raise MisfitError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
+            raise FieldValidationError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
         if self.max is not None and number > self.max:
-            raise MisfitError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
+            raise FieldValidationError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
         if self.step is not None and not is_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
-            raise MisfitError("", f"{shown(number)} is between the steps: count in steps of {self.step}{start}")
+            raise FieldValidationError(
+                "", f"{shown(number)} is between the steps: count in steps of {self.step}{start}"
+            )
         return self._whole(number)
 
     def _whole(self, number: int | float) -> int | float:
@@ -239,7 +237,7 @@ class _Numeric(_Field):
 
     def _check_parts(self) -> None:
         if self.step is not None and self.step <= 0:
-            raise MisfitError("step", f"{self.step} is no step: use a number above 0")
+            raise FieldValidationError("step", f"{self.step} is no step: use a number above 0")
         _check_order("min", self.min, "max", self.max)
 
 
@@ -265,7 +263,7 @@ class Slider(_Numeric):
     def _check_parts(self) -> None:
         for part in ("min", "max"):
             if getattr(self, part) is None:
-                raise MisfitError(part, "is missing: a slider needs min and max")
+                raise FieldValidationError(part, "is missing: a slider needs min and max")
         super()._check_parts()
 
 
@@ -285,9 +283,9 @@ class Date(_Field):
         """Return the day; raise MisfitError unless it exists and is within the bounds."""
         day = check_day(value)
         if self.min is not None and day < self.min:
-            raise MisfitError("", f"{shown(day)} is too early: send {self.min} or later")
+            raise FieldValidationError("", f"{shown(day)} is too early: send {self.min} or later")
         if self.max is not None and day > self.max:
-            raise MisfitError("", f"{shown(day)} is too late: send {self.max} or earlier")
+            raise FieldValidationError("", f"{shown(day)} is too late: send {self.max} or earlier")
         return day
 
     def _check_parts(self) -> None:
@@ -296,7 +294,7 @@ class Date(_Field):
                 try:
                     check_day(bound)
                 except ValueError as error:
-                    raise MisfitError(part, str(error)) from None
+                    raise FieldValidationError(part, str(error)) from None
         _check_order("min", self.min, "max", self.max)
 
 
@@ -316,9 +314,9 @@ class DateTime(_Field):
         """Return the moment as it was sent; raise MisfitError unless it is one and within the bounds."""
         moment = check_moment(value)
         if self.min is not None and moment < check_moment(self.min):
-            raise MisfitError("", f"{shown(value)} is too early: send {self.min} or later")
+            raise FieldValidationError("", f"{shown(value)} is too early: send {self.min} or later")
         if self.max is not None and moment > check_moment(self.max):
-            raise MisfitError("", f"{shown(value)} is too late: send {self.max} or earlier")
+            raise FieldValidationError("", f"{shown(value)} is too late: send {self.max} or earlier")
         return str(value)
 
     def _check_parts(self) -> None:
@@ -328,9 +326,9 @@ class DateTime(_Field):
                 try:
                     bounds[part] = check_moment(bound)
                 except ValueError as error:
-                    raise MisfitError(part, str(error)) from None
+                    raise FieldValidationError(part, str(error)) from None
         if len(bounds) == 2 and bounds["min"] > bounds["max"]:
-            raise MisfitError("min", f"{shown(self.min)} is later than max {shown(self.max)}: swap them")
+            raise FieldValidationError("min", f"{shown(self.min)} is later than max {shown(self.max)}: swap them")
 
 
 class Boolean(_Field):
@@ -346,7 +344,7 @@ class Boolean(_Field):
     def accept(self, value: object) -> bool:
         """Return the boolean; raise MisfitError for anything else."""
         if not isinstance(value, bool):
-            raise MisfitError("", f"must be true or false, not {shown(value)}: send one of the two")
+            raise FieldValidationError("", f"must be true or false, not {shown(value)}: send one of the two")
         return value
 
 
@@ -371,9 +369,9 @@ class Attachment(_Field):
     def check_file(self, size: int, media_type: str) -> None:
         """Raise MisfitError for a file that is empty or too large, or of a type that is not taken."""
         if not 0 < size <= self.max_size:
-            raise MisfitError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
+            raise FieldValidationError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
         if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):
-            raise MisfitError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
+            raise FieldValidationError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
 
 
 Field: TypeAlias = Annotated[
@@ -395,4 +393,4 @@ Field: TypeAlias = Annotated[
 
 def _check_order(low_name: str, low: Any, high_name: str, high: Any) -> None:
     if low is not None and high is not None and low > high:
-        raise MisfitError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")
+        raise FieldValidationError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")

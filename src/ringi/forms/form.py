@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args
 import pydantic
 from pydantic import BaseModel, model_validator
 
-from ringi.base.model import Kept, without_nulls
-from ringi.base.validation import MisfitError, invalid, path_of, shown
+from ringi.base.model import StrictModel, without_nulls
+from ringi.base.validation import FieldValidationError, invalid, path_of, shown
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
 from ringi.forms.field_parts import Option
@@ -61,7 +61,7 @@ Json: TypeAlias = Any
 M = TypeVar("M", bound=BaseModel)
 
 
-class Form(Kept):
+class Form(StrictModel):
     """An ordered list of fields."""
 
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
@@ -84,7 +84,9 @@ class Form(Kept):
         seen: set[str] = set()
         for position, field in enumerate(self.fields):
             if field.name in seen:
-                raise MisfitError(f"fields[{position}].name", f"{shown(field.name)} is there twice: rename one")
+                raise FieldValidationError(
+                    f"fields[{position}].name", f"{shown(field.name)} is there twice: rename one"
+                )
             seen.add(field.name)
         return self
 
@@ -127,7 +129,7 @@ class Form(Kept):
         for field in self.fields:
             try:
                 answers |= _answer(field, given)
-            except MisfitError as error:
+            except FieldValidationError as error:
                 errors.append(FieldError(field.name, str(error)))
         unknown = [name for name in data or {} if name not in {field.name for field in self.fields}]
         errors += [FieldError(path_of("", [n]), "is no field of this form: remove it") for n in unknown[:MAX_UNKNOWN]]
@@ -173,5 +175,5 @@ def _key(name: str, field: pydantic.fields.FieldInfo) -> str:
 def _answer(field: Field, given: dict[str, object]) -> dict[str, Json]:
     value = given.get(field.name)
     if field.required and (value is None or field.is_empty(value)):
-        raise MisfitError("", "is required: answer it")
+        raise FieldValidationError("", "is required: answer it")
     return {} if value is None else {field.name: field.accept(value)}

@@ -12,7 +12,7 @@ import jsonschema_rs
 
 from ringi.base.validation import (
     MAX_ERRORS,
-    MisfitError,
+    FieldValidationError,
     check_finite,
     check_text,
     check_whole,
@@ -133,7 +133,7 @@ def check_json(
 def check_pattern(pattern: str) -> None:
     """Raise MisfitError unless `matches_whole` takes this regular expression: the language is that of JSON Schema."""
     if len(pattern) > MAX_PATTERN_LENGTH:
-        raise MisfitError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
+        raise FieldValidationError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
     is_possessive = any(found[1] for found in _POSSESSIVE.finditer(pattern))
     try:
         # Alone first: the brackets of the whole would close those of `a)|(b`.
@@ -144,7 +144,7 @@ def check_pattern(pattern: str) -> None:
     else:
         is_refused = is_possessive
     if is_refused:
-        raise MisfitError(
+        raise FieldValidationError(
             "",
             f"{shown(pattern)} is no pattern that a linear-time engine takes: write it as in JSON Schema and shorter,"
             " without look-around (?=…), back-references \\1 and possessive quantifiers a++",
@@ -187,7 +187,7 @@ def _length(item: object, path: str) -> int:
             case int():
                 check_whole(item)
                 return len(repr(item))
-    except MisfitError as error:
+    except FieldValidationError as error:
         raise InvalidError.of(path, str(error)) from None
     raise InvalidError.of(path, f"is {shown(item)}, no JSON value: send text, numbers, lists and objects")
 

@@ -24,7 +24,7 @@ def untold(done: Erasure) -> None:
     """Tell nobody."""
 
 
-class Verbs(ABC):
+class InboxAPI(ABC):
     """Questions to people, of one tenant."""
 
     async def ask(

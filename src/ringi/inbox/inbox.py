@@ -16,7 +16,7 @@ from typing import Any
 
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoint import failpoint
-from ringi.base.metrics import Measures, seconds
+from ringi.base.metrics import Metrics, seconds
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store, change
 from ringi.domain import memories
@@ -28,7 +28,7 @@ from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundE
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox import tracing
-from ringi.inbox.api import Verbs, id_of
+from ringi.inbox.api import InboxAPI, id_of
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.lifetime import Closable
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
@@ -56,7 +56,7 @@ class Limits(Frozen):
     """How long a claim keeps others away."""
 
 
-class Inbox(Closable, Verbs):
+class Inbox(Closable, InboxAPI):
     """Questions to people, of one tenant, on some store."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Inbox(Closable, Verbs):
         self.limits = limits or Limits()
         self._eraser = eraser or Eraser(store)
         self.feed = Feed(store, notifier)
-        self.measures = Measures()
+        self.measures = Metrics()
         self._check: Check = everybody
 
     def of(self, tenant: str, check: Check = everybody) -> Inbox:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from ringi.base.canonical_json import canonical
-from ringi.base.validation import MisfitError, invalid, path_of, shown
+from ringi.base.validation import FieldValidationError, invalid, path_of, shown
 from ringi.domain.ask import Decision, Name, Priority
 from ringi.domain.record import Frozen
 from ringi.errors import InvalidError
@@ -62,10 +62,10 @@ class Condition(Written):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            raise MisfitError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
+            raise FieldValidationError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
         # Only a value can be null: a comparison with no limit and no pattern would hold of nothing, or of anything.
         if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
-            raise MisfitError(empty[0], "is null: set it or remove it")
+            raise FieldValidationError(empty[0], "is null: set it or remove it")
         return self
 
     def holds(self, value: object) -> bool | None:
@@ -100,9 +100,11 @@ class Rule(Written):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.auto_approve and "approve" not in self.allowed:
-            raise MisfitError("auto_approve", "approves what nobody may approve: add approve to allowed, or remove it")
+            raise FieldValidationError(
+                "auto_approve", "approves what nobody may approve: add approve to allowed, or remove it"
+            )
         if len(set(self.allowed)) < len(self.allowed):
-            raise MisfitError("allowed", "has a decision twice: name each once")
+            raise FieldValidationError("allowed", "has a decision twice: name each once")
         return self
 
     def covers(self, tool: str, args: Args) -> bool:
@@ -126,7 +128,9 @@ class Policy(Written):
             for number, auto in enumerate(rule.auto_approve):
                 if auto.name in seen:
                     place = path_of("", ["rules", position, "auto_approve", number, "name"])
-                    raise MisfitError(place, f"{shown(auto.name)} is there twice: the trail could not tell them apart")
+                    raise FieldValidationError(
+                        place, f"{shown(auto.name)} is there twice: the trail could not tell them apart"
+                    )
                 seen.add(auto.name)
         return self
 

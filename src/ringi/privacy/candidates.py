@@ -15,7 +15,7 @@ from ringi.errors import ConflictError, PendingError, ThreadBusyError
 from ringi.privacy.redaction import unknown_in
 
 
-class Due(NamedTuple):
+class ErasureCandidates(NamedTuple):
     """What is to be erased now, and what cannot be."""
 
     requests: list[Request]
@@ -26,7 +26,7 @@ class Due(NamedTuple):
 
 def old(
     requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], before: datetime
-) -> Due:
+) -> ErasureCandidates:
     """Return what ended before a time, and whose thread is not in use any more."""
 
     def is_over(thread: Thread | None) -> bool:
@@ -40,17 +40,17 @@ def old(
     ended = [request for request in ended if is_over(thread_of(request))]
     also = [thread for request in ended if (thread := thread_of(request))]
     over = [thread for thread in unique([*threads, *also]) if is_over(thread) and not thread.erased]
-    return Due(ended, over, {})
+    return ErasureCandidates(ended, over, {})
 
 
-def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> Due:
+def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> ErasureCandidates:
     """Return what names a person, apart from what cannot be erased now; `naming` are threads whose events do."""
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
     left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}
     left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
-    return Due([request for request in requests if request.id not in left], over, left)
+    return ErasureCandidates([request for request in requests if request.id not in left], over, left)
 
 
 def is_of(thread: Thread, person: str | None) -> bool:

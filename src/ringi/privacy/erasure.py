@@ -18,8 +18,8 @@ from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.journal import Journal
 from ringi.domain.record import (
     AGENT,
+    ERASED_PERSON,
     POLICY,
-    SOMEBODY,
     START,
     SYSTEM,
     THREAD,
@@ -46,7 +46,7 @@ from ringi.errors import (
 )
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
-from ringi.privacy.candidates import Due, is_of, key_of, keys_of, old, theirs, thread_key, unique
+from ringi.privacy.candidates import ErasureCandidates, is_of, key_of, keys_of, old, theirs, thread_key, unique
 from ringi.privacy.redaction import (
     has_spoken,
     left_of,
@@ -91,7 +91,7 @@ class Sweep(Frozen):
         """Return itself, or raise `InvalidError` for what cannot be erased by whoever asks for it."""
         if (self.person is None) == (self.before is None):
             raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
-        nobody = self.person in ("", SYSTEM, SOMEBODY) or (self.person or "").startswith((AGENT, POLICY))
+        nobody = self.person in ("", SYSTEM, ERASED_PERSON) or (self.person or "").startswith((AGENT, POLICY))
         if nobody:
             raise InvalidError.of("person", f"{self.person!r} is no person: name one as the trail does")
         if self.person == by:
@@ -224,7 +224,7 @@ class Eraser:
             next=read[-1].position if len(read) == BATCH else None,
         )
 
-    async def _erase(self, due: Due, sweep: Sweep, erased: Erased) -> dict[str, str]:
+    async def _erase(self, due: ErasureCandidates, sweep: Sweep, erased: Erased) -> dict[str, str]:
         left: dict[str, str] = {}
 
         async def attempt(record: Record) -> None:
@@ -242,7 +242,7 @@ class Eraser:
             await asyncio.gather(*map(attempt, records[n : n + AT_ONCE]))
         return left
 
-    async def _due(self, events: Sequence[Event], sweep: Sweep) -> Due:
+    async def _due(self, events: Sequence[Event], sweep: Sweep) -> ErasureCandidates:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
         threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
         asked = await self._found_beside(events, sweep.person) if sweep.person else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ringi.domain.record import AGENT, POLICY, SOMEBODY, SYSTEM, Event
+from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request, Response
 from ringi.domain.thread import Thread
 
@@ -22,7 +22,7 @@ NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
 def nameless(name: str | None) -> str | None:
     """Return what is left of a name: all of it when it is no person's."""
     is_persons = name is not None and name != SYSTEM and not name.startswith((AGENT, POLICY))
-    return SOMEBODY if is_persons else name
+    return ERASED_PERSON if is_persons else name
 
 
 def left_of(event: Event, person: str | None = None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
     changes: dict[str, Any] = {}
     if request.assignee == person:
         # Without one it would be open to everybody.
-        changes["assignee"] = SOMEBODY
+        changes["assignee"] = ERASED_PERSON
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
     if has_spoken(request, person, history):

@@ -79,7 +79,7 @@ async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reas
             await cancel_quietly(inbox, request, by, reason)
 
 
-async def tidy(backend: Backend, inbox: Inbox, thread: Thread) -> None:
+async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     """Leave nothing open of a run that is over, nor anything waiting to be taken up by it."""
     asked = await open_requests(backend, thread) if thread.status == "error" else []
     left = [*(request for request in asked if request.run_id == thread.run_id), *await _ended(backend, thread)]
@@ -92,10 +92,10 @@ async def tidy(backend: Backend, inbox: Inbox, thread: Thread) -> None:
         await inbox.acknowledge(request.id, SYSTEM)
 
 
-async def wind_up(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
+async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
     """Leave nothing open of a run that somebody ended, and tell who watches the thread."""
     await withdraw(backend, inbox, thread, by, reason)
-    await tidy(backend, inbox, thread)
+    await close_orphans(backend, inbox, thread)
     fence, run_id = thread.fence, str(thread.run_id)
     emitter = Emitter(backend.stream, backend.notifier, thread.key, run_id, fence, clock=inbox.clock)
     try:

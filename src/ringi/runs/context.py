@@ -26,7 +26,7 @@ CALL = "tool_call_id"
 """Under which name the context of a question has the tool call that it is about."""
 
 
-class Host:
+class RunContext:
     """The trail of one run, and the threads beside its own."""
 
     def __init__(self, runner: Runner, held: Thread, run_id: str, by: str | None) -> None:
@@ -119,10 +119,10 @@ def call_digest(tool: str, args: dict[str, Any]) -> str:
     return digest([tool, args])
 
 
-def host_of(config: Any) -> Host | None:
+def host_of(config: Any) -> RunContext | None:
     """Return the host in the configuration of a run, None where there is none."""
     host = ((config or {}).get("configurable") or {}).get(HOST)
-    return host if isinstance(host, Host) else None
+    return host if isinstance(host, RunContext) else None
 
 
 class NoHostError(RingiError):
@@ -132,7 +132,7 @@ class NoHostError(RingiError):
         super().__init__("this graph runs on threads of Ringi: serve its agent")
 
 
-def host_in(config: Any) -> Host:
+def host_in(config: Any) -> RunContext:
     """Return the host in the configuration of a run, or raise `NoHostError`."""
     host = host_of(config)
     if host is None:

@@ -35,12 +35,12 @@ from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
 from ringi.runs.cleanup import asked_requests, drop_others, ended_requests, open_requests
-from ringi.runs.context import CALL, Host
-from ringi.runs.graph_run import GraphRun, Place, Question, resume_value, resume_with
+from ringi.runs.context import CALL, RunContext
+from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
 from ringi.runs.images import Room, RunImages
 from ringi.runs.interrupt_formats import OWN
 from ringi.runs.lease import Lease
-from ringi.runs.leased_run import Hold
+from ringi.runs.leased_run import LeasedRun
 from ringi.runs.model_form import clean
 from ringi.runs.reconciler import RUNNER
 from ringi.runs.runner import Runner
@@ -68,15 +68,15 @@ REFUSED = (
 )
 
 
-class Turn:
+class RunExecutor:
     """The work on one thread under one lease."""
 
-    def __init__(self, hold: Hold, agents: Mapping[str, Agent], room: Room) -> None:
+    def __init__(self, hold: LeasedRun, agents: Mapping[str, Agent], room: Room) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
         self._backend, self._run = hold.backend, hold.run
         self._by = hold.run.by or hold.lease.thread.started_by
         runner = Runner(hold.backend, hold.inbox, agents)
-        self._host = Host(runner, hold.thread, hold.run.id, self._by)
+        self._host = RunContext(runner, hold.thread, hold.run.id, self._by)
         saver, most = hold.backend.savers(hold.thread), hold.inbox.limits.max_fields
         agent = agents[hold.thread.agent]
         self._graph = GraphRun(agent, saver, hold.lease.key, hold.run.id, host=self._host, max_fields=most)
@@ -234,7 +234,7 @@ class Turn:
         if both != known:
             await self._lease.change(lambda t: t.missing(both, self._inbox.clock()))
 
-    async def _lost(self, place: Place) -> set[str]:
+    async def _lost(self, place: GraphPosition) -> set[str]:
         """Return the steps that asked and that the deployed graph does not have."""
         if not place.lost:
             return set()
@@ -243,7 +243,7 @@ class Turn:
         nodes = {str(args["node"]) for args in told if args.get("interrupt_id") in place.lost}
         return {node for node in nodes if not self._graph.has_node(node)}
 
-    async def _strand(self, place: Place, lost: set[str]) -> bool:
+    async def _strand(self, place: GraphPosition, lost: set[str]) -> bool:
         # Going on would commit a state in which the lost step was never asked: its request would silently be gone.
         why = f"the deployed agent has no step {', '.join(map(repr, sorted(lost)))} any more"
         pending = await open_requests(self._backend, self._lease.thread)
@@ -292,7 +292,7 @@ class Turn:
 
 async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease, room: Room) -> None:
     """Take one turn with a thread that is held."""
-    hold, thread = Hold(backend, inbox, lease), lease.thread
+    hold, thread = LeasedRun(backend, inbox, lease), lease.thread
     try:
         if thread.agent not in agents:
             await hold.give_up(f"no agent {thread.agent!r} is deployed")
@@ -303,7 +303,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
         else:
             inbox.measures.retried.inc(thread.tries > 1)
             with tracing.within(hold.run.traceparent):
-                await Turn(hold, agents, room).take()
+                await RunExecutor(hold, agents, room).take()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(hold.give_back(is_outage=isinstance(error, UnavailableError)))
         raise

@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command, Interrupt, StateSnapshot
 
 from ringi.base.canonical_json import canonical, jsonable
-from ringi.base.settings import is_on
+from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -26,8 +26,8 @@ from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.answer_schema import ANYTHING, Terms
-from ringi.runs.context import HOST, Host
-from ringi.runs.interrupt_formats import OWN, REFUSABLE, Dialect, dialect_of, usable
+from ringi.runs.context import HOST, RunContext
+from ringi.runs.interrupt_formats import OWN, REFUSABLE, InterruptFormat, dialect_of, usable
 from ringi.runs.json_values import cleaned, written
 from ringi.runs.model_form import Words, clean
 from ringi.runs.outcome import final_values, output_of
@@ -60,7 +60,7 @@ class Question(NamedTuple):
     node: str
     asks: tuple[Ask, ...]
     """What people are asked: most interrupts ask one thing."""
-    dialect: Dialect
+    dialect: InterruptFormat
     schema: dict[str, Any] | None
     digests: tuple[str, ...] = ()
     """What identifies each: the digest of what the graph itself asks, without the schema of the tool."""
@@ -81,7 +81,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class GraphPosition:
     """Where a graph stands between two stretches."""
 
     values: Any
@@ -98,7 +98,7 @@ class Place:
 class GraphRun:
     """A graph with the checkpointer of one lease."""
 
-    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: Host, max_fields: int) -> None:
+    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: RunContext, max_fields: int) -> None:
         self.agent = agent
         # A graph that was compiled with a store has its own use for it.
         store = agent.graph.store or host.store_of(agent)
@@ -107,7 +107,7 @@ class GraphRun:
         given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
         self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
 
-    async def place(self) -> Place:
+    async def place(self) -> GraphPosition:
         """Return where the graph stands, from its newest checkpoint."""
         snapshot: StateSnapshot
         saved: CheckpointTuple | None
@@ -123,12 +123,12 @@ class GraphRun:
         )
         metadata: Any = snapshot.metadata or {}
         has_begun = metadata.get(RUN) == self._run_id
-        self._decide(metadata.get(ASKS, True) if has_begun else is_on())
+        self._decide(metadata.get(ASKS, True) if has_begun else hitl_enabled())
         lost = lost_of(saved, {task.id for task in snapshot.tasks})
         # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
-        return Place(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
+        return GraphPosition(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
 
     def has_node(self, name: str) -> bool:
         """Whether the deployed graph still has this node."""
@@ -139,7 +139,7 @@ class GraphRun:
         with agents_own():
             return self.agent.prepare(input)
 
-    def shown(self, place: Place) -> dict[str, Any]:
+    def shown(self, place: GraphPosition) -> dict[str, Any]:
         """Return what the agent shows of its state, or raise `UnfitValuesError`."""
         with agents_own():
             given = self._given(place.values)

@@ -28,7 +28,7 @@ Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
 
-class Dialect(NamedTuple):
+class InterruptFormat(NamedTuple):
     """One way to ask: from an interrupt's value and `response_schema` to questions, and from their ends back."""
 
     read: Callable[[Any, Schema | None], Sequence[Ask]]
@@ -175,18 +175,18 @@ def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
     return (plain_interrupts.question(value, Terms(schema)),)
 
 
-OWN = Dialect(read_own, answer_own)
-PLAIN = Dialect(read_plain, plain_interrupts.answer)
-REFUSABLE = (Dialect(read_tool_approval, answer_tool_approval), Dialect(read_batched, answer_batched))
+OWN = InterruptFormat(read_own, answer_own)
+PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
+REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), InterruptFormat(read_batched, answer_batched))
 """Those in which a model is told what is wrong with its call."""
 DIALECTS = (
     OWN,
     *REFUSABLE,
-    Dialect(read_agent_inbox, answer_agent_inbox),
+    InterruptFormat(read_agent_inbox, answer_agent_inbox),
 )
 
 
-def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[Dialect, tuple[Ask, ...]]:
+def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[InterruptFormat, tuple[Ask, ...]]:
     """Return how an interrupt asks, and what it asks; the agent's `terms` are for a plain one."""
     found = ((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
     own_terms = terms._replace(schema=schema) if schema else terms

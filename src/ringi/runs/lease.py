@@ -59,7 +59,7 @@ class Lease:
         self.good_until = began + LEASE_SECONDS
 
 
-class Debts:
+class PendingReleases:
     """Threads that a worker could not give back because the store was away: what it lives through is no death."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -83,7 +83,7 @@ class Debts:
 
 @asynccontextmanager
 async def leased(
-    store: Store, clock: Clock, key: Key, owner: str, debts: Debts, held: set[Lease] | None = None
+    store: Store, clock: Clock, key: Key, owner: str, debts: PendingReleases, held: set[Lease] | None = None
 ) -> AsyncIterator[Lease]:
     """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
 

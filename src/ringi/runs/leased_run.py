@@ -14,7 +14,7 @@ from ringi.domain.thread import Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import CANCELLED, tell, tidy, withdraw
+from ringi.runs.cleanup import CANCELLED, close_orphans, tell, withdraw
 from ringi.runs.lease import Lease
 from ringi.runs.message_ids import client_id
 from ringi.runs.stream_writer import Emitter
@@ -34,7 +34,7 @@ def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
     return {IMAGES: files} if files else None
 
 
-class Hold:
+class LeasedRun:
     """The store, the stream and the requests of one thread under one lease."""
 
     def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
@@ -57,7 +57,7 @@ class Hold:
         """End the run with an error, and withdraw what it still asks."""
         await self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
-        await tidy(self.backend, self.inbox, self.thread)
+        await close_orphans(self.backend, self.inbox, self.thread)
 
     async def mark(self, why: str | None) -> None:
         """Mark the thread for an operator, or take the mark away."""

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
-from ringi.base.validation import MisfitError, shown
+from ringi.base.validation import FieldValidationError, shown
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
@@ -167,12 +167,12 @@ def noted(context: object) -> dict[str, str]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise MisfitError("", "a name stands twice in one object")
+        raise FieldValidationError("", "a name stands twice in one object")
     return found
 
 
 def _no_number(text: str) -> None:
-    raise MisfitError("", f"{text} is no number")
+    raise FieldValidationError("", f"{text} is no number")
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number, strict=False)

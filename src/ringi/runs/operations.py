@@ -14,7 +14,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import stuck_requests, tell, wind_up
+from ringi.runs.cleanup import close_run, stuck_requests, tell
 from ringi.runs.reconciler import start_job
 
 ABANDONED = "abandoned"
@@ -117,7 +117,7 @@ async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, re
     _, thread = await change(backend.store, Thread, key, end)
     failpoint("abandon.after_commit")
     if not thread.is_live:
-        await wind_up(backend, inbox, thread, by, ABANDONED)
+        await close_run(backend, inbox, thread, by, ABANDONED)
     return thread
 
 

@@ -16,7 +16,7 @@ CUT = "cut:"
 
 
 @dataclass
-class Ledger:
+class ReplayState:
     """The messages, single events and stretches of one run, as far as they were said."""
 
     run_id: str
@@ -76,13 +76,13 @@ class Ledger:
 
 
 HANDLERS = {
-    "RUN_STARTED": Ledger._start_run,
-    "RUN_FINISHED": Ledger._end_run,
-    "RUN_ERROR": Ledger._end_run,
-    "TEXT_MESSAGE_START": Ledger._start_text,
-    "TEXT_MESSAGE_CONTENT": Ledger._add_text,
-    "TEXT_MESSAGE_END": Ledger._end_text,
-    "CUSTOM": Ledger._supersede,
+    "RUN_STARTED": ReplayState._start_run,
+    "RUN_FINISHED": ReplayState._end_run,
+    "RUN_ERROR": ReplayState._end_run,
+    "TEXT_MESSAGE_START": ReplayState._start_text,
+    "TEXT_MESSAGE_CONTENT": ReplayState._add_text,
+    "TEXT_MESSAGE_END": ReplayState._end_text,
+    "CUSTOM": ReplayState._supersede,
 }
 
 
@@ -92,14 +92,14 @@ def superseded_by(event: dict[str, Any]) -> str | None:
     return str(event["value"]["messageId"]) if is_this else None
 
 
-async def read_ledger(stream: Stream, key: Key) -> Ledger:
+async def read_ledger(stream: Stream, key: Key) -> ReplayState:
     """Return what the stream says of the newest run in it; of an empty stream, nothing."""
-    ledger, after = Ledger(""), 0
+    ledger, after = ReplayState(""), 0
     while True:
         items = await stream.read(key, after, PAGE)
         for item in items:
             if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], ledger.run_id):
-                ledger = Ledger(item.event["runId"])
+                ledger = ReplayState(item.event["runId"])
             ledger.add(item)
         if len(items) < PAGE:
             return ledger

@@ -22,7 +22,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import Offer
-from ringi.runs.cleanup import CANCELLED, open_requests, wind_up
+from ringi.runs.cleanup import CANCELLED, close_run, open_requests
 from ringi.runs.images import anybodys, begin_with
 from ringi.runs.message_ids import began_with
 from ringi.runs.reconciler import start_job
@@ -107,7 +107,7 @@ class Runner:
 
         _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
         why = f"{CANCELLED}: {reason}" if reason else CANCELLED
-        await wind_up(self.backend, self.inbox.of(tenant), thread, by, why)
+        await close_run(self.backend, self.inbox.of(tenant), thread, by, why)
         return thread
 
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:

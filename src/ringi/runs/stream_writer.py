@@ -39,7 +39,7 @@ from ringi.base.clock import Clock
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.runs.replay_state import CUT, SUPERSEDED, Ledger, read_ledger
+from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_ledger
 
 FLUSH_SECONDS = 0.05
 """How long tokens are gathered before they are stored as one event."""
@@ -77,7 +77,7 @@ class Emitter:
     ) -> None:
         self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
         self._run_id, self._fence, self._said = run_id, fence, said
-        self._told = Ledger(run_id)
+        self._told = ReplayState(run_id)
         self._now: dict[str, str] = {}
         self._shown_as: dict[str, str] = {}
         self._pending: list[StreamItem] = []
@@ -94,7 +94,7 @@ class Emitter:
         if told.run_id != self._run_id:
             self._told = told
             await self.cancel()
-            told = Ledger(self._run_id)
+            told = ReplayState(self._run_id)
         self._told = told
 
     async def open(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from itertools import count
 
-from ringi.base.settings import VARIABLE, is_on
+from ringi.base.settings import VARIABLE, hitl_enabled
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.domain.record import Key
@@ -28,9 +28,9 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
-from ringi.runs.cleanup import ended_requests, tidy
+from ringi.runs.cleanup import close_orphans, ended_requests
 from ringi.runs.images import Room
-from ringi.runs.lease import Debts, Lease, leased
+from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
 from ringi.runs.reconciler import KINDS, Reconciler
 from ringi.runs.runner import Runner
@@ -48,7 +48,7 @@ class Worker(Runner):
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         super().__init__(backend, inbox, agents)
-        self._debts = Debts(backend.store, inbox.clock)
+        self._debts = PendingReleases(backend.store, inbox.clock)
         self._held, self._began, self._room = set[Lease](), time.monotonic(), Room()
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
@@ -63,7 +63,7 @@ class Worker(Runner):
             await stop.wait()
             return
         advancing()
-        if not is_on():
+        if not hitl_enabled():
             log.warning(
                 "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
             )
@@ -104,7 +104,7 @@ class Worker(Runner):
             if thread.agent not in self.agents and await self._may_come_back(thread.agent):
                 raise LaterError(random.uniform(0.5, 1) * ELSEWHERE[min(tries, len(ELSEWHERE) - 1)])
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
-        await tidy(self.backend, inbox, thread)
+        await close_orphans(self.backend, inbox, thread)
         return False
 
     async def _may_come_back(self, agent: str) -> bool:

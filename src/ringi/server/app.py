@@ -14,14 +14,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
 from ringi.server.auth.provider import Provider
 from ringi.server.auth.revocations import Revocations
 from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
-from ringi.server.middleware import Guard
+from ringi.server.middleware import SecurityMiddleware
 from ringi.server.openapi import described, operation_id
 from ringi.server.platform import Platform
 from ringi.server.routes.agui import AguiRoutes
@@ -58,7 +58,7 @@ class App:
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(door))
         provider = Provider(settings.oidc) if settings.oidc else None
         self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
-        door = Door(platform.keys, settings, self._revocations)
+        door = Authenticator(platform.keys, settings, self._revocations)
         events = EventRoutes(platform, door, self._streams, self._events)
         limits = AskLimits(settings)
         threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
@@ -91,7 +91,7 @@ class App:
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.unknown)
         self.api.state.door = door
-        self._guard, self._proxy = with_cors(Guard(self.api, settings), settings), settings.proxy
+        self._guard, self._proxy = with_cors(SecurityMiddleware(self.api, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""

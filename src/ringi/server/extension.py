@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from starlette.routing import Route
 
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.limits import AskLimits
 from ringi.server.platform import Platform
 from ringi.server.sse.sse import Streams
@@ -35,6 +35,6 @@ class StreamingGroup(Group, Protocol):
 class Extension:
     """Routes of an application, and the shapes by which they are described."""
 
-    routes: Callable[[Platform, Door, AskLimits], Group]
+    routes: Callable[[Platform, Authenticator, AskLimits], Group]
     inputs: tuple[type[BaseModel], ...] = ()
     outputs: tuple[type[BaseModel], ...] = ()

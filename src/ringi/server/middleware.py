@@ -43,7 +43,7 @@ SECURITY = [
 ]
 
 
-class Guard:
+class SecurityMiddleware:
     """Checks host, body and media type before the app sees a call; nothing but a problem leaves on failure."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Shared:
+class SingleFlight:
     """Readings that are under way, by what they read."""
 
     def __init__(self) -> None:

@@ -9,17 +9,17 @@ from ringi.testing.makers import a_request, a_thread, approval, stored
 from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
-    from ringi.testing.harness import Desk, Outcome, QuestionsError, RunFailedError
+    from ringi.testing.harness import Outcome, QuestionsError, RunFailedError, TestHarness
 
 __all__ = [
     "Clock",
-    "Desk",
     "Outcome",
     "QuestionsError",
     "Reply",
     "RuleError",
     "RunFailedError",
     "ScriptedPerson",
+    "TestHarness",
     "UnansweredError",
     "UnusedRuleError",
     "a_request",
@@ -31,7 +31,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # A desk needs all that runs agents: who wants a clock does not wait for that.
-    if name in ("Desk", "Outcome", "QuestionsError", "RunFailedError"):
+    if name in ("TestHarness", "Outcome", "QuestionsError", "RunFailedError"):
         from ringi.testing import harness
 
         return getattr(harness, name)

@@ -131,7 +131,7 @@ class DeskJobs(MemoryJobs):
 class OrderedInbox(Inbox):
     """An inbox in which no two questions are of one moment: what is listed newest first has one order."""
 
-    def __init__(self, desk: Desk, **parts: Any) -> None:
+    def __init__(self, desk: TestHarness, **parts: Any) -> None:
         super().__init__(desk.backend.store, desk.backend.notifier, clock=desk.clock, **parts)
         self._desk = desk
 
@@ -143,10 +143,10 @@ class OrderedInbox(Inbox):
         return await super().submit(ask, by=by, continuation=continuation, is_known=is_known)
 
 
-class DeskInbox(OrderedInbox):
+class HarnessInbox(OrderedInbox):
     """An inbox whose waits end at once: the person answers, or the time passes."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: TestHarness) -> None:
         backend = desk.backend
         super().__init__(desk, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
 
@@ -163,12 +163,14 @@ class DeskInbox(OrderedInbox):
         return ended
 
 
-class Desk:
+class TestHarness:
     """An inbox in memory, agents that run, and a person who answers by rules; nothing ever really waits.
 
     `agents` are those that an agent begins itself, in threads beside its own. As a `with` block it raises
     `UnusedRuleError` at the end for a rule that answered nothing.
     """
+
+    __test__ = False  # pytest collects classes with this beginning.
 
     def __init__(
         self, person: ScriptedPerson | None = None, clock: Clock | None = None, agents: Iterable[Agent] = ()
@@ -179,7 +181,7 @@ class Desk:
         parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
         stores = agent_stores(AsyncExitStack(), memory_agent_stores)
         self.backend = Backend("memory://", *parts, clock=self.clock, agent_stores=stores)
-        self.inbox = DeskInbox(self)
+        self.inbox = HarnessInbox(self)
         self._agents = by_name(agents)
         self._answers: Counter[str | None] = Counter()
         self._last_asked = self.clock() - MICROSECOND

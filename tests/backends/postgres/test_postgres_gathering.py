@@ -13,7 +13,7 @@ import pytest
 from tests.proxy import Proxy
 
 from ringi.audit.verify import verify
-from ringi.backends.postgres.batcher import Gathering
+from ringi.backends.postgres.batcher import StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import EVENT_COLUMNS, PostgresStore, columns_of, event_row
@@ -235,7 +235,7 @@ class TestStoreWhereEverybodyGathers(StoreConformance):
     @pytest.fixture
     async def store(self, database: Database) -> AsyncIterator[Store]:
         store, never = PostgresStore(database), asyncio.Future[Sequence[Any]]()
-        gatherings: list[Gathering[Any]] = [store._changes, *store._reads.values()]
+        gatherings: list[StatementBatcher[Any]] = [store._changes, *store._reads.values()]
         under_way = [asyncio.create_task(each.result({}, lambda: never)) for each in gatherings]
         await asyncio.wait(under_way, timeout=0)
         yield store

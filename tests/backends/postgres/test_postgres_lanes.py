@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.postgres.batcher import LANES, MOST, Gathering
+from ringi.backends.postgres.batcher import LANES, MOST, StatementBatcher
 from ringi.backends.postgres.database import WAIT_SECONDS
 from ringi.contracts.notifier import Wakeup
 from ringi.errors import UnavailableError
@@ -23,7 +23,7 @@ class Line:
     def __init__(self) -> None:
         self.batches: list[Sequence[str]] = []
         self.held: dict[str, asyncio.Event] = {}
-        self.gathering = Gathering(self.together)
+        self.gathering = StatementBatcher(self.together)
 
     def hold(self, item: str) -> asyncio.Event:
         """Let no batch with this item arrive until the event is set."""
@@ -170,6 +170,6 @@ async def test_a_statement_for_many_knows_nothing_of_who_asked_first() -> None:
         caller.set(name)
         return await gathering.result(name, lambda: together([name]))
 
-    gathering = Gathering(together)
+    gathering = StatementBatcher(together)
 
     assert [*await asyncio.gather(ask("ann"), ask("ben"))] == [["nobody"], ["nobody"]]

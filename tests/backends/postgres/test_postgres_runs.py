@@ -19,7 +19,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Run, Thread
 from ringi.errors import FenceError, UnavailableError
 from ringi.runs import lease as leases
-from ringi.runs.lease import Debts, leased
+from ringi.runs.lease import PendingReleases, leased
 
 KEY = Key("default", "t1")
 CONFIG: Any = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
@@ -37,7 +37,7 @@ async def test_the_work_stops_at_the_end_of_its_lease_when_the_network_falls_sil
 ) -> None:
     monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
     store = await begun(behind)
-    debts = Debts(PostgresStore(database), utc_now)
+    debts = PendingReleases(PostgresStore(database), utc_now)
 
     async def work() -> None:
         async with leased(store, utc_now, KEY, "one", debts):
@@ -60,7 +60,10 @@ async def store_of(database: Database) -> Thread:
 async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease(database: Database) -> None:
     store = await begun(database)
     other = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
-    async with Checkpoints(database) as checkpoints, leased(store, utc_now, KEY, "one", Debts(store, utc_now)) as lease:
+    async with (
+        Checkpoints(database) as checkpoints,
+        leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease,
+    ):
         saver = FencedPostgresSaver(checkpoints, lease.thread)
         await saver.aput(CONFIG, empty_checkpoint(), {}, {})
         async with other.transaction():

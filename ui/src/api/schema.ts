@@ -613,6 +613,18 @@ export interface AttachedFile {
   sha256: string;
 }
 /**
+ * One try of one delivery.
+ */
+export interface Attempt {
+  at: string;
+  status: "queued" | "waiting" | "delivered" | "failed" | "gone" | "disabled";
+  code?: number | null;
+  error?: string | null;
+  seconds?: number | null;
+  next_at?: string | null;
+  by?: string | null;
+}
+/**
  * One change of one record, chained to the one before.
  */
 export interface AuditEvent {
@@ -911,19 +923,7 @@ export interface Delivery {
   host: string;
   status: "queued" | "waiting" | "delivered" | "failed" | "gone" | "disabled";
   next_at: string | null;
-  tries: Try[];
-}
-/**
- * One try of one delivery.
- */
-export interface Try {
-  at: string;
-  status: "queued" | "waiting" | "delivered" | "failed" | "gone" | "disabled";
-  code?: number | null;
-  error?: string | null;
-  seconds?: number | null;
-  next_at?: string | null;
-  by?: string | null;
+  tries: Attempt[];
 }
 /**
  * The deliveries of a request, oldest first.

@@ -21,7 +21,7 @@ from ringi.domain.record import (
     microseconds,
     parsed_cursor,
     parsed_number,
-    pieces,
+    query_terms,
 )
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -71,7 +71,7 @@ class MemoryStore(Store):
 
     def _matching(self, kind: type[R], query: Query) -> list[R]:
         cursor = parsed_cursor(query.before) if query.before else None
-        sought = pieces(query.text or "")
+        sought = query_terms(query.text or "")
         records = [r for r in self._records.values() if isinstance(r, kind)]
         matching = [r for r in records if matches(r, query) and mentions(r, sought)]
         if cursor:

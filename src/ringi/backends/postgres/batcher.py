@@ -26,7 +26,7 @@ class Waiting(NamedTuple, Generic[I]):
     future: asyncio.Future[Rows | None]
 
 
-class Gathering(Generic[I]):
+class StatementBatcher(Generic[I]):
     """Runs `together` on what has gathered while it was running; nobody waits for others to come.
 
     It returns the rows of each, or None for one that is left to be done alone.

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from ringi.backends.migrations import Migration, migrations, refuse_if_too_new
-from ringi.backends.postgres.pool import Connection, Sessions
+from ringi.backends.postgres.pool import Connection, ConnectionPool
 from ringi.errors import SettingError, UnavailableError
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class Database:
             # With a floor it would tell of every failure to keep it while the database is away.
             size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
             self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
-            self._sessions = Sessions(self.connect, self.size)
+            self._sessions = ConnectionPool(self.connect, self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:

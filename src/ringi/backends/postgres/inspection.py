@@ -11,7 +11,7 @@ from ringi.backends import decode
 from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database, refusing, storable
-from ringi.backends.postgres.pool import Connection, Sessions
+from ringi.backends.postgres.pool import Connection, ConnectionPool
 from ringi.backends.postgres.store import EVENT_COLUMNS, TABLES, PostgresStore, columns_of, event_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
@@ -51,7 +51,7 @@ class ReadOnlyPostgres(Database):
                 await self._refuse_foreign(first)
             finally:
                 await first.close()
-            self._sessions = Sessions(self.connect, self.size)
+            self._sessions = ConnectionPool(self.connect, self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
 from ringi.contracts.jobs import RESUME, RUN
-from ringi.domain.record import Query, filed_under, microseconds, parsed_cursor, pieces
+from ringi.domain.record import Query, filed_under, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
@@ -151,7 +151,7 @@ def listed(where: Where, query: Query, below: Place | None) -> str:
     newest = f"ORDER BY shown.created_at DESC, shown.id DESC LIMIT {query.limit:d}"
     each = f"SELECT shown.tenant, shown.created_at, shown.id FROM shown WHERE {where} {newest}"
     lists = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
-    lists += f", unnest({where.mark(shelves(query))}::text[]) AS s (shelf)"
+    lists += f", unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
     most = f"ORDER BY {NEWEST_FIRST} LIMIT {query.limit:d}"
     return f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each {most}"
 
@@ -183,7 +183,8 @@ def numbers(query: Query) -> Statement:
     where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
     # Without an order it would read the whole table for somebody who has nothing.
     each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
-    some = f"SELECT each.id FROM unnest({where.mark(shelves(query))}::text[]) AS s (shelf), LATERAL ({each}) AS each"
+    partitions = f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
+    some = f"SELECT each.id FROM {partitions}, LATERAL ({each}) AS each"
     names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
     return Statement(f"SELECT DISTINCT its.id FROM {names}, LATERAL ({some} {limit}) AS its {limit}", where.values)
 
@@ -209,7 +210,7 @@ def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
 
 def searched(query: Query) -> tuple[Where, str]:
     """Return all that a query asks of requests, and the tables to look into."""
-    where, sought = conditions(query), pieces(query.text or "")
+    where, sought = conditions(query), query_terms(query.text or "")
     mention(where, sought)
     return where, "requests JOIN texts USING (tenant, created_at, id)" if sought else "requests"
 

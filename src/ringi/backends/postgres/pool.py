@@ -15,7 +15,7 @@ SPARE_SECONDS = 300.0
 """After how long a connection that nobody used is closed."""
 
 
-class Sessions:
+class ConnectionPool:
     """So many connections at most, made when they are needed. asyncpg's own pool costs twice as much as a statement."""
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int) -> None:

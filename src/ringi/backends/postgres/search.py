@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ringi.backends.audiences import has_index
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
-from ringi.domain.record import Query, looked_up, parsed_cursor, pieces
+from ringi.domain.record import Query, looked_up, parsed_cursor, query_terms
 
 FIRST, NEAR, MOST = 100, 4_000, 100_000
 """How many requests are looked through at first, how far an end is near, and how many are looked through at once."""
@@ -22,7 +22,7 @@ HEAD_START = 0.02
 
 def is_search(query: Query) -> bool:
     """Whether a query looks for a text in lists."""
-    return not has_index(query) and query.tenant is not None and bool(pieces(query.text or ""))
+    return not has_index(query) and query.tenant is not None and bool(query_terms(query.text or ""))
 
 
 async def search(database: Database, query: Query) -> list[str]:
@@ -31,7 +31,7 @@ async def search(database: Database, query: Query) -> list[str]:
     await walk.go(FIRST)
     while not walk.is_done and walk.far <= NEAR:
         await walk.go(walk.far)
-    terms = [lists.number_of(str(query.tenant), term) for term in looked_up(pieces(query.text or ""))]
+    terms = [lists.number_of(str(query.tenant), term) for term in looked_up(query_terms(query.text or ""))]
     if walk.is_done or not terms:
         return await walk.to_its_end()
     return await database.soonest(by_terms(database, query, terms), walk.to_its_end(HEAD_START))
@@ -47,7 +47,7 @@ class Walk:
     """A way down the lists. A request keeps its place, so it is come by once, whatever happens between two steps."""
 
     def __init__(self, database: Database, query: Query) -> None:
-        self._database, self._query, self._sought = database, query, pieces(query.text or "")
+        self._database, self._query, self._sought = database, query, query_terms(query.text or "")
         self._below = parsed_cursor(query.before) if query.before else None
         self.found: list[str] = []
         self.is_done, self._passed = False, 0

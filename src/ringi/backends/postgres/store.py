@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.batcher import Gathering, Rows
+from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.search import is_search, search
@@ -46,8 +46,8 @@ class PostgresStore(Store):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._changes = Gathering(partial(change_all, database))
-        self._reads = {record: Gathering(partial(bodies, database, table)) for record, table in TABLES.items()}
+        self._changes = StatementBatcher(partial(change_all, database))
+        self._reads = {record: StatementBatcher(partial(bodies, database, table)) for record, table in TABLES.items()}
 
     async def put(self, record: Record, event: Event | None) -> None:
         columns = columns_of(record)

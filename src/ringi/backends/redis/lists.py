@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, get_args
 
-from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, shelves
+from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, list_partitions
 from ringi.backends.redis.server import named
 from ringi.contracts.store import R
 from ringi.domain.journal import Journal
-from ringi.domain.record import Query, Record, microseconds, parsed_cursor, pieces
+from ringi.domain.record import Query, Record, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request, Status
 from ringi.domain.thread import Thread, ThreadStatus
 
@@ -171,7 +171,7 @@ def _way_of_requests(query: Query) -> Way:
     marks = [[named(name, value)] for name, value in extra if value is not None]
     marks += [[named(name)] for name in ("unacknowledged", "attention") if getattr(query, name)]
     marks += [[named("audience", name) for name in names] for names in audiences_wanted(query)]
-    asked = _asked(query, marks, spans, pieces(query.text or ""))
+    asked = _asked(query, marks, spans, query_terms(query.text or ""))
     return Way(_request_lists(query, audience), says_all, by_time, asked)
 
 
@@ -181,10 +181,10 @@ def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
     if query.attention:
         return [named("attention")]
     if query.tenant is None:
-        return _lists_of(None, [(shelf,) for shelf in shelves(_narrowed(query))])
+        return _lists_of(None, [(shelf,) for shelf in list_partitions(_narrowed(query))])
     if query.thread_id is not None:
         return [named("thread", query.tenant, query.thread_id)]
-    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in shelves(_narrowed(query))])
+    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in list_partitions(_narrowed(query))])
 
 
 def _narrowed(query: Query) -> Query:

@@ -17,9 +17,9 @@ from heapq import merge
 from itertools import cycle, groupby, islice
 from typing import Any
 
-from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, shelves
+from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
 from ringi.contracts.jobs import RESUME, RUN
-from ringi.domain.record import Query, filed_under, looked_up, microseconds, parsed_cursor, pieces
+from ringi.domain.record import Query, filed_under, looked_up, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
 Row = tuple[int, str, str, str]
@@ -125,7 +125,7 @@ def count_listed(connection: sqlite3.Connection, query: Query) -> int:
     if not more and given(query) <= LISTED:
         there = f"{among} AND shelf IN (SELECT value FROM json_each(?))"
         sql = f"SELECT DISTINCT place FROM shown WHERE {there} LIMIT ?"
-        return number(connection, sql, [*values, json.dumps(shelves(query)), query.limit])
+        return number(connection, sql, [*values, json.dumps(list_partitions(query)), query.limit])
     if not more and given(query) <= ENDED and query.ended_since:
         sql = f"SELECT DISTINCT place FROM ended WHERE {among} AND at >= ? LIMIT ?"
         return number(connection, sql, [*values, microseconds(query.ended_since), query.limit])
@@ -189,7 +189,7 @@ def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int
     below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
     if query.tenant is None:
         return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
-    sought = looked_up(pieces(query.text or ""))
+    sought = looked_up(query_terms(query.text or ""))
     ways = [listed(connection, query, below)]
     if sought:
         match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)
@@ -203,7 +203,7 @@ def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator
     here = "audience = {} AND shelf = {} AND tenant = ?"
     some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
     sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({some})"
-    values = (json.dumps(audiences), json.dumps(shelves(query)), query.tenant, below)
+    values = (json.dumps(audiences), json.dumps(list_partitions(query)), query.tenant, below)
     rows = connection.execute(sql, values).fetchall()
     sql = f"SELECT place FROM shown WHERE {here.format('?', '?')} AND {{}}"
     walks = [walk(connection, sql, "place", [*row, query.tenant], below) for row in rows]
@@ -236,7 +236,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
     return [
         *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),
         (f"status IN ({marks(query.statuses)})", list(query.statuses)),
-        *(("instr(search, ?) > 0", [piece]) for piece in pieces(query.text or "")),
+        *(("instr(search, ?) > 0", [piece]) for piece in query_terms(query.text or "")),
         (f"{EXPIRING} AND expires_at <= ?", expired),
         ("status = 'running' AND (lease_until IS NULL OR lease_until <= ?)", unleased),
         ("ended_at >= ?", ended),

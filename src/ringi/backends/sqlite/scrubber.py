@@ -18,8 +18,8 @@ GIVEN_BACK = 200
 """Free pages that are given back to the disk in one transaction."""
 MERGED = 500
 """Pages of the index of terms that are merged in one transaction; more and the others wait."""
-OWE = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', max(position) FROM events"
-PAID = "DELETE FROM cursors WHERE name = 'scrub' AND position = ?"
+MARK_PENDING = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', max(position) FROM events"
+CLEAR_PENDING = "DELETE FROM cursors WHERE name = 'scrub' AND position = ?"
 
 
 class File(Protocol):
@@ -72,7 +72,7 @@ class Scrubber:
             while await self._file.write(step):
                 pass
         if await self._empty_log():
-            await self._file.write(lambda connection: connection.execute(PAID, [upto]))
+            await self._file.write(lambda connection: connection.execute(CLEAR_PENDING, [upto]))
 
     async def _empty_log(self) -> bool:
         try:
@@ -90,7 +90,7 @@ class Scrubber:
 
 def owe_scrub(connection: sqlite3.Connection) -> None:
     """Keep, together with an erasure, that the file must be scrubbed: who is killed in between cannot."""
-    connection.execute(OWE)
+    connection.execute(MARK_PENDING)
 
 
 def owed(connection: sqlite3.Connection) -> str | None:

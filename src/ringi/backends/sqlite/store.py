@@ -45,7 +45,7 @@ class SqliteStore(Store):
 
         def replace(connection: sqlite3.Connection) -> None:
             if isinstance(record, Request):
-                file_anew(connection, record)
+                reindex_search(connection, record)
             save(connection, change)
             connection.executemany(EMPTY_EVENT, payloads)
             owe_scrub(connection)
@@ -114,7 +114,7 @@ class Change(NamedTuple):
     terms: str | None
 
 
-def file_anew(connection: sqlite3.Connection, request: Request) -> None:
+def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
     """Let a request be found by what it says now, and by nothing that it said before."""
     sql = "SELECT place, search FROM requests WHERE tenant = ? AND id = ?"
     for place, search in connection.execute(sql, request.key).fetchall():

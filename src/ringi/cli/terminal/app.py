@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from ringi.cli.format.visible import visible
-from ringi.cli.terminal.controller import Desk
+from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.help_screen import HelpScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_screen import RequestScreen
@@ -48,7 +48,7 @@ class WatchApp(App[None]):
         # Without colours of its own Textual leaves only bold and reverse; otherwise it would write shades of grey.
         super().__init__(ansi_color=no_color or None)
         self.theme = "ansi-dark" if no_color else "textual-dark"
-        self.desk = Desk(inbox, name)
+        self.desk = InboxController(inbox, name)
         self.list = ListScreen(self.desk)
         self.crash: Exception | None = None
         self._is_warned = False

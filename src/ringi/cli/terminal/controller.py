@@ -16,7 +16,7 @@ from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 
 
-class Desk:
+class InboxController:
     """One person in front of one inbox."""
 
     def __init__(self, inbox: Inbox, name: str) -> None:

@@ -16,7 +16,7 @@ from textual.widgets import DataTable, Input, Static
 
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
-from ringi.cli.terminal.controller import Desk
+from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.live import COUNTED
 from ringi.cli.terminal.words import ENGLISH as WORDS
 from ringi.domain.request import Request
@@ -56,7 +56,7 @@ class ListScreen(Screen[None]):
             super().__init__()
             self.request = request
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: InboxController) -> None:
         super().__init__()
         self.desk, self.live = desk, desk.live
         self._drawn: dict[str, tuple[Request, str]] = {}

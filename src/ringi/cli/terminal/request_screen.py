@@ -11,7 +11,7 @@ from textual.widgets import Button, Input, Static
 
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
-from ringi.cli.terminal.controller import Desk
+from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.controls import WordsControl
 from ringi.cli.terminal.draft import Mode, Target, answer, editable, target_of
 from ringi.cli.terminal.field_box import FieldBox
@@ -55,7 +55,7 @@ class RequestScreen(Screen[None]):
             super().__init__()
             self.to, self.told = to, told
 
-    def __init__(self, desk: Desk, request: Request, told: str = "") -> None:
+    def __init__(self, desk: InboxController, request: Request, told: str = "") -> None:
         super().__init__()
         self.desk, self.request, self.draft = desk, request, desk.drafts[request.id]
         self.sheet, self.panel = Sheet(request, self.draft), Panel(request, self.draft)

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import Call, Passage, gated
+from ringi.integrations.langchain.tool_gate import Call, ToolGate, gated
 from ringi.policy.rules import Policy
 from ringi.runs.tool_arguments import injected, schema_of
 
@@ -44,7 +44,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return what the model is told instead."""
         if not asks():
             return handler(request)
-        passage = Passage(self.policy, request)
+        passage = ToolGate(self.policy, request)
         permit = passage.enter(call_of(request), request.tool)
         return permit if isinstance(permit, ToolMessage) else handler(gated(request, passage, permit.args))
 
@@ -54,7 +54,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return what the model is told instead."""
         if not asks():
             return await handler(request)
-        passage = Passage(self.policy, request)
+        passage = ToolGate(self.policy, request)
         permit = await passage.aenter(call_of(request), request.tool)
         return permit if isinstance(permit, ToolMessage) else await handler(gated(request, passage, permit.args))
 

@@ -53,7 +53,7 @@ class Call(NamedTuple):
         return call_digest(self.tool, self.args)
 
 
-class Permit(NamedTuple):
+class Grant(NamedTuple):
     """What may run."""
 
     args: dict[str, Any]
@@ -67,29 +67,29 @@ class Permit(NamedTuple):
         return result.model_copy(update={"content": with_note(note, result.content)})
 
 
-class Passage:
+class ToolGate:
     """What may run of one call: each set of arguments is asked once, and nothing else runs."""
 
     def __init__(self, policy: Policy, request: ToolCallRequest) -> None:
         self._policy, self._config = policy, request.runtime.config
         self._id, self._words = str(request.tool_call["id"]), words_of(request)
         self._host = host_of(self._config)
-        self._permitted: dict[str, Permit] = {}
+        self._permitted: dict[str, Grant] = {}
         self._refused: dict[str, ToolMessage] = {}
         self._gate: Rule | None = None
 
-    def enter(self, call: Call, tool: BaseTool | None) -> Permit | ToolMessage:
+    def enter(self, call: Call, tool: BaseTool | None) -> Grant | ToolMessage:
         """Return what may run of a call, or what the model is told instead; a person is asked where a rule says so."""
         try:
             rule = self._rule(call)
             if rule is None:
-                return Permit(call.args)
+                return Grant(call.args)
             known = self._known(call) or self._tried(call)
             return known or self._taken(call, rule, put(self._question(call, tool, rule)))
         except InvalidError as error:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
 
-    async def aenter(self, call: Call, tool: BaseTool | None) -> Permit | ToolMessage:
+    async def aenter(self, call: Call, tool: BaseTool | None) -> Grant | ToolMessage:
         """Do the same, and let a rule approve in place of a person where Ringi runs the agent and records it."""
         try:
             rule = self._rule(call)
@@ -124,7 +124,7 @@ class Passage:
         except InvalidError:
             return False
 
-    def _known(self, call: Call) -> Permit | ToolMessage | None:
+    def _known(self, call: Call) -> Grant | ToolMessage | None:
         if self._gate is None:  # Nothing was asked yet: what is wrong with the call, the question says best.
             return None
         key = call.digest
@@ -148,7 +148,7 @@ class Passage:
             # A schema may be too large to check a person's edit with: then the tool checks it, as it always does.
             return question.checked(max_fields=0, may_be_derived=True)
 
-    def _taken(self, call: Call, rule: Rule, request: Request) -> Permit | ToolMessage:
+    def _taken(self, call: Call, rule: Rule, request: Request) -> Grant | ToolMessage:
         self._gate = rule
         granted, response = request.granted, request.response
         if granted is None:
@@ -159,7 +159,7 @@ class Passage:
             request.authorise(call.tool, granted.args)
         except NotAuthorisedError as error:
             return self.told(call, str(error))
-        permit = Permit(granted.args, bool(response and response.decision == "edit"))
+        permit = Grant(granted.args, bool(response and response.decision == "edit"))
         self._permitted[Call(call.tool, granted.args).digest] = permit
         return permit
 
@@ -184,7 +184,7 @@ class Guard(BaseTool):
     """A tool that runs only what may run, however the call was changed on its way."""
 
     inner: BaseTool
-    passage: SkipValidation[Passage]
+    passage: SkipValidation[ToolGate]
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with what was permitted, or return what the model is told instead."""
@@ -226,7 +226,7 @@ class Guard(BaseTool):
             return None
         return self.passage.told(Call(name, {}), RENAMED.format(tool=self.inner.name, name=name))
 
-    def _with(self, input: Any, permit: Permit) -> Any:
+    def _with(self, input: Any, permit: Grant) -> Any:
         own = self._own
         given = {name: value for name, value in input["args"].items() if name in own}
         # Whoever keeps hold of the arguments may change them while the tool runs: it gets its own.
@@ -237,7 +237,7 @@ class Guard(BaseTool):
 class GatedRequest(ToolCallRequest):
     """A request whose tool, also one that a middleware puts in its place, runs only what may run."""
 
-    passage: Passage
+    passage: ToolGate
 
     def __post_init__(self) -> None:
         self.__dict__["tool"] = guarded(self.tool, self.passage)
@@ -247,13 +247,13 @@ class GatedRequest(ToolCallRequest):
         super().__setattr__(name, guarded(value, self.passage) if is_late else value)
 
 
-def gated(request: ToolCallRequest, passage: Passage, args: Mapping[str, Any]) -> GatedRequest:
+def gated(request: ToolCallRequest, passage: ToolGate, args: Mapping[str, Any]) -> GatedRequest:
     """Return the request with these arguments for whatever stands between here and the tool."""
     call = {**request.tool_call, "args": copy.deepcopy(dict(args))}
     return GatedRequest(call, request.tool, request.state, request.runtime, passage)  # type: ignore[arg-type]
 
 
-def guarded(tool: BaseTool | None, passage: Passage) -> BaseTool | None:
+def guarded(tool: BaseTool | None, passage: ToolGate) -> BaseTool | None:
     """Return a tool that only this passage lets run."""
     if tool is None or (isinstance(tool, Guard) and tool.passage is passage):
         return tool

@@ -61,7 +61,7 @@ LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
 """Everybody, on a server without tokens."""
 
 
-class Known(NamedTuple):
+class VerifiedToken(NamedTuple):
     """A token that was read before."""
 
     principal: Principal
@@ -79,7 +79,7 @@ class Keys:
         if len(secret.encode()) < SHORTEST_SECRET:
             raise SettingError("RINGI_SECRET", "…", f"give at least {SHORTEST_SECRET} bytes, `openssl rand -hex 32`")
         self._secret = secret
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, VerifiedToken] = OrderedDict()
 
     @classmethod
     def load(cls, home: Path) -> Keys:
@@ -124,7 +124,7 @@ class Keys:
         """Return whose token this is, or raise `UnauthenticatedError`."""
         return self.known(token).principal
 
-    def known(self, token: str) -> Known:
+    def known(self, token: str) -> VerifiedToken:
         """Return what a token says, its end included, or raise `UnauthenticatedError`."""
         known = self._known.get(token) or self._verified(token)
         if known.expires_at is not None and known.expires_at <= time.time():
@@ -136,7 +136,7 @@ class Keys:
             self._known.popitem(last=False)
         return known
 
-    def _verified(self, token: str) -> Known:
+    def _verified(self, token: str) -> VerifiedToken:
         options: Any = {"require": ["sub", "tenant", "role"], "verify_exp": False, "verify_iat": False}
         try:
             claims = jwt.decode(token, self._secret, [ALGORITHM], options=options)
@@ -156,7 +156,7 @@ class Keys:
             raise UnauthenticatedError.misshapen("tenant", "text")
         who = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
         issued = Issued(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
-        return Known(who, seconds_in(claims, "exp"), issued, seconds_in(claims, "ends_at"))
+        return VerifiedToken(who, seconds_in(claims, "exp"), issued, seconds_in(claims, "ends_at"))
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
@@ -193,7 +193,7 @@ def seal_key(home: Path) -> str:
     return os.environ.get("RINGI_SEAL_KEY") or kept_secret(home / "seal.key")
 
 
-class Door:
+class Authenticator:
     """Tells who calls, or refuses."""
 
     def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
@@ -205,18 +205,18 @@ class Door:
         """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
         return self.entry(scope).principal
 
-    def entry(self, scope: Scope) -> Known:
+    def entry(self, scope: Scope) -> VerifiedToken:
         """Return who calls and until when they may, or raise."""
         headers = Headers(scope=scope)
         if self._is_open:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
-            return Known(LOCAL, None)
+            return VerifiedToken(LOCAL, None)
         if token := bearer_token(headers):
             return self._theirs(scope[BEARER]) if BEARER in scope else self.known(token)
         if self._proxy and (person := self._proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
-            return Known(Principal(*person), None)
+            return VerifiedToken(Principal(*person), None)
         if not (token := cookie_token(headers)):
             raise UnauthenticatedError
         known = self.known(token)
@@ -234,7 +234,7 @@ class Door:
         except (UnauthenticatedError, MalformedError):
             return None
 
-    def session(self, known: Known, ends_at: float | None = None) -> tuple[str, float]:
+    def session(self, known: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
         """Return a token for the page's cookie, and for how many seconds it holds.
 
         It is worth nothing after `ends_at`, nor once the token from which it was made is revoked.
@@ -247,7 +247,7 @@ class Door:
         claims |= known.principal._asdict()
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
-    def _renew(self, scope: Scope, known: Known) -> None:
+    def _renew(self, scope: Scope, known: VerifiedToken) -> None:
         """Give a session in use its whole life again, once a tenth of it is over."""
         life, now = self.session_seconds, time.time()
         is_fresh = known.expires_at is not None and known.expires_at - now > 0.9 * life
@@ -258,21 +258,21 @@ class Door:
             set_session(response, token, seconds, scope)
             scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
 
-    def _theirs(self, outcome: Known | RingiError) -> Known:
+    def _theirs(self, outcome: VerifiedToken | RingiError) -> VerifiedToken:
         if isinstance(outcome, RingiError):
             raise outcome
         if self.is_revoked(outcome):
             raise UnauthenticatedError.revoked()
         return outcome
 
-    def known(self, token: str) -> Known:
+    def known(self, token: str) -> VerifiedToken:
         """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""
         known = self.keys.known(token)
         if self.is_revoked(known):
             raise UnauthenticatedError.revoked()
         return known
 
-    def is_revoked(self, known: Known) -> bool:
+    def is_revoked(self, known: VerifiedToken) -> bool:
         """Whether somebody's token was taken back."""
         who = known.principal
         return known.issued is not None and self.revocations.holds(who.tenant, who.name, who.role, known.issued)

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from ringi.errors import RingiError
-from ringi.server.auth.authenticator import BEARER, REMEMBERED, Known, Principal, bearer_token
+from ringi.server.auth.authenticator import BEARER, REMEMBERED, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.provider import Provider, person_of
 from ringi.server.auth.revocations import Issued, mark_of
 from ringi.server.identity import Oidc
@@ -22,7 +22,7 @@ class BearerTokens:
 
     def __init__(self, oidc: Oidc, provider: Provider) -> None:
         self._oidc, self._provider = oidc, provider
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, VerifiedToken] = OrderedDict()
 
     async def look(self, scope: Scope) -> None:
         """Say in the scope of a call whom a token of the provider names, or why it is refused."""
@@ -42,7 +42,7 @@ class BearerTokens:
             return False
         return bool(said.get("iss") == self._oidc.issuer)
 
-    async def _read(self, token: str) -> Known:
+    async def _read(self, token: str) -> VerifiedToken:
         known = self._known.get(token) or await self._verified(token)
         if known.expires_at is not None and known.expires_at <= time.time():
             self._known.pop(token, None)
@@ -53,10 +53,10 @@ class BearerTokens:
             self._known.popitem(last=False)
         return known
 
-    async def _verified(self, token: str) -> Known:
+    async def _verified(self, token: str) -> VerifiedToken:
         try:
             claims = await self._provider.bearer_claims(token)
         except SignInError as error:
             raise UnauthenticatedError.of_provider(error) from error
         who = Principal(*person_of(self._oidc, claims))
-        return Known(who, float(claims["exp"]), Issued(mark_of(token), float(claims["iat"])))
+        return VerifiedToken(who, float(claims["exp"]), Issued(mark_of(token), float(claims["iat"])))

@@ -7,7 +7,7 @@ import secrets
 from ringi.contracts.backend import Backend
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Key
-from ringi.server.auth.authenticator import Keys, Known, Principal
+from ringi.server.auth.authenticator import Keys, Principal, VerifiedToken
 from ringi.server.refusals import UnauthenticatedError
 
 MINUTES = 10.0
@@ -27,23 +27,23 @@ class Links:
     def __init__(self, keys: Keys, backend: Backend) -> None:
         self._keys, self._stream = Keys(keys.derived("link")), backend.stream
 
-    def known(self, token: str) -> Known:
+    def known(self, token: str) -> VerifiedToken:
         """Return what a link says, or raise `UnauthenticatedError`."""
         return self._keys.known(token.removeprefix(PREFIX))
 
-    async def refuse_used(self, link: Known) -> None:
+    async def refuse_used(self, link: VerifiedToken) -> None:
         """Raise `UnauthenticatedError` if a link was used."""
         if await self._stream.read(place_of(link), limit=1):
             raise UnauthenticatedError.used_link()
 
-    async def use(self, link: Known) -> None:
+    async def use(self, link: VerifiedToken) -> None:
         """Use a link up on all servers of the store, or raise `UnauthenticatedError` if another call was first."""
         number = await self._stream.append(place_of(link), [StreamItem({"used_by": link.principal.name})], fence=0)
         if number != 1:
             raise UnauthenticatedError.used_link()
 
 
-def place_of(link: Known) -> Key:
+def place_of(link: VerifiedToken) -> Key:
     """Return under which key the use of a link is kept."""
     assert link.issued
     return Key("", f"link/{link.issued.mark}")

@@ -25,7 +25,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.runs.leased_run import said_in
 from ringi.runs.replay_state import superseded_by
-from ringi.server.auth.authenticator import Door, Principal, base_of, channel_of
+from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.language import words_for
@@ -69,7 +69,7 @@ class Talk(NamedTuple):
 class AguiRoutes:
     """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
         self._door, self._streams, self._settings = door, streams, platform.settings
         self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 

@@ -16,7 +16,7 @@ from ringi.domain.ask import parsed
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.attachments import Attachments, Stored, numbers_in
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
@@ -30,7 +30,7 @@ AT = "/v1/requests/{id}/attachments"
 class AttachmentRoutes:
     """Attached files over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
         self._attachments = Attachments(platform.backend.stream)
 

@@ -16,7 +16,7 @@ from ringi.domain.record import Frozen
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import FinalError, InvalidError, NotFoundError
-from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read
 from ringi.server.body import json_body
 from ringi.server.language import words_for
@@ -78,7 +78,7 @@ class Talk(NamedTuple):
 class ChatRoutes:
     """`POST /v1/chat` and the stream to come back to."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
         self._door, self._streams, self._settings = door, streams, platform.settings
         self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 

@@ -16,7 +16,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.files.images import named_by
 from ringi.runs.leased_run import said_in
-from ringi.server.auth.authenticator import Door, Principal, base_of
+from ringi.server.auth.authenticator import Authenticator, Principal, base_of
 from ringi.server.auth.permissions import may_read, readable_thread
 from ringi.server.message_parts import file_part
 from ringi.server.openapi import documented
@@ -30,7 +30,7 @@ from ringi.server.sse.run_pages import Run, newest_runs, parsed_place
 class ChatHistoryRoutes:
     """`GET /v1/chat/{id}`."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._door, self._backend, self._max = door, platform.backend, platform.settings.max_list
 
     def add_to(self, api: FastAPI) -> None:

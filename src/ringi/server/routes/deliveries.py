@@ -10,7 +10,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.delivery.attempts import Delivery
 from ringi.delivery.webhooks import OF_ASK
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
@@ -20,7 +20,7 @@ from ringi.server.serialize import delivery_json, page_json, reply
 class DeliveryRoutes:
     """Deliveries over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
 
     def add_to(self, api: FastAPI) -> None:

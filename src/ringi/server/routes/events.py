@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, may_read
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
@@ -26,7 +26,7 @@ from ringi.server.strict_route import StrictPlainRoute
 class EventRoutes:
     """Events over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: EventHub) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, hub: EventHub) -> None:
         self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
         self._settings = platform.settings
 

@@ -8,7 +8,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import Answer, parsed
 from ringi.errors import NotFoundError
-from ringi.server.auth.authenticator import Door, channel_of
+from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.language import words_for
@@ -21,7 +21,7 @@ from ringi.server.serialize import dumped, reply
 class HitlRoutes:
     """The answer to a form of a chat."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
 
     def add_to(self, api: FastAPI) -> None:

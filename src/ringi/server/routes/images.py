@@ -14,7 +14,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.files.images import Images
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import readable_thread
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
@@ -23,7 +23,7 @@ from ringi.server.platform import Platform
 class ImageRoutes:
     """Images of threads over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._store, self._door, self._images = platform.backend.store, door, Images(platform.backend.stream)
 
     def add_to(self, api: FastAPI) -> None:

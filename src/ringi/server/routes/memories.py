@@ -11,7 +11,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parsed
 from ringi.inbox.inbox import Inbox
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import refuse_agents
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
@@ -24,7 +24,7 @@ from ringi.server.serialize import memory_json, page_json, reply
 class MemoryRoutes:
     """One's own memories over HTTP: nobody else's are there, whatever the caller's role."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
 
     def add_to(self, api: FastAPI) -> None:

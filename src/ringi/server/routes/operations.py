@@ -14,7 +14,7 @@ from ringi.domain.ask import parsed
 from ringi.domain.thread import Thread
 from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
-from ringi.server.auth.authenticator import Door
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, visible
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
@@ -28,7 +28,7 @@ Act = Callable[..., Awaitable[Thread]]
 class OperationRoutes:
     """Operations over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door) -> None:
+    def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
 
     def add_to(self, api: FastAPI) -> None:

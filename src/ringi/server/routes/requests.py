@@ -21,7 +21,7 @@ from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Sweep
-from ringi.server.auth.authenticator import Door, Principal, channel_of
+from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
     Check,
     answerable,
@@ -58,7 +58,7 @@ def given(filter: Any) -> Any:
 class RequestRoutes:
     """Requests over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
         self._platform, self._door, self._streams = platform, door, streams
         self._settings = platform.settings
         self._limits = limits

@@ -12,7 +12,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parsed
-from ringi.server.auth.authenticator import COOKIE, Door, Known, Principal, base_of, set_session
+from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
@@ -26,7 +26,7 @@ from ringi.server.settings import ServerSettings
 class SessionRoutes:
     """Who is signed in, and on what."""
 
-    def __init__(self, door: Door, links: Links, settings: ServerSettings) -> None:
+    def __init__(self, door: Authenticator, links: Links, settings: ServerSettings) -> None:
         self._door, self._links, self._settings = door, links, settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -77,7 +77,7 @@ class SessionRoutes:
         response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
         return response
 
-    async def _revoke(self, known: Known) -> None:
+    async def _revoke(self, known: VerifiedToken) -> None:
         who, revocations = known.principal, self._door.revocations
         # A server whose clock is ahead may just have made the caller's own.
         until = max(revocations.now(), known.issued.at if known.issued else 0)

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError, RingiError
-from ringi.server.auth.authenticator import ALGORITHM, Door, Known, Principal, base_of, set_session
+from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.provider import Provider, person_of
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import documented
@@ -60,7 +60,7 @@ def local_path(path: str | None) -> str:
 class SignInRoutes:
     """The ways to sign in."""
 
-    def __init__(self, door: Door, settings: ServerSettings, provider: Provider | None) -> None:
+    def __init__(self, door: Authenticator, settings: ServerSettings, provider: Provider | None) -> None:
         self._door, self._oidc = door, settings.oidc
         self._provider = provider
         self._secret = door.keys.derived("sign in")
@@ -155,7 +155,7 @@ class SignInRoutes:
     def _minted(self, oidc: Oidc, person: Person) -> tuple[str, float]:
         # Not renewed by use: whether the person still belongs here is asked of the provider again.
         ends_at = time.time() + oidc.session_seconds
-        token, seconds = self._door.session(Known(Principal(*person), None), ends_at)
+        token, seconds = self._door.session(VerifiedToken(Principal(*person), None), ends_at)
         if len(token) > LONGEST_COOKIE:
             raise SignInError.too_many_groups(len(person.groups))
         return token, seconds

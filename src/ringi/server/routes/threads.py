@@ -18,7 +18,7 @@ from ringi.domain.record import Frozen, Key, cursor_of
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, readable_thread
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
@@ -50,7 +50,9 @@ class ThreadName(Frozen):
 class ThreadRoutes:
     """Threads over HTTP."""
 
-    def __init__(self, platform: Platform, door: Door, streams: Streams, hub: ThreadHub, limits: AskLimits) -> None:
+    def __init__(
+        self, platform: Platform, door: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
+    ) -> None:
         self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
         self._limits = limits
         self._settings = platform.settings

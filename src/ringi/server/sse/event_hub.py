@@ -20,7 +20,7 @@ from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import event_json, gone_json, request_json
-from ringi.server.single_flight import Shared
+from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.sse import Connection, encoded
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class EventHub:
         self._store, self._notifier, self._feed = store, notifier, feed
         self._seats: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
         self._arriving = 0
-        self._shared = Shared()
+        self._shared = SingleFlight()
         self._heard: deque[Event] = deque()
         self._handing: asyncio.Task[None] | None = None
         self._kept: deque[Item] = deque()

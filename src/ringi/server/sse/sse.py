@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
 from ringi.errors import InvalidError, RingiError
-from ringi.server.auth.authenticator import Door, Known, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
 from ringi.server.refusals import MalformedError, StoppingError, StreamsError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
@@ -75,7 +75,7 @@ class Connection:
         "who",
     )
 
-    def __init__(self, send: Send, known: Known, limit: int, turns: asyncio.Semaphore) -> None:
+    def __init__(self, send: Send, known: VerifiedToken, limit: int, turns: asyncio.Semaphore) -> None:
         self.who, self.known, self.turns = known.principal, known, turns
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
@@ -197,7 +197,7 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def connection(self, send: Send, known: Known, turns: asyncio.Semaphore) -> Connection:
+    def connection(self, send: Send, known: VerifiedToken, turns: asyncio.Semaphore) -> Connection:
         """Return a new connection with a slot of its own, or raise what refuses it."""
         self._refuse(known.principal)
         if len(self._open) >= self._settings.streams_per_process:
@@ -247,7 +247,7 @@ class Streams:
         for connection in list(self._open):
             connection.end()
 
-    def end_revoked(self, door: Door) -> None:
+    def end_revoked(self, door: Authenticator) -> None:
         """End the connections of those whose token was taken back."""
         for connection in list(self._open):
             if door.is_revoked(connection.known):
@@ -290,7 +290,7 @@ class EventStream:
 
     def __init__(
         self,
-        door: Door,
+        door: Authenticator,
         streams: Streams,
         opener: Opener,
         headers: Sequence[tuple[bytes, bytes]] = HEADERS,

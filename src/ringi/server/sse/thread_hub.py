@@ -18,7 +18,7 @@ from ringi.runs.stream_writer import stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import dumped
-from ringi.server.single_flight import Shared
+from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.hitl_events import asked_in, hitl_event
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.sse.sse import Connection, encoded
@@ -72,7 +72,7 @@ class ThreadHub:
     def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
         self._stream, self._notifier, self._store = stream, notifier, store
         self._readers: dict[Key, Reader] = {}
-        self._shared = Shared()
+        self._shared = SingleFlight()
 
     async def check(self, key: Key, id: str | None) -> int:
         """Return the number that a client's id stands for, or raise `InvalidError`."""

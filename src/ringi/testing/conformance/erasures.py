@@ -9,7 +9,7 @@ import pytest
 
 from ringi.audit.verify import verify
 from ringi.contracts.store import Store
-from ringi.domain.record import SOMEBODY, Erased, Event, Query
+from ringi.domain.record import ERASED_PERSON, Erased, Event, Query
 from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.privacy.redaction import left_of, request_without_content
@@ -56,7 +56,7 @@ class ErasuresConformance:
         events = await other.events()
         assert [event.hash for event in events[:2]] == [event.hash for event in before]
         assert [event.position for event in events[:2]] == [event.position for event in before]
-        assert [event.payload for event in events[:2]] == [{"actor": "system"}, {"actor": SOMEBODY}]
+        assert [event.payload for event in events[:2]] == [{"actor": "system"}, {"actor": ERASED_PERSON}]
         assert events[2].type == "request.erased"
         assert await other.tail() == events[2].position
 
@@ -113,7 +113,7 @@ class ErasuresConformance:
         after = await bare(store, await ended(store, assignee="ann"))
 
         assert await store.find(Request, Query(tenant="tenant-1", assignee="ann")) == []
-        assert await store.find(Request, Query(tenant="tenant-1", assignee=SOMEBODY)) == [after]
+        assert await store.find(Request, Query(tenant="tenant-1", assignee=ERASED_PERSON)) == [after]
 
     async def test_another_tenants_record_of_that_id_is_left_alone(self, store: Store) -> None:
         theirs = await ended(store, tenant="tenant-2")

@@ -11,7 +11,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.contracts.store import Store
 from ringi.domain.journal import Journal, entries_in
-from ringi.domain.record import SOMEBODY, Erased, Event, Key, Query, cursor_of
+from ringi.domain.record import ERASED_PERSON, Erased, Event, Key, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
@@ -139,8 +139,8 @@ class JournalsConformance:
         await store.put(journal, event)
         erased = Erased(at=NOON, by="root", rule="person")
 
-        after, event = journal.emptied(erased, {2: SOMEBODY}, **journal.without([event]))
-        await store.erase(after, event, {2: {"actor": SOMEBODY}})
+        after, event = journal.emptied(erased, {2: ERASED_PERSON}, **journal.without([event]))
+        await store.erase(after, event, {2: {"actor": ERASED_PERSON}})
 
         assert await other.get(Journal, "tenant-1", "journal-1") == after
         told = await other.events(record_id="journal-1")

@@ -13,7 +13,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import FinalError, NotFoundError
 from ringi.runs.announcements import Offer
-from ringi.server.auth.authenticator import Door, Known, Principal, base_of
+from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
 from ringi.server.auth.permissions import (
     answerable,
     cancellable,
@@ -76,8 +76,8 @@ class Found(NamedTuple):
 class Access:
     """Threads and requests as one caller sees them."""
 
-    def __init__(self, platform: Platform, door: Door, served: Served, http: HttpRequest) -> None:
-        known: Known = door.entry(http.scope)
+    def __init__(self, platform: Platform, door: Authenticator, served: Served, http: HttpRequest) -> None:
+        known: VerifiedToken = door.entry(http.scope)
         self._platform, self._served, self.who = platform, served, known.principal
         self._base = base_of(http.scope)
         # A session of the page and a proxied person have no token of their own that could be told apart.

@@ -21,7 +21,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
 from ringi.runs.announcements import Offer
-from ringi.server.auth.authenticator import Door, Principal
+from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
@@ -56,7 +56,7 @@ class ThreadExistsError(RefusalError):
 class LangGraphRoutes:
     """LangGraph's API."""
 
-    def __init__(self, platform: Platform, door: Door, limits: AskLimits) -> None:
+    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
         self._platform, self._door, self._served = platform, door, Served()
         self._conversations, self._since = Conversations(platform, limits), jsonable(platform.inbox.clock())
 
