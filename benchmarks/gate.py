@@ -45,7 +45,7 @@ def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
 
 def office(name: str, middleware: Sequence[Any]) -> Agent:
     graph = create_agent(ScriptedModel(script=script), [refund], middleware=middleware)
-    return Agent(name, graph, prepare=lambda _: {"messages": [HumanMessage("Please.")]})
+    return Agent(name, graph, input=lambda _: {"messages": [HumanMessage("Please.")]})
 
 
 def offices() -> list[Agent]:

@@ -15,9 +15,9 @@ guards, in src/ringi:
   G6  backends/sqlite/database.py  WriterLane._in_savepoint ROLLBACK TO task
       backends/sqlite/store.py     SqliteStore.put          one task for record and event
   G7  request.py                   Request.completed        answer.digest != self.digest
-      request.py                   Request.authorise        authorised_digest
+      request.py                   Request.authorize        authorised_digest
       ask.py                       digest_of                everything that is shown
-  G8  request.py                   Request.authorise        completed, by approve or edit
+  G8  request.py                   Request.authorize        completed, by approve or edit
   G9  backends/sqlite/store.py     get_many, possible_conditions, events    tenant = ?
 """
 
@@ -48,7 +48,7 @@ from ringi.errors import (
     FenceError,
     FinalError,
     InvalidError,
-    NotAuthorisedError,
+    NotAuthorizedError,
     NotFoundError,
     ThreadBusyError,
     UnavailableError,
@@ -272,19 +272,19 @@ def test_g7_the_digest_covers_all_that_is_shown(change: dict[str, Any]) -> None:
 async def test_g7_only_what_was_approved_may_run(inbox: Inbox) -> None:
     approved = await decided(inbox)
 
-    approved.authorise("refund", {"amount": 40})
-    with pytest.raises(NotAuthorisedError):
-        approved.authorise("refund", {"amount": 41})
-    with pytest.raises(NotAuthorisedError):
-        approved.authorise("refund_all", {"amount": 40})
+    approved.authorize("refund", {"amount": 40})
+    with pytest.raises(NotAuthorizedError):
+        approved.authorize("refund", {"amount": 41})
+    with pytest.raises(NotAuthorizedError):
+        approved.authorize("refund_all", {"amount": 40})
 
 
 async def test_g7_only_what_was_edited_may_run(inbox: Inbox) -> None:
     edited = await decided(inbox, "edit", args={"amount": 10})
 
-    edited.authorise("refund", {"amount": 10})
-    with pytest.raises(NotAuthorisedError):
-        edited.authorise("refund", {"amount": 40})
+    edited.authorize("refund", {"amount": 10})
+    with pytest.raises(NotAuthorizedError):
+        edited.authorize("refund", {"amount": 40})
 
 
 async def pending(inbox: Inbox, clock: Clock) -> Request:
@@ -323,8 +323,8 @@ Ending = Callable[[Inbox, Clock], Awaitable[Request]]
 async def test_g8_without_consent_nothing_runs(inbox: Inbox, clock: Clock, end: Ending) -> None:
     request = await end(inbox, clock)
 
-    with pytest.raises(NotAuthorisedError):
-        request.authorise("refund", {"amount": 40})
+    with pytest.raises(NotAuthorizedError):
+        request.authorize("refund", {"amount": 40})
 
 
 ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {

@@ -22,7 +22,7 @@ RingiError
 ├── LostReplyError          nobody knows whether a change that was sent was made
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
-├── NotAuthorisedError      what is about to run is not what a person authorised
+├── NotAuthorizedError      what is about to run is not what a person authorized
 ├── NotFinishedError    a person did not let an agent's task end as finished
 ├── UndecidedError          nobody answered, and an agent has no way to be told so
 ├── AskedAgainError         an agent took an answer and asks the very same again
@@ -299,12 +299,12 @@ class WaitTimeoutError(RingiError):
         super().__init__(f"no answer to request {id!r} in {timeout:g} s; it stays open")
 
 
-class NotAuthorisedError(RingiError):
-    """What is about to run is not what a person authorised; it must not run."""
+class NotAuthorizedError(RingiError):
+    """What is about to run is not what a person authorized; it must not run."""
 
     def __init__(self, id: str, why: str) -> None:
         self.id = id
-        super().__init__(f"request {id!r} does not authorise this: {why}")
+        super().__init__(f"request {id!r} does not authorize this: {why}")
 
 
 class UndecidedError(RingiError):

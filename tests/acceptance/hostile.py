@@ -140,7 +140,7 @@ def agents() -> list[Agent]:
             title=written("tags", "agent"),
             description=written("links", "agent-words"),
             input_schema={"type": "object", "properties": {"family": {"type": "string"}}, "required": ["family"]},
-            prepare=lambda given: {"family": given["family"], "messages": []},
-            values=lambda state: keyed(state["family"], "state") if state.get("family") else {},
+            input=lambda given: {"family": given["family"], "messages": []},
+            output=lambda state: keyed(state["family"], "state") if state.get("family") else {},
         )
     ]

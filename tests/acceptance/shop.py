@@ -166,7 +166,7 @@ def agent(name: str, nodes: dict[str, Any], input: dict[str, Any]) -> Agent:
         graph.add_edge(START, node)
         graph.add_edge(node, END)
     schema = {"type": "object", "properties": input, "required": list(input), "additionalProperties": False}
-    return Agent(name, graph.compile(), input_schema=schema, prepare=lambda i: {"log": [], **i}, values=shown)
+    return Agent(name, graph.compile(), input_schema=schema, input=lambda i: {"log": [], **i}, output=shown)
 
 
 COUNT = {"count": {"type": "integer", "minimum": 1, "maximum": 20_000}}

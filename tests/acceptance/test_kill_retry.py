@@ -38,7 +38,7 @@ graph = StateGraph(State)
 graph.add_node("prints", prints)
 graph.add_edge(START, "prints")
 graph.add_edge("prints", END)
-agents = [Agent("printer", graph.compile(), values=dict)]
+agents = [Agent("printer", graph.compile(), output=dict)]
 """
 
 

@@ -166,7 +166,7 @@ async def test_what_runs_is_what_was_shown() -> None:
 
         assert done.granted
         assert done.granted.args == {"at": "2026-01-02"}
-        done.authorise("go", {"at": "2026-01-02"})
+        done.authorize("go", {"at": "2026-01-02"})
 
 
 async def test_an_answer_is_made_plain_too(inbox: ringi.Inbox) -> None:

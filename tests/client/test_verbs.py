@@ -64,7 +64,7 @@ async def test_an_answer_reaches_who_waits(desks: Desks) -> None:
 
     assert await waiting == done
     assert (done.response.responder, done.response.message, done.granted.args["amount"]) == ("ann", "less", 30)
-    done.authorise("refund", args)
+    done.authorize("refund", args)
 
 
 async def test_a_model_comes_back_typed(desks: Desks) -> None:

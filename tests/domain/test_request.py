@@ -8,7 +8,7 @@ import pytest
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Viewer
 from ringi.domain.request import Request
-from ringi.errors import ClaimedError, DigestMismatchError, FinalError, InvalidError, NotAuthorisedError
+from ringi.errors import ClaimedError, DigestMismatchError, FinalError, InvalidError, NotAuthorizedError
 from ringi.forms.form import Form, Number, Select
 from ringi.testing import a_request, approval
 from ringi.testing.clock import NOON
@@ -261,9 +261,9 @@ def test_a_reject_authorises_nothing() -> None:
 def test_other_arguments_than_the_approved_are_not_authorised(args: dict[str, Any]) -> None:
     done = answered(asked(), "approve")
 
-    done.authorise("refund", {"amount": 40})
-    with pytest.raises(NotAuthorisedError):
-        done.authorise("refund", args)
+    done.authorize("refund", {"amount": 40})
+    with pytest.raises(NotAuthorizedError):
+        done.authorize("refund", args)
 
 
 def test_a_response_forged_into_a_request_authorises_nothing() -> None:
@@ -272,8 +272,8 @@ def test_a_response_forged_into_a_request_authorises_nothing() -> None:
         update={"status": "completed", "response": approved.response}
     )
 
-    with pytest.raises(NotAuthorisedError):
-        forged.authorise("refund", {"amount": 4000})
+    with pytest.raises(NotAuthorizedError):
+        forged.authorize("refund", {"amount": 4000})
 
 
 def test_an_ended_request_with_a_run_is_unacknowledged_until_it_is_taken_up() -> None:

@@ -11,11 +11,11 @@ from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
 from tests.runs.world import of_type, until
 
 from ringi.engrammer import Signal
-from ringi.engrammer.learning import authorised
+from ringi.engrammer.learning import authorized
 from ringi.engrammer.playbook import folded, measures
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
-from ringi.errors import InvalidError, NotAuthorisedError, ThreadBusyError
+from ringi.errors import InvalidError, NotAuthorizedError, ThreadBusyError
 from ringi.privacy.erasure import Sweep
 
 GLUE = "Clamp a glued joint for thirty minutes before you unclamp it."
@@ -410,7 +410,7 @@ async def test_what_is_not_exactly_what_a_person_authorised_is_not_learned(file:
         await it.decide("edit", args={**asked.action.args, "text": SAND})
         answered = await it.world.inbox.get(asked.id)
         assert answered.response
-        assert authorised(answered).text == SAND
+        assert authorized(answered).text == SAND
         forged = answered.response.model_copy(update={"args": {**asked.action.args, "text": AGAIN}})
-        with pytest.raises(NotAuthorisedError):
-            authorised(answered.model_copy(update={"response": forged}))
+        with pytest.raises(NotAuthorizedError):
+            authorized(answered.model_copy(update={"response": forged}))

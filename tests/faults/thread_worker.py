@@ -59,7 +59,7 @@ def paying(effects: Path, before_paying: Callable[[], None]) -> Agent:
             return {"outcome": "refused"}
         fail_if_broken(effects)
         before_paying()
-        request.authorise("pay", request.granted.args)
+        request.authorize("pay", request.granted.args)
         note(effects, f"{request.id} {request.granted.args['amount']}")
         return {"outcome": f"paid {request.granted.args['amount']}"}
 
@@ -71,7 +71,7 @@ def paying(effects: Path, before_paying: Callable[[], None]) -> Agent:
         graph.add_node(name, node)
     for one, next in [(START, "explain"), ("explain", "pay"), ("pay", "report"), ("report", END)]:
         graph.add_edge(one, next)
-    return Agent("paying", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+    return Agent("paying", graph.compile(), input=lambda _: {"explanation": ""}, output=dict)
 
 
 def note(file: Path, line: str) -> None:
@@ -119,7 +119,7 @@ def wavering(effects: Path) -> Agent:
     graph.add_node("explain", explain)
     graph.add_edge(START, "explain")
     graph.add_edge("explain", END)
-    return Agent("wavering", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+    return Agent("wavering", graph.compile(), input=lambda _: {"explanation": ""}, output=dict)
 
 
 def dying() -> Agent:
@@ -133,7 +133,7 @@ def dying() -> Agent:
     graph.add_node("die", die)
     graph.add_edge(START, "die")
     graph.add_edge("die", END)
-    return Agent("dying", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+    return Agent("dying", graph.compile(), input=lambda _: {"explanation": ""}, output=dict)
 
 
 def patient(effects: Path) -> Agent:
@@ -149,7 +149,7 @@ def patient(effects: Path) -> Agent:
     graph.add_node("wait", wait)
     graph.add_edge(START, "wait")
     graph.add_edge("wait", END)
-    return Agent("patient", graph.compile(), prepare=lambda _: {"explanation": ""}, values=dict)
+    return Agent("patient", graph.compile(), input=lambda _: {"explanation": ""}, output=dict)
 
 
 def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str, Agent]:

@@ -62,7 +62,7 @@ async def test_an_agent_reads_what_a_person_attached(url: str) -> None:
         assert data
         assert data["file"]["size"] == len(CONTENT) > CHUNK
         assert await inbox.attachment("r1", data["file"]["number"]) == CONTENT
-        # The digest of what was authorised covers the file's own.
+        # The digest of what was authorized covers the file's own.
         other = {"file": {**data["file"], "sha256": "0" * 64}}
         assert done.response.authorised_digest != done.authorised_digest("approve", other, None)
         with pytest.raises(ringi.NotFoundError):

@@ -69,7 +69,7 @@ async def test_a_run_whose_image_was_erased_says_only_that(
         assert not is_broken[0], "the model is away"
         return input
 
-    async with talk("memory://", looker(prepare=prepare)) as here:
+    async with talk("memory://", looker(input=prepare)) as here:
         await here.start("one", photo())
         assert (await here.ended()).status == "error"
         is_broken[0], put = False, here.backend.store.put

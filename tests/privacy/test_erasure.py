@@ -30,7 +30,7 @@ from ringi.errors import (
     ConflictError,
     FinalError,
     InvalidError,
-    NotAuthorisedError,
+    NotAuthorizedError,
     PendingError,
     RingiError,
     ThreadBusyError,
@@ -228,8 +228,8 @@ async def test_an_erased_call_can_never_run(file: Place) -> None:
     assert done.requests == ("r1",)
     assert left.action == Action("pay", {"amount": 40})
     assert left.granted is None
-    with pytest.raises(NotAuthorisedError, match="erased"):
-        left.authorise("pay", {"amount": 40})
+    with pytest.raises(NotAuthorizedError, match="erased"):
+        left.authorize("pay", {"amount": 40})
 
 
 async def test_all_that_is_a_persons_goes_and_the_rest_stays(place: Place) -> None:

@@ -68,7 +68,7 @@ async def waiting(state: State, runtime: Runtime[Any]) -> State:
 def agent(step: Any = plain, name: str = "library", **more: Any) -> Agent:
     graph = StateGraph(State).add_node("step", step).add_edge(START, "step")
     kept = {"store": more.pop("store")} if "store" in more else {}
-    return Agent(name, graph.compile(**kept), values=lambda state: {"found": state.get("found")}, **more)
+    return Agent(name, graph.compile(**kept), output=lambda state: {"found": state.get("found")}, **more)
 
 
 async def did(world: World, do: str, id: str, agent: str = "library", tenant: str = "default") -> Any:
@@ -160,7 +160,7 @@ async def test_tools_get_it_by_injection_and_by_their_runtime(url: str) -> None:
 
     graph = create_agent(ScriptedModel(script=script), [note, recall])
     prepare = lambda _: {"messages": [HumanMessage("Please.")]}  # noqa: E731
-    one = Agent("notes", graph, prepare=prepare, values=lambda state: {"found": state["messages"][-1].text})
+    one = Agent("notes", graph, input=prepare, output=lambda state: {"found": state["messages"][-1].text})
     async with at_work(url, [one]) as world:
         thread = await world.run("notes", {})
         assert (thread.status, thread.values["found"]) == ("done", "noted | dune"), thread.error
@@ -178,7 +178,7 @@ async def test_a_subgraph_has_it_and_what_was_written_before_a_question_is_there
     inner = StateGraph(State).add_node("shelve", shelve).add_edge(START, "shelve").compile()
     graph = StateGraph(State).add_node("inner", inner).add_node("look", look)
     graph.add_edge(START, "inner").add_edge("inner", "look")
-    one = Agent("library", graph.compile(), values=lambda state: {"found": state.get("found")})
+    one = Agent("library", graph.compile(), output=lambda state: {"found": state.get("found")})
     async with opened(file, [one]) as world, working(world):
         await world.run("library", {"do": ""})
     async with at_work(file, [one]) as world:

@@ -21,7 +21,7 @@ Effects = list[Any]
 
 
 def agent_of(graph: Any) -> Agent:
-    return Agent("agent", graph, prepare=lambda _: {"log": []}, values=dict)
+    return Agent("agent", graph, input=lambda _: {"log": []}, output=dict)
 
 
 def one_node(ask: Any) -> Any:
@@ -210,7 +210,7 @@ async def test_to_ask_again_is_for_runs_that_failed_on_an_answer(file: str) -> N
     def broken(state: State) -> State:
         raise NotImplementedError
 
-    agents = [agent_of(one_node(broken)), Agent("asks", one_node(shouting), prepare=lambda _: {"log": []}, values=dict)]
+    agents = [agent_of(one_node(broken)), Agent("asks", one_node(shouting), input=lambda _: {"log": []}, output=dict)]
     async with at_work(file, agents) as world:
         await world.run("agent", {})
         with pytest.raises(ConflictError, match="did not fail on an answer"):

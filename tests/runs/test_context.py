@@ -44,7 +44,7 @@ def graph(schema: Any, *, asks: bool = False) -> Any:
 
 
 async def found(file: str, schema: Any, **more: Any) -> Any:
-    agent = Agent("agent", graph(schema), values=lambda state: {"found": state.get("found")}, **more)
+    agent = Agent("agent", graph(schema), output=lambda state: {"found": state.get("found")}, **more)
     async with at_work(file, [agent]) as world:
         thread = await world.run("agent", {"shelf": "B"})
         assert thread.status == "done", thread.error
@@ -72,7 +72,7 @@ async def test_it_is_there_after_an_answer_in_another_process(file: str) -> None
         "agent",
         graph(Desk, asks=True),
         context=lambda input, by: {"shelf": input["shelf"], "by": by},
-        values=lambda state: {"found": state.get("found")},
+        output=lambda state: {"found": state.get("found")},
     )
     async with opened(file, [agent]) as world, working(world):
         await world.run("agent", {"shelf": "B"})

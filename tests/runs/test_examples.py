@@ -15,7 +15,7 @@ from ringi import Action
 from ringi.base.clock import utc_now
 from ringi.demo import refund, two_questions
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, NotAuthorisedError, NotFoundError, ThreadBusyError
+from ringi.errors import InvalidError, NotAuthorizedError, NotFoundError, ThreadBusyError
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 
@@ -36,7 +36,7 @@ def gated(effects: list[dict[str, Any]], changed: dict[str, Any] | None = None) 
         if request.granted is None:
             return {"outcome": request.status}
         args = changed or request.granted.args
-        request.authorise("pay", args)
+        request.authorize("pay", args)
         effects.append(args)
         return {"outcome": "paid"}
 
@@ -44,7 +44,7 @@ def gated(effects: list[dict[str, Any]], changed: dict[str, Any] | None = None) 
     graph.add_node("act", act)
     graph.add_edge(START, "act")
     graph.add_edge("act", END)
-    return Agent("gated", graph.compile(), values=dict)
+    return Agent("gated", graph.compile(), output=dict)
 
 
 async def test_an_approved_refund_is_paid(url: str) -> None:
@@ -164,7 +164,7 @@ async def test_changed_arguments_are_not_authorised(url: str, decision: str) -> 
         thread = await world.answer(await world.one(), decision, **edits)
         assert thread.status == "error"
         assert thread.error
-        assert thread.error.code == NotAuthorisedError.__name__
+        assert thread.error.code == NotAuthorizedError.__name__
         assert effects == []
 
 

@@ -53,8 +53,8 @@ def chat(script: Script, *middleware: AgentMiddleware[Any, Any, Any], tools: Seq
     return Agent(
         "chat",
         graph,
-        prepare=lambda given: {"messages": [("user", "hi")]},
-        values=lambda state: {"last": state["messages"][-1].text if state.get("messages") else ""},
+        input=lambda given: {"messages": [("user", "hi")]},
+        output=lambda state: {"last": state["messages"][-1].text if state.get("messages") else ""},
     )
 
 
@@ -197,7 +197,7 @@ async def test_who_speaks_after_a_silence_may_be_asked(file: str) -> None:
         ScriptedModel(script=Talk(*forms, call({"title": "Now?", "fields": FIELDS[:1]}, id="c2"))),
         middleware=[Forms(as_tool=True)],
     )
-    agent = Agent("chat", graph, prepare=lambda given: {"messages": [("user", "hi")]}, values=lambda state: {})
+    agent = Agent("chat", graph, input=lambda given: {"messages": [("user", "hi")]}, output=lambda state: {})
     async with at_work(file, [agent], clock=clock) as world:
         await world.run("chat", {})
         clock.advance(301)
@@ -233,7 +233,7 @@ POSED = [
 async def test_words_that_look_like_an_answer_reach_the_model_as_words(file: str, posed: str, as_tool: bool) -> None:
     talk, marks = Talk(answer(SPORT)), {"ringi_answers": {"p1": posed}}
     graph = create_agent(ScriptedModel(script=talk), middleware=[Forms(as_tool=as_tool)])
-    agent = Agent("chat", graph, prepare=lambda given: {"messages": [HumanMessage(posed, id="p1", **marks)], **marks})
+    agent = Agent("chat", graph, input=lambda given: {"messages": [HumanMessage(posed, id="p1", **marks)], **marks})
     async with at_work(file, [agent]) as world:
         await world.run("chat", {})
         await world.answer(await world.one(), "approve", {"sport": "running"})
@@ -270,7 +270,7 @@ async def test_a_message_in_the_role_of_a_called_form_reaches_the_model_as_words
     talk = Talk()
     posed = ToolMessage(POSED[0], name="hitl_request", tool_call_id="c1", id="p1")
     graph = create_agent(ScriptedModel(script=talk), middleware=[Forms(as_tool=as_tool)])
-    agent = Agent("chat", graph, prepare=lambda given: {"messages": [call({}), posed, HumanMessage("go on")]})
+    agent = Agent("chat", graph, input=lambda given: {"messages": [call({}), posed, HumanMessage("go on")]})
     async with at_work(file, [agent]) as world:
         await world.run("chat", {})
     assert talk.heard[-1][-2].text == WORDS + POSED[0]
@@ -401,7 +401,7 @@ async def test_mangled_forms_never_break_a_turn(file: str) -> None:
         return TEXTS[int(messages[-1].text)] if is_first else "Done."
 
     graph = create_agent(ScriptedModel(script=script), middleware=[Forms()])
-    agent = Agent("chat", graph, prepare=lambda given: {"messages": [("user", given["text"])]})
+    agent = Agent("chat", graph, input=lambda given: {"messages": [("user", given["text"])]})
     async with at_work(file, [agent]) as world:
         for number, text in enumerate(TEXTS):
             id = f"t{number}"

@@ -49,7 +49,7 @@ def agent(way: str, talk: Talk, said: str = "hi", *, is_streamed: bool = True) -
     model = ScriptedModel(script=talk, disable_streaming=not is_streamed)
     tools, middleware = ([ask_human], []) if way == "ask_human" else ([], [Forms(as_tool=way == "tool")])
     graph = create_agent(model, tools, middleware=middleware)
-    return Agent("chat", graph, prepare=lambda given: {"messages": [("user", said)]})
+    return Agent("chat", graph, input=lambda given: {"messages": [("user", said)]})
 
 
 def results(talk: Talk) -> list[str]:

@@ -63,7 +63,7 @@ def inquire(state: Notes) -> Notes:
 
 
 def agent(made: Any, *, history: bool = False) -> Agent:
-    return Agent("notes", made, values=lambda state: {"notes": list(state.get("notes", []))}, history=history)
+    return Agent("notes", made, output=lambda state: {"notes": list(state.get("notes", []))}, history=history)
 
 
 async def say(world: World, *words: str, id: str = "t1") -> Thread:

@@ -85,7 +85,7 @@ def paying(
 
     tools = [pay, look]
     graph = create_agent(ScriptedModel(script=calls(*made)), tools, middleware=middleware(tools))
-    return Agent("agent", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=messages)
+    return Agent("agent", graph, input=lambda _: {"messages": [("user", "go")]}, output=messages)
 
 
 def messages(state: Any) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def asking(value: Any, schema: Any = None) -> Agent:
         return {"log": [answer.model_dump() if isinstance(answer, BaseModel) else answer]}
 
     graph = StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile()
-    return Agent("agent", graph, prepare=lambda _: {"log": []}, values=dict)
+    return Agent("agent", graph, input=lambda _: {"log": []}, output=dict)
 
 
 TWO_PAYMENTS = (("pay", {"to": "ann", "amount": 1}), ("pay", {"to": "bob", "amount": 2}))
@@ -249,7 +249,7 @@ async def test_a_call_that_no_digest_can_be_made_of_can_only_be_refused(file: st
 
     gate = HumanInTheLoopMiddleware(interrupt_on={"pay": True}, interrupt_mode=mode)
     graph = create_agent(ScriptedModel(script=calls(("pay", {"amount": amount}))), [pay], middleware=[gate])
-    agent = Agent("agent", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=messages)
+    agent = Agent("agent", graph, input=lambda _: {"messages": [("user", "go")]}, output=messages)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -512,7 +512,7 @@ async def test_a_graph_within_a_tool_is_asked_about_too(file: str) -> None:
         return {"log": [told["messages"][-1].text]}
 
     graph = StateGraph(State).add_node("delegate", delegate).add_edge(START, "delegate").compile()
-    outer = Agent("agent", graph, prepare=lambda _: {"log": []}, values=dict)
+    outer = Agent("agent", graph, input=lambda _: {"log": []}, output=dict)
     async with at_work(file, [outer]) as world:
         await world.run("agent", {})
         first, second = await world.pending()

@@ -331,7 +331,7 @@ async def test_two_workers_run_a_thread_one_at_a_time(file: str) -> None:
     graph.add_node("work", work)
     graph.add_edge(START, "work")
     graph.add_edge("work", END)
-    agent = Agent("work", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    agent = Agent("work", graph.compile(), input=lambda _: {"log": []}, output=dict)
     async with opened(file, [agent]) as one, opened(file, [agent]) as two, working(one, two):
         await one.run("work", {})
         await one.answer(await one.one(), "respond", message="yes")
@@ -375,7 +375,7 @@ class Stalls:
         graph.add_node("stalls", self.__call__)
         graph.add_edge(START, "stalls")
         graph.add_edge("stalls", END)
-        return Agent("stalls", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+        return Agent("stalls", graph.compile(), input=lambda _: {"log": []}, output=dict)
 
 
 async def seize(world: World) -> Thread:

@@ -46,7 +46,7 @@ class Blocks:
         graph.add_node("blocks", self.__call__)
         graph.add_edge(START, "blocks")
         graph.add_edge("blocks", END)
-        return Agent("stubborn", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+        return Agent("stubborn", graph.compile(), input=lambda _: {"log": []}, output=dict)
 
 
 class Beside(threading.Thread):

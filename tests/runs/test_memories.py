@@ -25,7 +25,7 @@ class State(TypedDict, total=False):
 def reader(read: Any, store: Any = None, name: str = "reader") -> Agent:
     """Return an agent that keeps in its state what it reads from its store."""
     graph = StateGraph(State).add_node("read", read).add_edge(START, "read").add_edge("read", END)
-    return Agent(name, graph.compile(store=store), values=lambda state: {"seen": state.get("seen")}, memories=True)
+    return Agent(name, graph.compile(store=store), output=lambda state: {"seen": state.get("seen")}, memories=True)
 
 
 async def everything(state: State, runtime: Runtime[Any]) -> State:

@@ -50,7 +50,7 @@ def built(edges: list[tuple[str, str]], nodes: dict[str, Any]) -> Agent:
         graph.add_node(name, node)
     for one, next in edges:
         graph.add_edge(one, next)
-    return Agent("agent", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    return Agent("agent", graph.compile(), input=lambda _: {"log": []}, output=dict)
 
 
 def gate(name: str) -> Any:
@@ -126,7 +126,7 @@ async def test_a_run_that_failed_before_its_first_step_begins_again(url: str) ->
             raise ValueError("no input")
         return {"log": []}
 
-    agent = Agent("agent", side_by_side(a=Flaky(0)).graph, prepare=prepare, values=dict)
+    agent = Agent("agent", side_by_side(a=Flaky(0)).graph, input=prepare, output=dict)
     async with at_work(url, [agent]) as world:
         assert (await world.run("agent", {})).status == "error"
         shaky["broken"] = False

@@ -26,7 +26,7 @@ def one_step(step: Any, **more: Any) -> Agent:
     graph.add_node("step", step)
     graph.add_edge(START, "step")
     graph.add_edge("step", END)
-    return Agent("agent", graph.compile(), **{"prepare": lambda _: {"log": []}, "values": dict, **more})
+    return Agent("agent", graph.compile(), **{"input": lambda _: {"log": []}, "output": dict, **more})
 
 
 def free_port() -> int:
@@ -74,8 +74,8 @@ async def fine(state: Log) -> Log:
     [
         (one_step(unreadable), "UnreadableError"),
         (one_step(cancelled), "NodeCancelledError"),
-        (one_step(fine, prepare=unavailable), "UnavailableError"),
-        (one_step(fine, values=unavailable), "UnavailableError"),
+        (one_step(fine, input=unavailable), "UnavailableError"),
+        (one_step(fine, output=unavailable), "UnavailableError"),
     ],
     ids=["a step", "a cancel of its own", "its input", "its values"],
 )

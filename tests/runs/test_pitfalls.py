@@ -45,7 +45,7 @@ def chain(**nodes: Any) -> Any:
 
 def agent(**nodes: Any) -> Agent:
     """Return the agent that runs these nodes one after another."""
-    return Agent("agent", chain(**nodes).compile(), prepare=lambda _: {"log": []}, values=dict)
+    return Agent("agent", chain(**nodes).compile(), input=lambda _: {"log": []}, output=dict)
 
 
 class Bare:
@@ -116,7 +116,7 @@ async def test_pitfall_1_each_partial_answer_begins_all_other_waiting_nodes_anew
 async def test_pitfall_1_here_they_begin_anew_too_but_what_is_asked_and_said_stays_as_it_was(url: str) -> None:
     runs: Effects = []
     nodes = {name: told(runs, name, lambda name: ask(f"{name}?").status) for name in "abc"}
-    three = Agent("agent", side_by_side(**nodes).compile(), prepare=lambda _: {"log": []}, values=dict)
+    three = Agent("agent", side_by_side(**nodes).compile(), input=lambda _: {"log": []}, output=dict)
     async with at_work(url, [three]) as world:
         await world.run("agent", {})
         a, *others = await world.pending()
@@ -301,7 +301,7 @@ async def test_pitfall_8_here_one_refused_answer_leaves_the_other_questions_alon
         return node
 
     graph = side_by_side(a=asks("a"), b=asks("b"))
-    both = Agent("agent", graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    both = Agent("agent", graph.compile(), input=lambda _: {"log": []}, output=dict)
     async with at_work(url, [both]) as world:
         await world.run("agent", {})
         a, b = await world.pending()
@@ -465,7 +465,7 @@ async def test_pitfall_16_here_a_renamed_node_calls_for_an_operator(url: str) ->
 
 async def test_pitfall_16_here_a_lost_step_stays_answerable_beside_one_that_is_answered(url: str) -> None:
     def both(**nodes: Any) -> Agent:
-        return Agent("agent", side_by_side(**nodes).compile(), prepare=lambda _: {"log": []}, values=dict)
+        return Agent("agent", side_by_side(**nodes).compile(), input=lambda _: {"log": []}, output=dict)
 
     async with opened(url, [both(a=gate("A"), b=gate("B"))]) as world:
         async with working(world):

@@ -98,7 +98,7 @@ async def test_pitfall_8_after_a_refused_answer_another_that_took_effect_is_aske
 
 async def test_pitfall_8_here_answers_that_a_graph_may_refuse_go_one_by_one(file: str) -> None:
     effects: Effects = []
-    agent = Agent("agent", easy_and_strict(effects).compile(), prepare=lambda _: {"log": []}, values=dict)
+    agent = Agent("agent", easy_and_strict(effects).compile(), input=lambda _: {"log": []}, output=dict)
     async with opened(file, [agent]) as world:
         async with working(world):
             await world.run("agent", {})
@@ -248,7 +248,7 @@ async def test_pitfall_13_here_an_answer_stays_with_its_own_question(file: str) 
     def granted(title: str) -> str:
         return "yes" if ask(title, action=Action(title[0])).granted else "no"
 
-    agent = Agent("agent", two_tools(granted, effects, waits).compile(), prepare=lambda _: both_called())
+    agent = Agent("agent", two_tools(granted, effects, waits).compile(), input=lambda _: both_called())
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         assert (await world.one()).title == "a?"

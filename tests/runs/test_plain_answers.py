@@ -180,7 +180,7 @@ def two_nodes() -> Any:
 
 async def test_each_node_takes_answers_of_its_own(file: str) -> None:
     answers = {"number": {"type": "integer", "minimum": 1}, "consent": bool}
-    agent = Agent("agent", two_nodes(), prepare=lambda _: {"log": []}, values=dict, answers=answers)
+    agent = Agent("agent", two_nodes(), input=lambda _: {"log": []}, output=dict, answers=answers)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -240,6 +240,6 @@ async def test_a_text_in_an_agents_store_comes_back_as_a_text(url: str) -> None:
         return {"log": [found and found.value, sorted(str(item.value) for item in store.search(("notes",)))]}
 
     graph = StateGraph(State).add_node("remember", remember).add_edge(START, "remember").compile()
-    async with at_work(url, [Agent("agent", graph, prepare=lambda _: {"log": []}, values=dict)]) as world:
+    async with at_work(url, [Agent("agent", graph, input=lambda _: {"log": []}, output=dict)]) as world:
         thread = await world.run("agent", {})
         assert thread.values["log"] == ["Ann", ["Ann", "{'size': 'M'}"]]

@@ -40,7 +40,7 @@ def timed() -> Agent:
     graph.add_node("asks", asks)
     graph.add_edge(START, "asks")
     graph.add_edge("asks", END)
-    return Agent("timed", graph.compile(), values=dict, prepare=lambda _: {"answer": ""})
+    return Agent("timed", graph.compile(), output=dict, input=lambda _: {"answer": ""})
 
 
 async def test_a_run_that_goes_on_writes_no_request_that_it_has_asked_before(

@@ -109,7 +109,7 @@ def leader() -> Agent:
     graph = StateGraph(Said)
     graph.add_node("beside", beside)
     graph.set_entry_point("beside")
-    return Agent("leader", graph.compile(), values=dict)
+    return Agent("leader", graph.compile(), output=dict)
 
 
 async def test_a_run_begins_and_stops_another_thread_on_every_store(url: str) -> None:

@@ -36,7 +36,7 @@ def graph_of(name: str, **nodes: Any) -> Agent:
         graph.add_node(node, work)
         graph.add_edge(START, node)
         graph.add_edge(node, END)
-    return Agent(name, graph.compile(), prepare=lambda _: {"log": []}, values=dict)
+    return Agent(name, graph.compile(), input=lambda _: {"log": []}, output=dict)
 
 
 def talker(name: str, says: Any = "I am about to ask you.", questions: int = 1) -> Any:
@@ -294,7 +294,7 @@ async def test_calls_of_tools_and_their_results_are_told_once(url: str) -> None:
     graph.add_edge(START, "talk")
     graph.add_conditional_edges("talk", lambda s: "tools" if s["messages"][-1].tool_calls else END)
     graph.add_edge("tools", "talk")
-    agent = Agent("weather", graph.compile(), prepare=lambda _: {"messages": [("user", "weather in Oslo?")]})
+    agent = Agent("weather", graph.compile(), input=lambda _: {"messages": [("user", "weather in Oslo?")]})
     async with at_work(url, [agent]) as world:
         await world.run("weather", {})
         assert (await world.answer(await world.one(), "respond", message="yes")).status == "done"
@@ -316,7 +316,7 @@ async def test_half_a_character_in_a_call_or_its_result_harms_no_run(url: str) -
         return AIMessage("", tool_calls=[{"id": "c1", "name": "echo", "args": {"x": "\ud83d"}}])
 
     graph = create_agent(ScriptedModel(script=script), [echo])
-    agent = Agent("echo", graph, prepare=lambda _: {"messages": [("user", "go")]}, values=lambda _: {})
+    agent = Agent("echo", graph, input=lambda _: {"messages": [("user", "go")]}, output=lambda _: {})
     async with at_work(url, [agent]) as world:
         assert (await world.run("echo", {})).status == "done"
         items = await world.items()
@@ -343,7 +343,7 @@ async def test_a_run_that_fails_before_its_first_step_is_heard_too(url: str) -> 
         raise KeyError("city")
 
     agent = graph_of("broken", only=talker("only"))
-    broken_agent = Agent("broken", agent.graph, prepare=broken)
+    broken_agent = Agent("broken", agent.graph, input=broken)
     async with at_work(url, [broken_agent]) as world:
         assert (await world.run("broken", {})).status == "error"
         items = await world.items()
@@ -373,18 +373,18 @@ UNFIT: list[Any] = [{"n": 2**53}, {"n": float("nan")}, {"n": object()}, ["no obj
 @pytest.mark.parametrize("values", UNFIT, ids=["unsafe", "nan", "opaque", "list", "none"])
 async def test_a_run_whose_values_cannot_be_stored_never_says_that_it_ended_well(url: str, values: Any) -> None:
     graph = graph_of("unfit", only=lambda state: {"log": ["ok"]}).graph
-    async with at_work(url, [Agent("unfit", graph, prepare=lambda _: {"log": []}, values=lambda _: values)]) as world:
+    async with at_work(url, [Agent("unfit", graph, input=lambda _: {"log": []}, output=lambda _: values)]) as world:
         thread = await world.run("unfit", {})
         assert thread.error
         assert (thread.status, thread.error.code) == ("error", "UnfitValuesError")
-        assert "values: agent 'unfit' cannot show these" in thread.error.message
+        assert "output: agent 'unfit' cannot show these" in thread.error.message
         kinds = [item.event["type"] for item in await world.items()]
         assert kinds == ["RUN_STARTED", "RUN_ERROR"]
 
 
 async def test_nobody_is_asked_by_a_run_whose_values_cannot_be_stored(url: str) -> None:
     graph = graph_of("unfit", only=talker("only")).graph
-    unfit = Agent("unfit", graph, prepare=lambda _: {"log": []}, values=lambda _: {"n": 2**53})
+    unfit = Agent("unfit", graph, input=lambda _: {"log": []}, output=lambda _: {"n": 2**53})
     async with at_work(url, [unfit]) as world:
         assert (await world.run("unfit", {})).status == "error"
         assert await world.asked() == []

@@ -55,7 +55,7 @@ def outer(graph: Any, *, is_async: bool) -> Agent:
 
     node: Any = call_on_the_loop if is_async else call
     built = StateGraph(State).add_node("call", node).add_edge(START, "call").compile()
-    return Agent("agent", built, prepare=lambda _: {"log": []}, values=dict)
+    return Agent("agent", built, input=lambda _: {"log": []}, output=dict)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -105,7 +105,7 @@ def subagent_as_tool(effects: Effects, *, is_gated: bool) -> Agent:
         return str(result["messages"][-1].content)
 
     supervisor = create_agent(ScriptedModel(script=calls(("research", {"query": "go"}))), [research])
-    return Agent("agent", supervisor, prepare=lambda _: {"messages": [("user", "go")]})
+    return Agent("agent", supervisor, input=lambda _: {"messages": [("user", "go")]})
 
 
 @pytest.mark.parametrize(("decision", "paid"), [("approve", [("ann", 1)]), ("reject", [])])
@@ -149,7 +149,7 @@ async def test_a_worker_that_lost_the_thread_commits_nothing_without_await_eithe
             raise
 
     built = StateGraph(State).add_node("call", call).add_edge(START, "call").compile()
-    agent = Agent("agent", built, prepare=lambda _: {"log": []}, values=dict)
+    agent = Agent("agent", built, input=lambda _: {"log": []}, output=dict)
     async with at_work(url, [agent]) as world:
         await world.start("agent", {})
 

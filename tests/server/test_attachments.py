@@ -218,7 +218,7 @@ async def receive(state: Received) -> Received:
 
 async def test_a_node_reads_what_was_attached(store_url: str) -> None:
     graph = StateGraph(Received).add_node(receive).add_edge(START, "receive").compile()
-    async with open_world(store_url, more_agents=[Agent("receiver", graph, values=dict)]) as world:
+    async with open_world(store_url, more_agents=[Agent("receiver", graph, output=dict)]) as world:
         ann = world.client()
         started = await ann.post("/v1/threads/t1/runs", json={"agent": "receiver", "input": {}})
         assert started.status_code == 202

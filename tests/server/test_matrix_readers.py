@@ -93,7 +93,7 @@ def payroll() -> Agent:
     graph.add_edge(START, "begin")
     graph.add_edge("begin", "form")
     graph.add_edge("begin", "action")
-    return Agent("payroll", graph.compile(), values=lambda _: {})
+    return Agent("payroll", graph.compile(), output=lambda _: {})
 
 
 @pytest.fixture

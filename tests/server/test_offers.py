@@ -37,11 +37,11 @@ needs = {"type": "object", "properties": {"order": {"type": "integer"}}, "requir
 newer = {**needs, "properties": {"order": {"type": "integer", "maximum": 9}}}
 compiled = graph.compile()
 agents = [
-    Agent("refund", compiled, title="Refund", input_schema=needs, values=dict),
+    Agent("refund", compiled, title="Refund", input_schema=needs, output=dict),
     Agent("inner", compiled, is_internal=True),
 ]
-others = [Agent("other", compiled, title="Other", input_schema=needs, values=dict)]
-upgraded = [Agent("refund", compiled, title="Refund 2", input_schema=newer, values=dict)]
+others = [Agent("other", compiled, title="Other", input_schema=needs, output=dict)]
+upgraded = [Agent("refund", compiled, title="Refund 2", input_schema=newer, output=dict)]
 """
 
 

@@ -85,7 +85,7 @@ async def open_stage() -> AsyncIterator[Stage]:
     graph = StateGraph(MessagesState)
     graph.add_node("wait", wait)
     graph.add_edge(START, "wait")
-    agent = Agent("talk", graph.compile(), input_schema=MESSAGES, values=lambda _: {})
+    agent = Agent("talk", graph.compile(), input_schema=MESSAGES, output=lambda _: {})
     async with open_world("memory://", serves=True, more_agents=[agent], extensions=[LANGGRAPH]) as world:
         yield Stage(world, may_end)
 

@@ -90,7 +90,7 @@ class Shape:
     @property
     def agent(self) -> Agent:
         """What is served; its whole state is shown, for the test to see."""
-        return replace(Agent(self.name, self.graph(), **self.needs), values=shown)
+        return replace(Agent(self.name, self.graph(), **self.needs), output=shown)
 
 
 def shown(state: Any) -> dict[str, Any]:

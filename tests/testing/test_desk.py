@@ -212,7 +212,7 @@ async def test_two_questions_at_once_are_both_answered(ringi_harness: TestHarnes
 async def test_several_threads_and_an_agent_with_values(
     ringi_harness: TestHarness, ringi_person: ScriptedPerson
 ) -> None:
-    agent = Agent("refund", GRAPH, values=lambda state: {"outcome": state.get("outcome")})
+    agent = Agent("refund", GRAPH, output=lambda state: {"outcome": state.get("outcome")})
     ringi_person.approves(times=1).rejects()
     outcomes = [await ringi_harness.run(agent, thread_id=id) for id in ("first", "second")]
 

@@ -91,7 +91,7 @@ class Plan(Frozen):
     plan: Any = None
     steps: tuple[Step, ...] = ()
     hash: str = ""
-    """Of what a person authorises: id, version, plan and steps. Empty without content."""
+    """Of what a person authorizes: id, version, plan and steps. Empty without content."""
     author: str | None = None
     """The person who edited this version."""
     inputs: dict[str, str] = {}
@@ -284,7 +284,7 @@ def key_of(plan_id: str, version: int, step_id: str) -> str:
 
 
 def hash_of(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
-    """Return the digest of what a person authorises."""
+    """Return the digest of what a person authorizes."""
     return digest(
         {"id": id, "version": version, "plan": plan, "steps": [step.model_dump(mode="json") for step in steps]}
     )

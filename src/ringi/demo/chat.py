@@ -52,7 +52,7 @@ def refund(order: int, amount: float) -> str:
     )
     if request.granted is None:
         return f"not refunded: {(request.response and request.response.message) or request.status}"
-    request.authorise("refund", request.granted.args)
+    request.authorize("refund", request.granted.args)
     return f"refunded {exact(request.granted.args['amount'])}"
 
 

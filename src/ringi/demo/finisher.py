@@ -27,8 +27,8 @@ def agent(model: BaseChatModel) -> Agent:
             "required": ["task"],
             "additionalProperties": False,
         },
-        prepare=lambda input: {"messages": [HumanMessage(input["task"])]},
-        values=shown,
+        input=lambda input: {"messages": [HumanMessage(input["task"])]},
+        output=shown,
     )
 
 

@@ -75,6 +75,6 @@ def agent(model: BaseChatModel) -> Agent:
         title="Preferences",
         description="Asks for your favourite sport.",
         input_schema={"type": "object", "properties": {}, "additionalProperties": False},
-        values=dict,
+        output=dict,
         memories=True,
     )

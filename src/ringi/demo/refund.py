@@ -47,7 +47,7 @@ def agent(model: BaseChatModel) -> Agent:
         if request.granted is None:
             silent = "no reason given" if request.response else f"no consent, {request.status}"
             return {"outcome": f"rejected: {(request.response and request.response.message) or silent}"}
-        request.authorise("refund", request.granted.args)
+        request.authorize("refund", request.granted.args)
         amount = request.granted.args["amount"]
         return {"refunded": amount, "outcome": f"refunded {exact(amount)}"}
 
@@ -65,8 +65,8 @@ def agent(model: BaseChatModel) -> Agent:
         title="Refund",
         description="Pays money back once you approve it.",
         input_schema=ARGS,
-        prepare=fresh,
-        values=shown,
+        input=fresh,
+        output=shown,
     )
 
 

@@ -36,8 +36,8 @@ def agent() -> Agent:
         title="Two questions",
         description="Asks two things at once.",
         input_schema={"type": "object", "properties": {}, "additionalProperties": False},
-        prepare=lambda _: {"answers": {}},
-        values=lambda state: {"answers": state.get("answers", {})},
+        input=lambda _: {"answers": {}},
+        output=lambda state: {"answers": state.get("answers", {})},
     )
 
 

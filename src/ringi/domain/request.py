@@ -29,7 +29,7 @@ from ringi.domain.ask import (
 from ringi.domain.display import Block
 from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable, texts_in
 from ringi.domain.webhook import Webhook
-from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorisedError
+from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorizedError
 from ringi.forms import form as forms
 from ringi.forms.arguments import check_edit
 from ringi.forms.form import Form
@@ -319,20 +319,20 @@ class Request(Record):
         action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
         return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
 
-    def authorise(self, name: str, args: dict[str, Any]) -> None:
-        """Raise `NotAuthorisedError` unless exactly this call was approved or edited by a person.
+    def authorize(self, name: str, args: dict[str, Any]) -> None:
+        """Raise `NotAuthorizedError` unless exactly this call was approved or edited by a person.
 
         Call it last before the action runs, with the arguments that it will run with.
         """
         if self.erased:
-            raise NotAuthorisedError(self.id, "its content was erased; ask again")
+            raise NotAuthorizedError(self.id, "its content was erased; ask again")
         if self.status != "completed" or not self.response or not self.action:
-            raise NotAuthorisedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
+            raise NotAuthorizedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
         if self.response.decision not in ("approve", "edit"):
-            raise NotAuthorisedError(self.id, f"the decision was {self.response.decision}")
+            raise NotAuthorizedError(self.id, f"the decision was {self.response.decision}")
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
-            raise NotAuthorisedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+            raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
     def refuse_closed(self, by: str, now: datetime) -> None:
         """Raise `FinalError` when it has ended, `ClaimedError` while somebody else holds it."""

@@ -56,12 +56,12 @@ class Engrammer(EngrammerSettings):
             title=self.title,
             description=self.description,
             input_schema=offering(self.examples),
-            prepare=lambda input: {"input": input},
-            values=shown,
+            input=lambda input: {"input": input},
+            output=shown,
             engrammer=self,
             history=False,
         )
-        internal: dict[str, Any] = {"values": nothing, "is_internal": True, "history": False}
+        internal: dict[str, Any] = {"output": nothing, "is_internal": True, "history": False}
         tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, **internal)
         return [talking, tidy]
 

@@ -112,7 +112,7 @@ class Steps:
         if status not in ("learned", "edited"):
             playbook = await self._refused(host, insight, request) if status == "rejected" else None
             return told(insight, request, status, playbook)
-        operation = authorised(request)
+        operation = authorized(request)
         try:
             playbook = await self._enter(host, request, lambda now: self._entry(operation, insight, request, now))
         except StaleError as error:
@@ -186,11 +186,11 @@ def status_of(request: Request) -> str:
     return "edited" if said.decision == "edit" else "learned"
 
 
-def authorised(request: Request) -> Operation:
-    """Return the operation that a person approved; raise `NotAuthorisedError` unless it is exactly that."""
+def authorized(request: Request) -> Operation:
+    """Return the operation that a person approved; raise `NotAuthorizedError` unless it is exactly that."""
     granted = request.granted
     args = granted.args if granted else {}
-    request.authorise(LEARN, args)
+    request.authorize(LEARN, args)
     return Operation.model_validate(args)
 
 

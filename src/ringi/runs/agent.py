@@ -41,7 +41,7 @@ class UnfitValuesError(InvalidError):
     """What an agent shows of its state is no JSON object that can be stored."""
 
     def __init__(self, agent: str, why: str) -> None:
-        super().__init__([FieldError("values", f"agent {agent!r} cannot show these: {why}")])
+        super().__init__([FieldError("output", f"agent {agent!r} cannot show these: {why}")])
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Agent:
     description: str = ""
     input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
     """JSON Schema of a run's input."""
-    prepare: Callable[[dict[str, Any]], Any] = as_it_is
+    input: Callable[[dict[str, Any]], Any] = as_it_is
     """From a run's input to the graph's input."""
     context: Callable[[dict[str, Any], str | None], Any] = no_context
     """From a run's input, and the name of who started it, to `runtime.context` for the graph's `context_schema`.
 
     It is made anew each time that the run goes on. Without it the schema's own defaults are used, if it has all.
     """
-    values: Callable[[State], dict[str, Any]] | None = None
+    output: Callable[[State], dict[str, Any]] | None = None
     """From the graph's state to the JSON that people may see; None for its final messages, else its output."""
     expires_in: float | None = None
     """Seconds until nobody may answer any more what the graph asks without Ringi's own `ask`; None for never."""

@@ -137,7 +137,7 @@ class GraphRun:
     def prepared(self, input: dict[str, Any]) -> Any:
         """Return the graph's own input."""
         with agents_own():
-            return self.agent.prepare(input)
+            return self.agent.input(input)
 
     def shown(self, place: GraphPosition) -> dict[str, Any]:
         """Return what the agent shows of its state, or raise `UnfitValuesError`."""
@@ -153,9 +153,9 @@ class GraphRun:
         return shown
 
     def _given(self, state: Any) -> Any:
-        if self.agent.values is None:
+        if self.agent.output is None:
             return final_values(output_of(state, self._graph.output_channels))
-        return self.agent.values(state or {})
+        return self.agent.output(state or {})
 
     def context(self, input: dict[str, Any], by: str | None) -> Any:
         """Return what `runtime.context` is in a run with this input."""

@@ -196,7 +196,7 @@ def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tu
 def ruling_on(request: Request) -> Ruling:
     """Return what people decided about a call; silence is a no.
 
-    Raises `NotAuthorisedError` unless the call that may run is the one that was authorised, and
+    Raises `NotAuthorizedError` unless the call that may run is the one that was authorized, and
     `UndecidedError` when nobody decided and the graph takes no no.
     """
     action, response = request.action, request.response
@@ -204,7 +204,7 @@ def ruling_on(request: Request) -> Ruling:
     if response and not request.erased:
         granted = request.granted
         if granted:
-            request.authorise(action.name, granted.args)
+            request.authorize(action.name, granted.args)
         return Ruling(response.decision, action.name, granted.args if granted else {}, response.message)
     if "reject" not in request.allowed:
         raise UndecidedError(request.id, request.status)

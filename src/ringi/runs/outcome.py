@@ -10,7 +10,7 @@ from ringi.runs.interrupt_formats import as_text
 from ringi.runs.json_values import cleaned, written
 
 MAX_SHOWN = 64_000
-"""Characters of JSON that are shown; an agent with more says what matters by `values=`."""
+"""Characters of JSON that are shown; an agent with more says what matters by `output=`."""
 MAX_TEXT = 8_000
 """Characters of one message."""
 ROLES = {"ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
@@ -31,7 +31,7 @@ def final_values(output: Any) -> dict[str, Any]:
     else:
         shown = as_text(cleaned(json.loads(written(output))))
     if len(json.dumps(shown)) > MAX_SHOWN:
-        return {"omitted": f"more than {MAX_SHOWN} characters: say by values= what of it is shown"}
+        return {"omitted": f"more than {MAX_SHOWN} characters: say by output= what of it is shown"}
     return shown if isinstance(shown, dict) else {} if shown is None else {"output": shown}
 
 

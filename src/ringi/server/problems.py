@@ -35,7 +35,7 @@ KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
     (errors.InvalidError, 422, "invalid"),
     (errors.NotFoundError, 404, "not_found"),
     (errors.ForbiddenError, 403, "forbidden"),
-    (errors.NotAuthorisedError, 403, "not_authorised"),
+    (errors.NotAuthorizedError, 403, "not_authorised"),
     (errors.LimitError, 429, "limit"),
     (errors.UnavailableError, 503, "unavailable"),
     (errors.MissingExtraError, 501, "missing_extra"),

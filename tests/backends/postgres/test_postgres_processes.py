@@ -34,7 +34,7 @@ async def slow(state: State) -> State:
     return {"said": "done"}
 
 graph = StateGraph(State).add_node("slow", slow).add_edge(START, "slow")
-agents = [Agent("slow", graph.compile(), title="Slow", values=dict)]
+agents = [Agent("slow", graph.compile(), title="Slow", output=dict)]
 """
 
 

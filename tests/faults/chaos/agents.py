@@ -30,7 +30,7 @@ def pay(state: State) -> State:
     request = ask(f"Pay {state['order']}?", action=call, assignee=state.get("payer"))
     if request.granted is None:
         return {"outcome": "refused", "steps": state.get("steps", 0) + 1}
-    request.authorise("pay", request.granted.args)
+    request.authorize("pay", request.granted.args)
     note(f"{request.id} {request.response.responder if request.response else None}")
     return {"outcome": "paid", "steps": state.get("steps", 0) + 1}
 
@@ -50,4 +50,4 @@ def note(line: str) -> None:
 
 graph = StateGraph(State).add_node("pay", pay).add_node("report", report)
 graph.add_edge(START, "pay").add_edge("pay", "report").add_edge("report", END)
-agents = [Agent("payer", graph.compile(), values=dict)]
+agents = [Agent("payer", graph.compile(), output=dict)]

@@ -41,7 +41,7 @@ def gated(model: ScriptedModel, *middleware: Any, gate: FinishGate | None = None
     """Return an agent whose end is gated."""
     name, gate = rest.pop("agent_name", "worker"), gate or FinishGate()
     both = gate.around(*middleware) if rest.pop("is_around", False) else [gate, *middleware]
-    return Agent(name, create_agent(model, middleware=both, **rest), prepare=said, values=shown)
+    return Agent(name, create_agent(model, middleware=both, **rest), input=said, output=shown)
 
 
 def said(input: dict[str, Any]) -> dict[str, Any]:

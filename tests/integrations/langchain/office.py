@@ -62,8 +62,8 @@ def agent(script: Any, tools: Sequence[Any], middleware: Sequence[Any] = (), **o
     return Agent(
         "office",
         create_agent(ScriptedModel(script=script), tools, middleware=middleware, **options),
-        prepare=lambda _: {"messages": [HumanMessage("Please.")]},
-        values=shown,
+        input=lambda _: {"messages": [HumanMessage("Please.")]},
+        output=shown,
     )
 
 

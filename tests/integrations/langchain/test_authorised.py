@@ -1,4 +1,4 @@
-"""What runs is what was authorised, whatever stands between the answer and the tool."""
+"""What runs is what was authorized, whatever stands between the answer and the tool."""
 
 from __future__ import annotations
 

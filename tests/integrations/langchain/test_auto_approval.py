@@ -39,7 +39,7 @@ async def test_an_auto_approved_call_runs_without_a_stop_and_stands_in_the_trail
         assert (request.status, response.decision, response.channel) == ("completed", "approve", "policy")
         assert response.responder == "policy:small refunds"
         assert (request.asked_by, request.run_id) == ("bot", (await world.thread()).run_id)
-        request.authorise("refund", REFUND)
+        request.authorize("refund", REFUND)
         (event,) = await world.inbox.events(request_id=request.id)
         assert (event.type, event.actor, event.version) == ("request.completed", "policy:small refunds", 1)
         assert await world.pending() == []

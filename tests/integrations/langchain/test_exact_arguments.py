@@ -303,7 +303,7 @@ async def test_an_edit_for_agent_inbox_adds_no_argument(file: str, *, is_list: b
         return {"heard": interrupt([asked] if is_list else asked)[0]["args"]["args"]}
 
     graph = StateGraph(State).add_node("ask", asking).add_edge(START, "ask").compile()
-    async with at_work(file, [Agent("inbox", graph, values=dict)]) as world:
+    async with at_work(file, [Agent("inbox", graph, output=dict)]) as world:
         await world.run("inbox", {})
         with pytest.raises(InvalidError, match=r"args\.iban: is not in the schema"):
             await world.respond(await world.one(), "edit", args={"order": 1, "to": "ann", "iban": "DE1"})

@@ -26,7 +26,7 @@ async def test_a_gate_by_the_client_of_openai(file: str) -> None:
     with provider(script) as server:
         model = init_chat_model("local", model_provider="openai", base_url=server.url, api_key="none", max_retries=0)
         graph = create_agent(model, [finish_tool], middleware=[FinishGate()])
-        async with at_work(file, [Agent("worker", graph, prepare=said, values=shown)]) as world:
+        async with at_work(file, [Agent("worker", graph, input=said, output=shown)]) as world:
             await world.run("worker", {"task": "write a haiku"})
             request = await world.one()
             assert (request.context["summary"], request.context["handover"]) == ("One haiku.", "It has no season yet.")

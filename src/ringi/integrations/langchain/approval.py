@@ -23,7 +23,7 @@ Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 class Approval(AgentMiddleware[Any, Any, Any]):
     """Asks a person before a tool runs, one question for each call.
 
-    What runs is what was authorised, to the last argument: whatever changes a call between the answer and the tool
+    What runs is what was authorized, to the last argument: whatever changes a call between the answer and the tool
     has it asked anew; once the tool was begun, only when the model calls again. Nothing runs after a rejection, a
     silence or a withdrawal. Where no thread of Ringi runs the agent, its calls pause it with LangGraph's own
     interrupt, and no rule approves anything: nobody would record it.

@@ -17,7 +17,7 @@ from pydantic import SkipValidation
 
 from ringi.domain.ask import Action, Ask, parsed
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, NotAuthorisedError
+from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langgraph import put
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import CALL, call_digest, host_of
@@ -156,8 +156,8 @@ class ToolGate:
             self._refused[call.digest] = said
             return said
         try:
-            request.authorise(call.tool, granted.args)
-        except NotAuthorisedError as error:
+            request.authorize(call.tool, granted.args)
+        except NotAuthorizedError as error:
             return self.told(call, str(error))
         permit = Grant(granted.args, bool(response and response.decision == "edit"))
         self._permitted[Call(call.tool, granted.args).digest] = permit
