@@ -1,5 +1,7 @@
 """An agent stops, asks a person, and goes on: minutes or months later, on any machine."""
 
+from typing import TYPE_CHECKING, Any
+
 from ringi import sync
 from ringi.client.client import Client
 from ringi.connect import open
@@ -60,15 +62,23 @@ from ringi.forms.form import (
     TextArea,
 )
 from ringi.inbox.inbox import Inbox, Limits
+from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
+from ringi.runs.agent import Agent
+
+if TYPE_CHECKING:
+    from ringi.integrations.langchain.approval import Approval
 
 __all__ = [
     "Action",
+    "Agent",
     "AgentError",
     "Answer",
+    "Approval",
     "Ask",
     "AskedAgainError",
     "AttachedFile",
     "Attachment",
+    "AutoApproval",
     "Boolean",
     "Button",
     "Checkbox",
@@ -76,6 +86,7 @@ __all__ = [
     "Client",
     "ClosedError",
     "Code",
+    "Condition",
     "ConflictError",
     "Date",
     "DateTime",
@@ -107,11 +118,13 @@ __all__ = [
     "OutageError",
     "OutdatedError",
     "PendingError",
+    "Policy",
     "Query",
     "Radio",
     "Request",
     "Response",
     "RingiError",
+    "Rule",
     "Select",
     "SettingError",
     "SignatureError",
@@ -129,3 +142,14 @@ __all__ = [
     "open",
     "sync",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The gate for LangChain's agents needs LangChain; all else here does without it.
+    if name != "Approval":
+        raise AttributeError(name)
+    try:
+        from ringi.integrations.langchain.approval import Approval
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Approval", "langgraph") from error
+    return Approval

@@ -1,0 +1,5 @@
+"""An inbox over HTTP."""
+
+from ringi.client.client import Client
+
+__all__ = ["Client"]
