@@ -144,7 +144,7 @@ def _type(schema: Json) -> str:
 
 def command_line() -> str:
     """Return every command with its arguments and options, as typer describes it."""
-    typer = [str(Path(sys.executable).with_name("typer")), "ringi.cli", "utils", "docs", "--name", "ringi"]
+    typer = [str(Path(sys.executable).with_name("typer")), "ringi.cli.app", "utils", "docs", "--name", "ringi"]
     told = subprocess.run(typer, stdout=subprocess.PIPE, text=True, check=True).stdout
     # The page has a title of its own, and the list of commands cuts their descriptions short.
     return (

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ringi.base.clock import utc_now
-from ringi.cli import app
+from ringi.cli.app import app
 from ringi.demo import agents
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request

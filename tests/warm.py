@@ -17,7 +17,7 @@ from pathlib import Path
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        "ringi.cli",
+        "ringi.cli.app",
         "ringi.cli.commands.serve",
         "ringi.demo",
         "ringi.backends.sqlite.checkpoints",

@@ -148,8 +148,10 @@ def __getattr__(name: str) -> Any:
     # The gate for LangChain's agents needs LangChain; all else here does without it.
     if name != "Approval":
         raise AttributeError(name)
+    from ringi.base.extras import missing
+
     try:
         from ringi.integrations.langchain.approval import Approval
     except ModuleNotFoundError as error:
-        raise MissingExtraError("Approval", "langgraph") from error
+        missing("Approval", error)
     return Approval

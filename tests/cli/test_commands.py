@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from ringi import Action, Attachment, Form, Text
 from ringi.base.clock import utc_now
-from ringi.cli import app, main
+from ringi.cli.app import app, main
 from ringi.connect import open_backend
 from ringi.contracts.store import change
 from ringi.domain.record import Key
@@ -328,7 +328,7 @@ def test_no_progress_is_shown_where_no_terminal_is(desk: Desk) -> None:
 
 def test_no_command_waits_for_what_it_does_not_use() -> None:
     heavy = "{'textual', 'fastapi', 'langchain_core', 'langgraph', 'uvicorn', 'playwright'}"
-    look = f"import ringi.cli, sys; print(sorted({heavy} & set(sys.modules)))"
+    look = f"import ringi.cli.app, sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=40, check=True)
     assert done.stdout == "[]\n"
 

@@ -14,7 +14,7 @@ from tests.cli.desk import Desk
 from tests.cli.test_commands import Done, printed, refused, ringi, told
 
 from ringi import Action
-from ringi.cli import app
+from ringi.cli.app import app
 from ringi.cli.format.requests import age
 from ringi.domain.request import Request
 

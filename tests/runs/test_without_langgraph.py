@@ -44,7 +44,8 @@ def without_langgraph(script: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["emitter", "ledger", "agent", "lease", "reconciler", "loose_ends", "hold", "runner", "operations"]
+    "name",
+    ["stream_writer", "replay_state", "agent", "lease", "reconciler", "cleanup", "leased_run", "worker", "operations"],
 )
 def test_all_but_the_running_of_graphs_can_be_imported_without_langgraph(name: str) -> None:
     without_langgraph(f"import ringi.runs.{name}")

@@ -27,8 +27,9 @@ from ringi.server.language import language_for
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented, reference
 from ringi.server.platform import Platform
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor
-from ringi.server.serialize import dumped, page_json, reply, request_json
+from ringi.server.serialize import dumped, page_json, request_json
 from ringi.server.sse.run_pages import parsed_place
 
 Agent = Annotated[str | None, Query(description="The assistant, for a conversation that nobody has begun")]

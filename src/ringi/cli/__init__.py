@@ -1,107 +1,27 @@
-"""The command `ringi`."""
+"""The command `ringi`, which says what to install where a part of Ringi is missing."""
 
 from __future__ import annotations
 
-import logging
-import os
 import sys
-from io import TextIOWrapper
 
-import typer
-
-from ringi.cli.commands.answer import cancel, claim, reassign, release, respond
-from ringi.cli.commands.ask import ask, list_, show
-from ringi.cli.commands.backup import backup, restore
-from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
-from ringi.cli.commands.erase import erase
-from ringi.cli.commands.runs import abandon, ask_again, retry, runs
-from ringi.cli.commands.serve import demo, serve, worker
-from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
-from ringi.cli.commands.watch import watch
-from ringi.cli.format.visible import visible
-from ringi.cli.version import options
-from ringi.connect import home
-from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
-
-log = logging.getLogger(__name__)
-WHERE_IT_IS = {
-    "request": "`ringi list --status all` has those of this store; another may be at --tenant or --url",
-    "delivery": "`ringi deliveries` has those that were tried; another may be at --tenant or --url",
-    "store": "`ringi ask`, `ringi serve` and `ringi demo` make one; another may be at --url",
-    "thread": "`ringi runs` has those that need attention; another may be at --tenant or --url",
-}
-"""Where to look for what is not there."""
-app = typer.Typer(
-    name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-)
-COMMANDS = (
-    *(demo, serve, worker),
-    *(ask, list_, show, watch),
-    *(respond, claim, release, reassign, cancel),
-    *(runs, retry, ask_again, abandon),
-    *(deliveries, redeliver),
-    *(link, erase, migrate, verify, backup, restore),
-)
-for command in COMMANDS:
-    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
-app.callback()(options)
-token_app = typer.Typer(no_args_is_help=True, help="Tokens for agents, people and administrators.")
-token_app.command("create")(token_create)
-token_app.command("show")(token_show)
-token_app.command("revoke")(token_revoke)
-app.add_typer(token_app, name="token")
-secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
-secret_app.command("create")(secret_create)
-app.add_typer(secret_app, name="secret")
-webhooks_app = typer.Typer(no_args_is_help=True, help="Receivers of webhooks.")
-webhooks_app.command("test")(webhooks_test)
-app.add_typer(webhooks_app, name="webhooks")
+from ringi.base.extras import missing
+from ringi.errors import MissingExtraError
 
 
 def main() -> None:
     """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # A terminal in Latin-1 would fail on a Japanese title.
     try:
-        _log_to_stderr(os.environ.get("RINGI_LOG") or "WARNING")
-        _refuse_broken_text(sys.argv[1:])
-        app()
-    except (SettingError, InvalidError) as error:
-        _fail(str(error), 2)
-    except NotFoundError as error:
-        _fail(f"{error}: {WHERE_IT_IS.get(error.kind, 'look at another --tenant or --url')}", 1)
-    except RingiError as error:
-        _fail(str(error), 1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # Nobody reads on, as in `ringi list | head`; Python would complain when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from ringi.cli.app import main as run
+    except ModuleNotFoundError as error:
+        refuse(error)
+    else:
+        run()
+
+
+def refuse(failed: ModuleNotFoundError) -> None:
+    """Say which extra is missing, and exit."""
+    try:
+        missing("the command", failed)
+    except MissingExtraError as error:
+        sys.stderr.write(f"error: {error}\n")
         sys.exit(1)
-    except OSError as error:
-        log.debug("stopped by the system", exc_info=True)
-        named = f"{error.filename}: " if error.filename else ""
-        _fail(f"{named}{error.strerror or error}; the folder of Ringi's own files is RINGI_HOME={str(home())!r}", 1)
-    except Exception as error:
-        log.debug("unexpected", exc_info=True)
-        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG to see more", 1)
-
-
-def _refuse_broken_text(arguments: list[str]) -> None:
-    for text in arguments:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise SettingError("arguments", text, "it is not UTF-8: write it in whole characters") from error
-
-
-def _log_to_stderr(level: str) -> None:
-    if level.upper() not in logging.getLevelNamesMapping():
-        raise SettingError("RINGI_LOG", level, "choose DEBUG, INFO, WARNING or ERROR")
-    logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
-
-
-def _fail(why: str, code: int) -> None:
-    sys.stderr.write(f"error: {visible(why)}\n")
-    sys.exit(code)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ringi.errors import SettingError, SignatureError
+from ringi.base.extras import missing
+from ringi.errors import MissingExtraError, SettingError, SignatureError
 
 PREFIX = "whsec_"
 SIZES = range(24, 65)
@@ -52,12 +53,16 @@ def verify(keys: Sequence[str], headers: Mapping[str, str], body: bytes) -> Any:
         try:
             return _webhook(key).verify(body, dict(headers))
         # The library lets out what it stumbles over in a header or a body that is garbled.
+        except MissingExtraError:
+            raise
         except Exception as error:
             why = error
     raise SignatureError(why)
 
 
 def _webhook(key: str) -> Any:
-    from standardwebhooks import Webhook
-
+    try:
+        from standardwebhooks import Webhook
+    except ModuleNotFoundError as error:
+        missing("signing deliveries", error)
     return Webhook(checked_secret(key))

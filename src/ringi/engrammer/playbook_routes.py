@@ -34,8 +34,9 @@ from ringi.server.auth.permissions import visible
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor
-from ringi.server.serialize import dumped, page_json, reply
+from ringi.server.serialize import dumped, page_json
 from ringi.server.sse.run_pages import parsed_place
 
 Version = Annotated[int | None, Query(ge=1, description="As it stood then; without it, as it stands")]

@@ -33,7 +33,8 @@ from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.serialize import dumped, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import dumped
 
 
 class EngrammerRoutes:

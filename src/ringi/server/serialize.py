@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
-from starlette.responses import Response as HttpResponse
 
 from ringi.base.canonical_json import jsonable
 from ringi.delivery.attempts import Delivery
@@ -17,7 +16,6 @@ from ringi.domain.request import PRIVATE, Request
 from ringi.domain.thread import Thread
 from ringi.runs.operations import Trouble
 
-JSON = "application/json"
 PUBLIC = Request.public()
 THREAD_FIELDS = {
     "id", "agent", "title", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at",
@@ -104,8 +102,3 @@ def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> byt
     except PydanticSerializationError:
         # One stored half of a surrogate pair would fail every list that it stands in.
         return dumped(record.model_dump(mode="json", **fields))
-
-
-def reply(content: bytes, status: int = 200) -> HttpResponse:
-    """Return a response of JSON that is bytes already."""
-    return HttpResponse(content, status, media_type=JSON)

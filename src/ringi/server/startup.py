@@ -19,7 +19,8 @@ from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
 from ringi.server.connections import protocol_for
 from ringi.server.problems import response_of
-from ringi.server.serialize import dumped, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import dumped
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,8 @@ from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.serialize import dumped, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import dumped
 from ringi.server.uploads import Upload
 
 AT = "/v1/requests/{id}/attachments"

@@ -21,7 +21,8 @@ from ringi.server.auth.permissions import may_read, readable_thread
 from ringi.server.message_parts import file_part
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.serialize import dumped, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import dumped
 from ringi.server.sse.chat_parts import Message, Part
 from ringi.server.sse.run_output import open_interrupts, requests_by_id
 from ringi.server.sse.run_pages import Run, newest_runs, parsed_place

@@ -14,7 +14,8 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.serialize import delivery_json, page_json, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import delivery_json, page_json
 
 
 class DeliveryRoutes:

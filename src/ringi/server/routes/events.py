@@ -17,7 +17,8 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, may_read
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
-from ringi.server.serialize import audit_json, page_json, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import audit_json, page_json
 from ringi.server.sse.event_hub import ALL, EventHub, place_of
 from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute

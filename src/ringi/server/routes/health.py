@@ -19,7 +19,8 @@ from ringi.domain.request import Request
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotReadyError, StoppingError
-from ringi.server.serialize import dumped, reply
+from ringi.server.replies import reply
+from ringi.server.serialize import dumped
 from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0

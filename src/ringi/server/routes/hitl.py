@@ -14,8 +14,9 @@ from ringi.server.body import json_body
 from ringi.server.language import words_for
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
+from ringi.server.replies import reply
 from ringi.server.schemas import HitlAnswer
-from ringi.server.serialize import dumped, reply
+from ringi.server.serialize import dumped
 
 
 class HitlRoutes:

@@ -16,9 +16,10 @@ from ringi.server.auth.permissions import refuse_agents
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor
 from ringi.server.schemas import MemoryEdit
-from ringi.server.serialize import memory_json, page_json, reply
+from ringi.server.serialize import memory_json, page_json
 
 
 class MemoryRoutes:

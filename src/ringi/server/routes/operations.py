@@ -19,8 +19,9 @@ from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, 
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
+from ringi.server.replies import reply
 from ringi.server.schemas import Operation
-from ringi.server.serialize import page_json, reply, thread_json, trouble_json
+from ringi.server.serialize import page_json, thread_json, trouble_json
 
 Act = Callable[..., Awaitable[Thread]]
 

@@ -38,8 +38,9 @@ from ringi.server.limits import AskLimits
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
+from ringi.server.replies import reply
 from ringi.server.schemas import BulkItem, Cancel, Reassign
-from ringi.server.serialize import counts_json, dumped, page_json, reply, request_json
+from ringi.server.serialize import counts_json, dumped, page_json, request_json
 from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import StrictPlainRoute
 

@@ -18,8 +18,9 @@ from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
 from ringi.server.openapi import documented
 from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
+from ringi.server.replies import reply
 from ringi.server.schemas import SignIn
-from ringi.server.serialize import dumped, reply
+from ringi.server.serialize import dumped
 from ringi.server.settings import ServerSettings
 
 

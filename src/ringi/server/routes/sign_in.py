@@ -23,8 +23,9 @@ from ringi.server.auth.provider import Provider, person_of
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import documented
 from ringi.server.refusals import SignInError
+from ringi.server.replies import reply
 from ringi.server.routes.sign_in_page import error_page, wants_page
-from ringi.server.serialize import dumped, reply
+from ringi.server.serialize import dumped
 from ringi.server.settings import ServerSettings
 
 PATH = "/v1/session/oidc"

@@ -26,9 +26,10 @@ from ringi.server.message_parts import decoded
 from ringi.server.openapi import documented
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, given
 from ringi.server.schemas import Operation
-from ringi.server.serialize import dumped, page_json, reply, thread_json
+from ringi.server.serialize import dumped, page_json, thread_json
 from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute

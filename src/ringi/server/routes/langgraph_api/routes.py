@@ -29,12 +29,13 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import spoken_in
 from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
+from ringi.server.replies import reply
 from ringi.server.routes.langgraph_api import models
 from ringi.server.routes.langgraph_api.access import Access
 from ringi.server.routes.langgraph_api.runs import Begun, told
 from ringi.server.routes.langgraph_api.served import Served
 from ringi.server.routes.langgraph_api.views import EVERYTHING, REQUEST, Json, assistant_id, assistants, listed
-from ringi.server.serialize import dumped, reply
+from ringi.server.serialize import dumped
 from ringi.server.sse.conversation import TALK, Conversations, said, takes_messages
 from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams
 from ringi.server.strict_route import StrictPlainRoute
