@@ -111,7 +111,7 @@ def test_the_metadata_names_no_place_and_says_what_it_is(archives: Archives) -> 
     assert re.findall(r"^Requires-Dist: .*(?:@|://).*$", told, re.M) == []
 
 
-@pytest.mark.parametrize("extra", ["", "[langgraph]"])
+@pytest.mark.parametrize("extra", ["[server]", "[all]"])
 def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra: str, tmp_path: Path) -> None:
     programs = installed(f"{archives.wheel}{extra}", tmp_path)
 
@@ -131,11 +131,36 @@ def test_a_wheel_in_a_clean_environment_opens_the_demo(archives: Archives, extra
             "engrammer",
         }
         whole = {agent["name"] for agent in agents if "." not in agent["name"]}
-        assert (whole, len(questions)) == ((names, 0) if extra else (set(), 3))
+        assert (whole, len(questions)) == ((names, 0) if extra == "[all]" else (set(), 3))
         page = client.get("/").raise_for_status().text
         assets = re.findall(r'(?:src|href)="(/[^"]+)"', page)
         assert [path for path in assets if path.endswith(".js")]
         assert [client.get(path).status_code for path in assets] == [200] * len(assets)
+
+
+INBOX = """
+import asyncio, ringi
+
+async def main():
+    async with ringi.open() as inbox:
+        request = await inbox.ask("Deploy?")
+        print((await inbox.get(request.id)).status)
+
+asyncio.run(main())
+"""
+
+
+def test_the_base_is_small_and_its_command_names_the_extra(archives: Archives, tmp_path: Path) -> None:
+    programs = installed(str(archives.wheel), tmp_path)
+    site = Path(run(programs / "python", "-c", "import ringi; print(ringi.__path__[0])", cwd=tmp_path).strip()).parent
+    packages = [found.name for found in site.glob("*.dist-info")]
+    size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+
+    assert len(packages) <= 16, packages
+    assert size <= 35_000_000
+    assert run(programs / "python", "-c", INBOX, cwd=tmp_path) == "pending\n"
+    refused = subprocess.run([programs / "ringi", "list"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert refused.stderr == "error: the command needs an extra: pip install 'ringi[terminal]'\n"
 
 
 REFUND = """

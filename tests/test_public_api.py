@@ -1,0 +1,75 @@
+"""The public names and their signatures are those in `public_api.txt`: whoever changes one sees it in the diff.
+
+`python -m tests.test_public_api` writes the file anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("public_api.txt")
+ROOMS = (
+    *("", "assistant", "client", "contracts", "engrammer", "inbox"),
+    *("integrations.langchain", "integrations.langgraph", "policy", "runs", "server", "sync", "testing"),
+)
+
+
+class Optional:
+    """Stands for any default."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+OPTIONAL = Optional()
+
+
+def lines() -> Iterator[str]:
+    """Yield each public name of each room, with its signature."""
+    for room in ROOMS:
+        module = importlib.import_module(f"ringi.{room}" if room else "ringi")
+        for name in sorted(getattr(module, "__all__", ()) or own_names(module)):
+            yield from described(f"{module.__name__}.{name}", getattr(module, name))
+
+
+def own_names(module: Any) -> list[str]:
+    """Return the public names that a module without `__all__` defines."""
+    found = vars(module).items()
+    return [name for name, each in found if name[0] != "_" and getattr(each, "__module__", "") == module.__name__]
+
+
+def described(name: str, public: Any) -> Iterator[str]:
+    """Yield the lines of one name, and of a class those of its methods, inherited ones too."""
+    if not inspect.isclass(public):
+        yield f"{name}{parameters(public)}" if callable(public) else name
+        return
+    yield f"class {name}{parameters(public)}"
+    ours = {each for base in public.__mro__ if base.__module__.startswith("ringi") for each in vars(base)}
+    for each in sorted(ours):
+        if each[0] != "_" and inspect.isroutine(inspect.getattr_static(public, each)):
+            yield f"{name}.{each}{parameters(getattr(public, each))}"
+
+
+def parameters(public: Any) -> str:
+    """Return the names of the parameters, with `=` where they may be left out; types differ between versions."""
+    try:
+        found = inspect.signature(public).parameters.values()
+    except (TypeError, ValueError):
+        return "(...)"
+    bare = [
+        each.replace(annotation=each.empty, default=each.default if each.default is each.empty else OPTIONAL)
+        for each in found
+    ]
+    return str(inspect.Signature(bare))
+
+
+def test_the_public_api_is_as_it_is_written_down() -> None:
+    assert "\n".join(lines()) + "\n" == FILE.read_text("utf-8"), "run: python -m tests.test_public_api"
+
+
+if __name__ == "__main__":
+    FILE.write_text("\n".join(lines()) + "\n", "utf-8")
