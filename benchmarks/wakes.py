@@ -131,7 +131,7 @@ async def answered(inbox: Inbox, *, callers: int, count: int = WAITS, answering:
 
 
 def listeners(inbox: Inbox) -> int:
-    return len(inbox.notifier._bells)
+    return len(inbox.notifier._listeners)
 
 
 async def until(is_so: Callable[[], bool]) -> None:

@@ -328,7 +328,7 @@ async def test_a_press_waits_for_what_the_conversation_does_just_now(world: Worl
     await office.fetching.wait()
     waiting = asyncio.create_task(pressed(ann, "ask:goals"))
     topic = topic_of(Thread.record, Key("default", "c1"))
-    await until(lambda: bool(world.backend.notifier._bells.get(topic)))
+    await until(lambda: bool(world.backend.notifier._listeners.get(topic)))
     assert not waiting.done()
     office.may_fetch.set()
     assert (await waiting)["thread_id"] == "c1"

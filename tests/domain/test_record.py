@@ -11,8 +11,8 @@ from ringi.domain.record import (
     START,
     Key,
     cursor_of,
-    filed_under,
-    looked_up,
+    index_terms,
+    lookup_terms,
     microseconds,
     parsed_cursor,
     parsed_number,
@@ -119,7 +119,7 @@ def test_a_text_is_filed_under_all_that_its_parts_are_looked_up_by(text: str, da
     sought = query_terms(text[start : start + data.draw(st.integers(1, 20))])
     found = searchable(text)
 
-    assert not all(piece in found for piece in sought) or set(looked_up(sought)) <= set(filed_under(found))
+    assert not all(piece in found for piece in sought) or set(lookup_terms(sought)) <= set(index_terms(found))
 
 
 @given(st.text(LETTERS, max_size=40))
@@ -129,18 +129,18 @@ def test_every_word_of_a_text_finds_it(text: str) -> None:
 
 @given(TEXTS)
 def test_whatever_is_sought_has_a_term(text: str) -> None:
-    assert bool(query_terms(text)) == bool(looked_up(query_terms(text)))
+    assert bool(query_terms(text)) == bool(lookup_terms(query_terms(text)))
 
 
 @given(TEXTS)
 def test_terms_are_words_to_any_tokenizer(text: str) -> None:
-    assert all(letter.isalnum() or ord(letter) > 127 for term in filed_under(searchable(text)) for letter in term)
+    assert all(letter.isalnum() or ord(letter) > 127 for term in index_terms(searchable(text)) for letter in term)
 
 
 def test_a_word_is_filed_under_its_beginnings_and_a_run_under_its_parts() -> None:
     terms = ["wr", "wre", "wref", "wrefu", "wrefund", "rの", "r返", "r金", "rの返", "r返金", "s25"]
 
-    assert sorted(filed_under(searchable("Refunds の返金 %"))) == sorted(terms)
+    assert sorted(index_terms(searchable("Refunds の返金 %"))) == sorted(terms)
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_a_word_is_filed_under_its_beginnings_and_a_run_under_its_parts() -> Non
     [("refun", ["wrefu"]), ("返金", ["r返金"]), ("返", ["r返"]), ("%", ["s25"]), ("a-返金", ["r返金", "wa"]), ("", [])],
 )
 def test_a_search_looks_up_what_is_rarest(text: str, terms: list[str]) -> None:
-    assert looked_up(query_terms(text)) == terms
+    assert lookup_terms(query_terms(text)) == terms
 
 
 def test_a_search_looks_up_so_many_terms_at_most() -> None:
-    assert len(looked_up(query_terms(" ".join(f"word{n}" for n in range(60))))) == MAX_TERMS
+    assert len(lookup_terms(query_terms(" ".join(f"word{n}" for n in range(60))))) == MAX_TERMS
 
 
 def test_a_search_is_as_long_as_it_may_be() -> None:

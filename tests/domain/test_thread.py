@@ -76,7 +76,7 @@ STEPS: dict[str, Step] = {
     "park": lambda thread: thread.parked(held(), NOON, {}),
     "finish": lambda thread: thread.finished(held(), NOON, {}),
     "fail": lambda thread: thread.failed(held(), NOON, Failure(message="no", code="bug")),
-    "give back": lambda thread: thread.given_back(held(), NOON),
+    "give back": lambda thread: thread.released(held(), NOON),
 }
 
 
@@ -119,7 +119,7 @@ def test_letting_go_frees_the_thread_in_its_new_status(step: str, status: str) -
 
 def test_tries_begin_again_after_a_pause_only() -> None:
     assert parked().tries == 0
-    assert held(held().given_back(held(), NOON)[0]).tries == 1  # It has not died.
+    assert held(held().released(held(), NOON)[0]).tries == 1  # It has not died.
 
 
 @pytest.mark.parametrize("busy", [held, parked, lambda: a_thread()[0]], ids=["running", "interrupted", "waiting"])

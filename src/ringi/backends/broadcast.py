@@ -99,7 +99,7 @@ class BroadcastNotifier(Notifier):
             return
         self.ring(name)
         if name.startswith("sha256:"):
-            for topic in [topic for topic in self._bells if wire(topic) == name]:
+            for topic in [topic for topic in self._listeners if wire(topic) == name]:
                 self.ring(topic)
 
     async def _keep_listening(self, ready: asyncio.Future[None]) -> None:

@@ -49,13 +49,13 @@ class ClaimedJobs(Jobs):
         stopping = asyncio.create_task(stop.wait())
         try:
             async with self._notifier.subscribe(TOPIC) as wakeup:
-                stopping.add_done_callback(lambda _: wakeup.ring())
+                stopping.add_done_callback(lambda _: wakeup.set())
                 while not stop.is_set():
                     while len(begun) < concurrency and (job := await self._next(kinds)):
                         task = asyncio.create_task(self._do(job, handle))
                         begun.add(task)
                         task.add_done_callback(begun.discard)
-                        task.add_done_callback(lambda _: wakeup.ring())
+                        task.add_done_callback(lambda _: wakeup.set())
                     # Workers that look in step would leave a job that is put off to the first of them for ever.
                     await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
             await asyncio.gather(*begun, return_exceptions=True)

@@ -17,7 +17,7 @@ class Wakeup:
         self._rung = False
         self._waiter: asyncio.Future[None] | None = None
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """Wake the one who waits, or the next one who will."""
         self._rung = True
         self._release()
@@ -48,20 +48,20 @@ class Wakeup:
 class Subscription:
     """One listener of one topic, for as long as its `async with` block lasts."""
 
-    __slots__ = ("_bells", "_topic", "_wakeup")
+    __slots__ = ("_listeners", "_topic", "_wakeup")
 
     def __init__(self, bells: dict[str, set[Wakeup]], topic: str) -> None:
-        self._bells, self._topic, self._wakeup = bells, topic, Wakeup()
+        self._listeners, self._topic, self._wakeup = bells, topic, Wakeup()
 
     async def __aenter__(self) -> Wakeup:
-        self._bells[self._topic].add(self._wakeup)
+        self._listeners[self._topic].add(self._wakeup)
         return self._wakeup
 
     async def __aexit__(self, *_: object) -> None:
-        listeners = self._bells[self._topic]
+        listeners = self._listeners[self._topic]
         listeners.discard(self._wakeup)
         if not listeners:
-            del self._bells[self._topic]
+            del self._listeners[self._topic]
 
 
 class Notifier(ABC):
@@ -75,7 +75,7 @@ class Notifier(ABC):
     def __init__(self, recheck_after: float) -> None:
         self.recheck_after = recheck_after
         self.lost = 0
-        self._bells: dict[str, set[Wakeup]] = defaultdict(set)
+        self._listeners: dict[str, set[Wakeup]] = defaultdict(set)
 
     @abstractmethod
     async def publish(self, topic: str) -> None:
@@ -83,16 +83,16 @@ class Notifier(ABC):
 
     def subscribe(self, topic: str) -> Subscription:
         """Return an `async with` block that yields the topic's `Wakeup`."""
-        return Subscription(self._bells, topic)
+        return Subscription(self._listeners, topic)
 
     def ring(self, topic: str) -> None:
         """Wake the listeners of a topic in this process."""
-        for wakeup in self._bells.get(topic, ()):
-            wakeup.ring()
+        for wakeup in self._listeners.get(topic, ()):
+            wakeup.set()
 
     def ring_all(self, but: tuple[str, ...] = ()) -> None:
         """Wake the listeners of every topic but those that begin so: something changed, nobody knows what."""
-        for topic in [topic for topic in self._bells if not topic.startswith(but)]:
+        for topic in [topic for topic in self._listeners if not topic.startswith(but)]:
             self.ring(topic)
 
     async def __aenter__(self) -> Self:

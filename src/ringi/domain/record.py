@@ -300,7 +300,7 @@ def query_terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(searchable(piece) for piece in unicodedata.normalize("NFKC", text).split()))
 
 
-def filed_under(text: str) -> list[str]:
+def index_terms(text: str) -> list[str]:
     """Return the terms of an index under which a searchable text is filed: letters and digits only."""
     stems = [word[:size] for word in set(WORD.findall(text)) for size in STEMS[: bisect(STEMS, len(word))]]
     runs = set(RUN.findall(text))
@@ -308,9 +308,9 @@ def filed_under(text: str) -> list[str]:
     return [f"w{stem}" for stem in stems] + [f"r{part}" for part in pairs.union(*runs)] + _signs(set(text))
 
 
-def looked_up(query_terms: Sequence[str]) -> list[str]:
+def lookup_terms(pieces: Sequence[str]) -> list[str]:
     """Return terms under which every text with these pieces is filed; others may be filed there too."""
-    terms = dict.fromkeys(term for piece in query_terms for term in _narrowest(piece))
+    terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
     return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
 
 

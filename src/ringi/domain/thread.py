@@ -189,18 +189,18 @@ class Thread(Record):
         """Return it with its run ended by an error; new input may follow."""
         return self._let_go("error", held, now, status="error", error=error)
 
-    def given_back(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
+    def released(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
         """Return it still running but free for another worker at once, in the same stretch."""
         spared = self._without_try if is_outage else {"tries": self.tries - 1}
         return self._let_go("given_back", held, now, **spared, updated_at=self.updated_at)
 
-    def spared(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
+    def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return it without the try of a worker that lives: it could not reach the store.
 
         `held` is the thread as it took it, None if it never learned that it had. Whoever holds it now goes on.
         """
         if self.owner == owner:
-            return self.given_back(self, now, is_outage=True)
+            return self.released(self, now, is_outage=True)
         # What ends or pauses a stretch sets this time, and the tries to 0.
         is_same_stretch = held and self.status == "running" and self.updated_at == held.updated_at
         if not held or not is_same_stretch or self.fence == held.fence:

@@ -24,7 +24,7 @@ class ErasureCandidates(NamedTuple):
     journals: list[Journal] = []
 
 
-def old(
+def by_age(
     requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], before: datetime
 ) -> ErasureCandidates:
     """Return what ended before a time, and whose thread is not in use any more."""
@@ -43,7 +43,7 @@ def old(
     return ErasureCandidates(ended, over, {})
 
 
-def theirs(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> ErasureCandidates:
+def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> ErasureCandidates:
     """Return what names a person, apart from what cannot be erased now; `naming` are threads whose events do."""
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
     left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}

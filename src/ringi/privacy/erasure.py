@@ -46,7 +46,7 @@ from ringi.errors import (
 )
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
-from ringi.privacy.candidates import ErasureCandidates, is_of, key_of, keys_of, old, theirs, thread_key, unique
+from ringi.privacy.candidates import ErasureCandidates, by_age, by_person, is_of, key_of, keys_of, thread_key, unique
 from ringi.privacy.redaction import (
     has_spoken,
     left_of,
@@ -254,13 +254,13 @@ class Eraser:
         at = {key for request in requests if (key := thread_key(request))}
         of_requests = {thread.key: thread for thread in await readable(self._store, Thread, list(at))}
         if sweep.before:
-            return old(requests, threads, of_requests, sweep.before)
+            return by_age(requests, threads, of_requests, sweep.before)
         spoken = {key_of(event) for event in wanted if event.actor == sweep.person}
         more = [of_requests[k] for r in requests if r.key in spoken and (k := thread_key(r)) and k in of_requests]
         more += await readable(self._store, Thread, [key for thread in more if (key := thread.parent)])
         found = unique([*threads, *more])
         beside = await self._beside(events, sweep.person, {thread.key for thread in found})
-        due = theirs(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
+        due = by_person(requests, unique([*found, *beside]), set(keys_of(wanted, Thread.record)))
         return due._replace(journals=await readable(self._store, Journal, keys_of(wanted, Journal.record)))
 
     async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:

@@ -89,14 +89,14 @@ class RunContext:
         """Take note that a step stops to ask."""
         self._pauses[shown] = (place, title)
 
-    def swallowed(self, shown: Container[str], tasks: Container[str]) -> list[str]:
+    def swallowed_questions(self, shown: Container[str], tasks: Container[str]) -> list[str]:
         """Return the titles of what was asked since the last call, and neither waits nor has a step that does."""
         pauses, self._pauses = self._pauses, {}
         # A step asks one thing after the other: the rest of it is asked once that is answered.
         outer = {digest: place.partition("|")[0].rpartition(":")[2] for digest, (place, _) in pauses.items()}
         return [title for digest, (_, title) in pauses.items() if digest not in shown and outer[digest] not in tasks]
 
-    def stands_at(self, asks: list[Ask]) -> None:
+    def set_open_questions(self, asks: list[Ask]) -> None:
         """Take note of what waits for a person where the run stands."""
         asked = [(ask.context.get(CALL), ask.action) for ask in asks]
         self._asked = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)

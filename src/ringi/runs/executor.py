@@ -128,13 +128,13 @@ class RunExecutor:
             self._run = self._run.model_copy(update={"back_to": None})
         place = await self._graph.place()
         asks = [ask for question in place.questions for ask in question.asks]
-        self._host.stands_at(asks)
-        await self._miss(self._host.swallowed({digest_of(ask) for ask in asks}, place.asking))
+        self._host.set_open_questions(asks)
+        await self._report_swallowed(self._host.swallowed_questions({digest_of(ask) for ask in asks}, place.asking))
         if not place.has_begun:
             return await self._go(self._graph.prepared(self._images.shown(self._run.input)))
         lost = await self._lost(place)
         if lost:
-            return await self._strand(place, lost)
+            return await self._mark_stuck(place, lost)
         values = self._graph.shown(place) if place.questions or not place.has_more else {}
         asked = [(question, await self._ask(question)) for question in place.questions]
         requests = [request for _, each in asked for request in each]
@@ -225,7 +225,7 @@ class RunExecutor:
         if self._lease.thread.attention:
             await self._hold.mark(None)
 
-    async def _miss(self, titles: Sequence[str]) -> None:
+    async def _report_swallowed(self, titles: Sequence[str]) -> None:
         if not titles:
             return
         log.error("run %s: %s", self._run.id, missed(titles))
@@ -243,7 +243,7 @@ class RunExecutor:
         nodes = {str(args["node"]) for args in told if args.get("interrupt_id") in place.lost}
         return {node for node in nodes if not self._graph.has_node(node)}
 
-    async def _strand(self, place: GraphPosition, lost: set[str]) -> bool:
+    async def _mark_stuck(self, place: GraphPosition, lost: set[str]) -> bool:
         # Going on would commit a state in which the lost step was never asked: its request would silently be gone.
         why = f"the deployed agent has no step {', '.join(map(repr, sorted(lost)))} any more"
         pending = await open_requests(self._backend, self._lease.thread)

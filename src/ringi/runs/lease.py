@@ -78,7 +78,7 @@ class PendingReleases:
             self._open.pop(0)
 
     async def _give_back(self, key: Key, owner: str, held: Thread | None) -> None:
-        await change(self._store, Thread, key, lambda thread: thread.spared(owner, held, self._clock()))
+        await change(self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, held, self._clock()))
 
 
 @asynccontextmanager

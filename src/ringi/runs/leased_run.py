@@ -72,7 +72,7 @@ class LeasedRun:
     async def give_back(self, *, is_outage: bool) -> None:
         """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""
         try:
-            await self.settle(lambda t: t.given_back(self.thread, self.inbox.clock(), is_outage=is_outage))
+            await self.settle(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
         except FenceError:
             await self.clear_up()
         except RingiError as error:

@@ -97,7 +97,7 @@ class Reconciler:
         ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
         self._ended += ended
         if ended:
-            self._news.ring()
+            self._news.set()
 
     async def _look(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -110,7 +110,7 @@ class Reconciler:
             await self.reconcile()
         some, self._ended = self._ended[:PAGE], self._ended[PAGE:]
         if self._ended:  # Next time: while answers never end, nothing else would be looked for.
-            self._news.ring()
+            self._news.set()
         await self._resume(await readable(self._backend.store, Request, some))
         self._is_behind = False
 

@@ -49,12 +49,12 @@ def words_for(scope: Scope) -> Words:
 
 def language_for(scope: Scope) -> str:
     """Return the language that a caller likes best of those that there are words in, else English."""
-    wanted = map(liking, Headers(scope=scope).get("accept-language", "").split(","))
+    wanted = map(parse_language_range, Headers(scope=scope).get("accept-language", "").split(","))
     liked = sorted((each for each in wanted if each[0] in WORDS and each[1] > 0), reverse=True, key=itemgetter(1))
     return liked[0][0] if liked else "en"
 
 
-def liking(part: str) -> tuple[str, float]:
+def parse_language_range(part: str) -> tuple[str, float]:
     """Return a language, and how much it is liked."""
     tag, _, rest = part.partition(";")
     try:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore
-from ringi.domain.record import Query, Viewer, filed_under, microseconds
+from ringi.domain.record import Query, Viewer, index_terms, microseconds
 from ringi.domain.request import Request
 from ringi.testing.clock import NOON
 from ringi.testing.makers import a_request
@@ -92,7 +92,7 @@ class Filled(NamedTuple):
 
     async def fill(self) -> None:
         every = self.size // PAGE
-        terms = [[lists.number_of("tenant-1", term) for term in filed_under(text)] for text in (RARE, COMMON)]
+        terms = [[lists.number_of("tenant-1", term) for term in index_terms(text)] for text in (RARE, COMMON)]
         await self.database.write(FILL, every, microseconds(NOON), self.size, BODY)
         await self.database.write(TEXTS, every, RARE, COMMON, *terms, self.size, microseconds(NOON))
         for table in ("requests", "shown", "texts"):

@@ -219,7 +219,7 @@ async def test_messages_alone_wake_at_once(mortal: MortalRedis) -> None:
 
 
 async def is_waited_for(inbox: Inbox, *requests: Request) -> bool:
-    return all(request.topic in inbox.notifier._bells for request in requests)
+    return all(request.topic in inbox.notifier._listeners for request in requests)
 
 
 async def test_a_thousand_waits_of_a_process_wake_over_one_connection(server: Server, second: Server) -> None:

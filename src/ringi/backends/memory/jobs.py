@@ -22,7 +22,7 @@ class MemoryJobs(Jobs):
         self._unfinished: dict[str, Job] = {}
         self._begun: set[str] = set()
         self._resting: set[str] = set()
-        self._bells: set[Wakeup] = set()
+        self._listeners: set[Wakeup] = set()
 
     async def submit(self, job: Job) -> None:
         if job.key not in self._unfinished:
@@ -32,8 +32,8 @@ class MemoryJobs(Jobs):
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         bell, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
-        stopping.add_done_callback(lambda _: bell.ring())
-        self._bells.add(bell)
+        stopping.add_done_callback(lambda _: bell.set())
+        self._listeners.add(bell)
         try:
             while not stop.is_set():
                 while len(tasks) < concurrency and (job := self._claim(kinds)):
@@ -44,7 +44,7 @@ class MemoryJobs(Jobs):
                 await bell.wait(None)
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:
-            self._bells.discard(bell)
+            self._listeners.discard(bell)
             for left in (stopping, *tasks):
                 left.cancel()
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
@@ -84,5 +84,5 @@ class MemoryJobs(Jobs):
         self._ring()
 
     def _ring(self) -> None:
-        for bell in self._bells:
-            bell.ring()
+        for bell in self._listeners:
+            bell.set()

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
 from ringi.contracts.jobs import RESUME, RUN
-from ringi.domain.record import Query, filed_under, microseconds, parsed_cursor, query_terms
+from ringi.domain.record import Query, index_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
@@ -78,7 +78,7 @@ class Where:
 
 def terms_of(request: Request) -> list[int]:
     """Return the terms under which a request is filed, its tenant's own."""
-    return [number_of(request.tenant, term) for term in filed_under(request.search_text)]
+    return [number_of(request.tenant, term) for term in index_terms(request.search_text)]
 
 
 def number_of(tenant: str, term: str) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ringi.backends.audiences import has_index
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database
-from ringi.domain.record import Query, looked_up, parsed_cursor, query_terms
+from ringi.domain.record import Query, lookup_terms, parsed_cursor, query_terms
 
 FIRST, NEAR, MOST = 100, 4_000, 100_000
 """How many requests are looked through at first, how far an end is near, and how many are looked through at once."""
@@ -31,7 +31,7 @@ async def search(database: Database, query: Query) -> list[str]:
     await walk.go(FIRST)
     while not walk.is_done and walk.far <= NEAR:
         await walk.go(walk.far)
-    terms = [lists.number_of(str(query.tenant), term) for term in looked_up(query_terms(query.text or ""))]
+    terms = [lists.number_of(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
     if walk.is_done or not terms:
         return await walk.to_its_end()
     return await database.soonest(by_terms(database, query, terms), walk.to_its_end(HEAD_START))

@@ -19,7 +19,7 @@ from typing import Any
 
 from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
 from ringi.contracts.jobs import RESUME, RUN
-from ringi.domain.record import Query, filed_under, looked_up, microseconds, parsed_cursor, query_terms
+from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
 Row = tuple[int, str, str, str]
@@ -69,7 +69,7 @@ def terms_of(request: Request) -> str:
 def terms_in(tenant: str, text: str) -> str:
     """Return the terms under which a tenant's searchable text is filed."""
     mark = mark_of(tenant)
-    return " ".join(f"{mark}{term}" for term in filed_under(text))
+    return " ".join(f"{mark}{term}" for term in index_terms(text))
 
 
 @cache
@@ -189,7 +189,7 @@ def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int
     below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
     if query.tenant is None:
         return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
-    sought = looked_up(query_terms(query.text or ""))
+    sought = lookup_terms(query_terms(query.text or ""))
     ways = [listed(connection, query, below)]
     if sought:
         match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)

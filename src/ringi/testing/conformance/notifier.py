@@ -53,8 +53,8 @@ class NotifierConformance:
 
     async def test_a_ring_wakes_once(self, notifier: Notifier) -> None:
         async with notifier.subscribe("topic") as wakeup:
-            wakeup.ring()
-            wakeup.ring()
+            wakeup.set()
+            wakeup.set()
 
             assert await wakeup.wait(LIMIT)
             assert await silent(wakeup)
