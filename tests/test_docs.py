@@ -25,6 +25,7 @@ from ringi.server import schemas
 from ringi.server.sse import event_hub
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DECISIONS = [page for page in PAGES if page.parent.name == "decisions" and page.name != "index.md"]
 RUNNING = [page for page in PAGES if any(part.kind != "text" for part in parts_of(page.read_text("utf-8")))]
 
 
@@ -110,9 +111,26 @@ def leaves(nav: Any) -> list[str]:
 def test_every_page_stands_in_the_navigation_once() -> None:
     nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
 
-    # Decisions are one short file each, found by their names.
-    pages = [path for path in docs.DOCS.rglob("*.md") if path.parent != docs.DOCS / "decisions"]
+    pages = [path for path in docs.DOCS.rglob("*.md") if path not in DECISIONS]
     assert sorted(leaves(nav)) == sorted(path.relative_to(docs.DOCS).as_posix() for path in pages)
+
+
+def test_every_decision_stands_in_the_index_once() -> None:
+    links = re.findall(r"(?m)^- \[.+\]\((\S+)\): .+\.$", text_of("decisions/index.md"))
+
+    assert sorted(links) == [page.name for page in DECISIONS]
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_has_its_date_and_parts_in_200_words(page: Path) -> None:
+    text = page.read_text("utf-8")
+    title, date, *parts = text.split("\n\n")
+
+    assert re.fullmatch(r"# .+", title)
+    assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", date)
+    assert parts[0].startswith("**Context.** ")
+    assert re.findall(r"(?m)^\*\*(.+?)\*\* \S", text) == ["Context.", "Decision.", "Consequence."]
+    assert len(text.split()) <= 200
 
 
 def test_every_variable_is_described() -> None:
