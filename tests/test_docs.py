@@ -25,7 +25,7 @@ from ringi.server import schemas
 from ringi.server.sse import event_hub
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DECISIONS = [page for page in PAGES if page.parent.name == "decisions" and page.name != "index.md"]
+DECISIONS = [page for page in sorted((ROOT / "docs/decisions").glob("*.md")) if page.name != "index.md"]
 RUNNING = [page for page in PAGES if any(part.kind != "text" for part in parts_of(page.read_text("utf-8")))]
 
 
