@@ -96,7 +96,7 @@ async def test_a_form_and_an_approval_are_answered_in_the_message_and_it_goes_on
     await expect(cards).to_have_count(2, timeout=WAIT)
     refund = cards.filter(has_text="Refund 40")
     form = cards.filter(has_text="Which sport")
-    await expect(person.get_by_test_id("composer-says")).to_contain_text("question above")
+    await expect(person.get_by_test_id("composer-says")).to_contain_text("The run resumes")
     await form.get_by_role("combobox").first.click()
     await person.get_by_title("Swimming").click()
     await form.get_by_test_id("decide-approve").click()

@@ -89,9 +89,7 @@ async def test_two_questions_are_answered_in_either_order(page: Page, shop: Demo
     await first.get_by_role("textbox").first.fill("one")
     await first.get_by_test_id("decide-respond").click()
     await expect(first.get_by_test_id("record")).to_be_visible(timeout=WAIT)
-    await expect(page.get_by_test_id("border")).to_contain_text(
-        ["Run started", "Went on after the answer"], timeout=WAIT
-    )
+    await expect(page.get_by_test_id("border")).to_contain_text(["Run started", "The run continued"], timeout=WAIT)
     await until_status(page, "interrupted")
     await expect(second.get_by_role("textbox").first).to_have_value("kept while the other is answered")
     await second.get_by_test_id("decide-respond").click()
@@ -293,7 +291,7 @@ async def test_the_list_of_threads_is_live_and_filtered(page: Page, shop: DemoSe
     shop.until("listed", "interrupted")
     await page.goto(f"{shop.url}/threads")
     row = page.locator("[data-testid=thread-row][data-id=listed]")
-    await expect(row).to_contain_text("waits for a person", timeout=WAIT)
+    await expect(row).to_contain_text("needs an answer", timeout=WAIT)
     await expect(row).to_contain_text("In which city shall it hang?")
     await page.get_by_test_id("status-filter").get_by_text("done").click()
     await expect(row).to_have_count(0)

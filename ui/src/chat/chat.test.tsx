@@ -55,7 +55,7 @@ test("a question stands in the message as its card, and after the answer the sam
   server.say({ type: "text-end", id: "1" }, { type: "data-ringi-request", id: "q1", data: { id: "q1" } });
   const card = await screen.findByTestId("request-detail");
   expect(within(card).getByTestId("decide-approve")).toBeTruthy();
-  expect(screen.getByTestId("composer-says").textContent).toContain("question above");
+  expect(screen.getByTestId("composer-says").textContent).toContain("The run resumes");
 
   const answered = completed(request);
   server.requests.set("q1", answered);

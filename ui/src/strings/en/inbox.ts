@@ -4,7 +4,7 @@ import type { Priority } from "../../api/types";
 const tabs: Record<Tab, string> = { pending: "Pending", mine: "Mine", done: "Done" };
 const priorities: Record<Priority, string> = { urgent: "urgent", high: "high", normal: "normal", low: "low" };
 const emptyTabs: Record<Tab, string> = {
-  pending: "Nothing waits for you.", mine: "Nothing is yours to decide.", done: "Nothing has been decided yet.",
+  pending: "You're all caught up", mine: "Nothing is yours to decide.", done: "Nothing has been decided yet.",
 };
 const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
 
@@ -14,7 +14,7 @@ export const inbox = {
   requests: "Requests",
   justNow: "now",
   pick: "Choose a request to see what will happen.",
-  emptyHint: "New requests appear here by themselves.",
+  emptyHint: "New requests will show up here",
   doneToday: (count: string) => `${count} done today`,
   nothingFound: "Nothing matches.",
   clearFilters: "Clear the filters",
@@ -39,7 +39,7 @@ export const inbox = {
   notInBulk: {
     priority: "High priority: decide this one by itself.",
     form: "It needs an answer of its own.",
-    decisions: "This decision is not offered for it.",
+    decisions: "Can't be decided in bulk",
   },
   bulk: {
     approve: "Approve…",

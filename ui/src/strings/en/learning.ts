@@ -106,7 +106,7 @@ export const learning = {
   playbook: "Playbook",
   playbookOf: (name: string) => `Playbook of ${name}`,
   playbookHint: "What the agent has learned. Each line was approved by a person and can be taken back.",
-  emptyPlaybook: "Nothing is learned yet.",
+  emptyPlaybook: "Nothing learned yet",
   emptyPlaybookHint: "What you approve stands here, line by line.",
   budget: (tokens: number, budget: number) => `${tokens} of ${budget} tokens`,
   bulletCount: (count: number) => (count === 1 ? "1 line" : `${count} lines`),

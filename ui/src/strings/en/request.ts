@@ -15,7 +15,7 @@ const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ")
 export const request = {
   decided, decidedFinish, statuses,
   kinds: {
-    approval: "approval", form: "form", choice: "choice", question: "question", finish: "finish", learning: "learning",
+    approval: "Approval", form: "Form", choice: "Choice", question: "Question", finish: "Finish task?", learning: "Lesson",
   },
   thread: "thread",
   agentNamed: (name: string) => `agent ${name}`,

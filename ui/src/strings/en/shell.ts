@@ -11,9 +11,9 @@ export const shell = {
   menu: "Menu",
   languageLabel: "Language",
   theme: "Theme",
-  themes: { system: "As the system", light: "Light", dark: "Dark" },
+  themes: { system: "Match system", light: "Light", dark: "Dark" },
   newRequest: "New request",
-  notices: "Notices on this desktop",
+  notices: "Desktop notifications",
   noticesRefused: "The browser does not allow notices from this page. Allow them in its settings, then switch this on again.",
   noticesImpossible: "This browser cannot show notices for this address.",
   keyboard: "Keyboard shortcuts",
@@ -33,7 +33,7 @@ export const shell = {
   problems: {
     forbidden: "You may not do this. Nothing was changed.",
     notFound: "This is not here, or not for you.",
-    tooMany: "Too many calls in a short time. Wait a moment, then try again.",
+    tooMany: "Too many requests. Wait a moment, then try again",
     busy: "The server is busy. Try again in a moment.",
     failed: "The server failed. Try again; if it stays so, tell those who run it.",
     refused: (words: string) => `The server did not take this: ${words}`,
@@ -41,7 +41,7 @@ export const shell = {
 
   signInTitle: "Sign in to Ringi",
   signInHow: "Open a link that `ringi link` makes, or paste a token here.",
-  signInRefused: "This link or token is not valid or was used already. `ringi link` makes a new one.",
+  signInRefused: "This link has expired. Open the latest link printed by `ringi`",
   signInAgent: "An agent's token cannot sign in here. Use a link of `ringi link`, or a person's token.",
   replaceTitle: "Sign in as somebody else?",
   replaceMeans: (current: string, other: string, isAdmin: boolean) =>

@@ -1,7 +1,7 @@
 import type { ThreadStatus } from "../../api/types";
 
 const threadStatuses: Record<ThreadStatus, string> = {
-  idle: "stopped", running: "running", interrupted: "waits for a person", done: "done", error: "error",
+  idle: "stopped", running: "running", interrupted: "needs an answer", done: "done", error: "error",
 };
 
 export const thread = {
@@ -10,7 +10,7 @@ export const thread = {
   startAgent: "Start an agent",
   agent: "Agent",
   threadName: "Name of the thread",
-  threadNameHelp: "With the name of a finished thread it goes on there.",
+  threadNameHelp: "Reuse a finished thread's name to continue it",
   nameTaken: "This thread is still at work, or waits for a person. Take another name.",
   start: "Start",
   starting: "Starting…",
@@ -66,12 +66,12 @@ export const thread = {
   itemsErased: "What stood here was erased.",
   customValue: "Value",
   step: "Step",
-  began: { started: "Run started", answered: "Went on after the answer", retried: "Tried again" },
+  began: { started: "Run started", answered: "The run continued", retried: "Tried again" },
   runEnded: "Run finished",
   runCancelled: "Run cancelled",
   after: (time: string) => `after ${time}`,
   runFailed: "The run failed",
-  values: "What the agent shows",
+  values: "Result",
   rawEvents: (count: number) => `Raw events (${count})`,
   earlierEvents: "Show earlier events",
   showAll: (count: number) => `Show all ${count} characters`,
@@ -81,7 +81,7 @@ export const thread = {
   doingTool: (name: string) => `The agent waits for ${name}…`,
   doingMessage: "The agent writes…",
   doingStep: (name: string) => `The agent works: ${name}…`,
-  waitsHere: "The run goes on as soon as this is answered.",
+  waitsHere: "The run resumes when you answer",
   waitsElsewhere: "The run waits for an answer that somebody else has to give.",
   stranded: "The run cannot go on from here",
   errorHint: "Nothing that was decided is lost: another try goes on from the last finished step.",
@@ -114,7 +114,7 @@ export const thread = {
 
   needAttention: "Runs that need attention",
   newTroubles: (count: number) => (count === 1 ? "1 new" : `${count} new`),
-  allWell: "Every run goes its way.",
+  allWell: "All runs are healthy",
   allWellHint: "A run that fails, or that a new version of its agent has stranded, appears here by itself.",
   onlyAdminsOperate: "You can look, but only an admin can try again or give up.",
   failedRun: "Failed run",

@@ -4,13 +4,13 @@ export const inbox: typeof en = {
   tabs: { pending: "未処理", mine: "自分の担当", done: "処理済み" },
   priorities: { urgent: "緊急", high: "高", normal: "通常", low: "低" },
   emptyTabs: {
-    pending: "未処理の依頼はありません。", mine: "あなたが担当する依頼はありません。", done: "処理済みの依頼はまだありません。",
+    pending: "対応待ちの依頼はありません", mine: "あなたが担当する依頼はありません。", done: "処理済みの依頼はまだありません。",
   },
   show: "表示",
   requests: "依頼一覧",
   justNow: "今",
   pick: "依頼を選ぶと、何が行われるかが表示されます。",
-  emptyHint: "新しい依頼は自動的に表示されます。",
+  emptyHint: "新しい依頼はここに表示されます",
   doneToday: (count) => `今日の処理済み：${count}件`,
   nothingFound: "該当する依頼はありません。",
   clearFilters: "絞り込みを解除",
@@ -35,7 +35,7 @@ export const inbox: typeof en = {
   notInBulk: {
     priority: "優先度が高いため、個別に判断してください。",
     form: "回答の入力が必要です。",
-    decisions: "この依頼では選べない判断です。",
+    decisions: "まとめて判断できません",
   },
   bulk: {
     approve: "承認…",

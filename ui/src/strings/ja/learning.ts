@@ -102,7 +102,7 @@ export const learning: Learning = {
   playbook: "プレイブック",
   playbookOf: (name: string) => `${name} のプレイブック`,
   playbookHint: "エージェントが学んだことです。どの行も人が承認したもので、いつでも取り消せます。",
-  emptyPlaybook: "まだ何も学習していません。",
+  emptyPlaybook: "まだ学習した内容はありません",
   emptyPlaybookHint: "承認した内容が一行ずつここに並びます。",
   budget: (tokens: number, budget: number) => `${budget} トークン中 ${tokens}`,
   bulletCount: (count: number) => `${count} 行`,

@@ -13,7 +13,7 @@ const statuses: Record<RequestStatus, string> = {
 
 export const request: typeof en = {
   decided, decidedFinish, statuses,
-  kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了確認", learning: "学習" },
+  kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了しますか？", learning: "学び" },
   agentNamed: (name: string) => `エージェント ${name}`,
   ruleNamed: (name: string) => `ルール ${name}`,
   system: "Ringi",

@@ -35,7 +35,7 @@ export const shell: typeof en = {
   problems: {
     forbidden: "この操作は許可されていません。何も変更されていません。",
     notFound: "存在しないか、表示する権限がありません。",
-    tooMany: "短時間の操作が多すぎます。少し待って再試行してください。",
+    tooMany: "操作が多すぎます。少し待ってから再試行してください",
     busy: "サーバーが混み合っています。少し待って再試行してください。",
     failed: "サーバーでエラーが起きました。再試行しても続く場合は管理者に連絡してください。",
     refused: (words: string) => `サーバーが受け付けませんでした：${words}`,
@@ -43,7 +43,7 @@ export const shell: typeof en = {
 
   signInTitle: "Ringi にサインイン",
   signInHow: "`ringi link` で作ったリンクを開くか、トークンをここに貼り付けてください。",
-  signInRefused: "このリンクまたはトークンは無効か、すでに使用されています。`ringi link` で新しいリンクを作れます。",
+  signInRefused: "このリンクは期限切れです。`ringi` が最後に表示したリンクを開いてください",
   signInAgent: "エージェントのトークンではサインインできません。`ringi link` のリンクか、人のトークンを使ってください。",
   replaceTitle: "別のユーザーとしてサインインしますか？",
   replaceMeans: (current: string, other: string, isAdmin: boolean) =>

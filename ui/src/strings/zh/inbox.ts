@@ -3,12 +3,12 @@ import type { inbox as en } from "../en/inbox";
 export const inbox: typeof en = {
   tabs: { pending: "待处理", mine: "我的", done: "已处理" },
   priorities: { urgent: "紧急", high: "高", normal: "普通", low: "低" },
-  emptyTabs: { pending: "没有待处理的请求。", mine: "没有由您负责的请求。", done: "还没有已处理的请求。" },
+  emptyTabs: { pending: "全部处理完毕", mine: "没有由您负责的请求。", done: "还没有已处理的请求。" },
   show: "显示",
   requests: "请求列表",
   justNow: "刚刚",
   pick: "选择一个请求，查看将会发生什么。",
-  emptyHint: "新请求会自动出现在这里。",
+  emptyHint: "新请求会显示在这里",
   doneToday: (count) => `今天已处理 ${count} 个`,
   nothingFound: "没有符合条件的请求。",
   clearFilters: "清除筛选",
@@ -33,7 +33,7 @@ export const inbox: typeof en = {
   notInBulk: {
     priority: "优先级高，请单独处理。",
     form: "需要单独填写回答。",
-    decisions: "此请求不提供这种决定。",
+    decisions: "无法批量决定",
   },
   bulk: {
     approve: "批准…",

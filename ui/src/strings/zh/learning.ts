@@ -102,7 +102,7 @@ export const learning: Learning = {
   playbook: "经验手册",
   playbookOf: (name: string) => `${name} 的经验手册`,
   playbookHint: "智能体学到的内容。每一条都经人批准，也都可以撤销。",
-  emptyPlaybook: "还没有学到任何内容。",
+  emptyPlaybook: "还没有学到内容",
   emptyPlaybookHint: "您批准的内容会逐条显示在这里。",
   budget: (tokens: number, budget: number) => `${tokens} / ${budget} 个词元`,
   bulletCount: (count: number) => `${count} 条`,

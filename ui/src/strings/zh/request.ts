@@ -13,7 +13,7 @@ const statuses: Record<RequestStatus, string> = {
 
 export const request: typeof en = {
   decided, decidedFinish, statuses,
-  kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "完成确认", learning: "学习" },
+  kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "任务完成？", learning: "经验" },
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
   ruleNamed: (name: string) => `规则 ${name}`,

@@ -35,7 +35,7 @@ export const shell: typeof en = {
   problems: {
     forbidden: "您无权执行此操作，没有任何更改。",
     notFound: "此内容不存在，或您无权查看。",
-    tooMany: "短时间内操作过多，请稍后重试。",
+    tooMany: "操作过多，请稍后重试",
     busy: "服务器繁忙，请稍后重试。",
     failed: "服务器出错。请重试；如果仍然如此，请联系管理员。",
     refused: (words: string) => `服务器未接受：${words}`,
@@ -43,7 +43,7 @@ export const shell: typeof en = {
 
   signInTitle: "登录 Ringi",
   signInHow: "打开 `ringi link` 生成的链接，或将令牌粘贴到这里。",
-  signInRefused: "此链接或令牌无效、已失效或已被使用。`ringi link` 可生成新的链接。",
+  signInRefused: "此链接已过期。请打开 `ringi` 最近显示的链接",
   signInAgent: "智能体的令牌不能在此登录。请使用 `ringi link` 的链接或个人令牌。",
   replaceTitle: "要以其他人的身份登录吗？",
   replaceMeans: (current: string, other: string, isAdmin: boolean) =>
