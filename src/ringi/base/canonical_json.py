@@ -1,4 +1,4 @@
-"""One text for one JSON value (RFC 8785), and its digest."""
+"""Canonical JSON (RFC 8785) of plain JSON data, and its SHA-256 digest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ringi.errors import InvalidError
 PLAIN = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 )
-"""Python's own encoder: many times faster, and right for all values that are plain."""
+"""Python's own encoder. It is many times faster than `rfc8785`, and its output is canonical for all plain values."""
 ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
 
@@ -37,7 +37,7 @@ def canonical(value: Any) -> bytes:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether Python's own encoder, which has written the value, wrote it as RFC 8785 asks."""
+    """Return whether Python's own encoder, which wrote the value, produced canonical JSON (RFC 8785)."""
     parts = [value]
     for part in parts:
         kind = type(part)
@@ -55,7 +55,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_plain_number(value: Any) -> bool:
-    """Whether the value is a number that both write alike: few digits, and no exponent."""
+    """Return whether both encoders write the number alike: few digits and no exponent."""
     kind = type(value)
     if kind is int:
         return bool(-SAFE <= value <= SAFE)
@@ -63,7 +63,7 @@ def is_plain_number(value: Any) -> bool:
 
 
 def not_numbers(value: Any) -> Iterator[tuple[str, ...]]:
-    """Yield the path to each number in models and JSON data that JSON has no way to write: NaN and the infinities."""
+    """Yield the path to each number in models and JSON data that JSON cannot represent: NaN and the infinities."""
     if isinstance(value, float):
         if not math.isfinite(value):
             yield ()

@@ -1,4 +1,4 @@
-"""One time for all machines on a store: that of the store, reckoned between two looks at it."""
+"""A clock that all machines on a store share: the store's time, interpolated between two reads of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 Clock = Callable[[], datetime]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LOOK_SECONDS = 5.0
-"""How often the time of the store is looked at."""
+"""Seconds between two reads of the store's time."""
 
 
 def utc_now() -> datetime:
@@ -19,21 +19,21 @@ def utc_now() -> datetime:
 
 
 class SharedClock:
-    """Tells the time of a store; what is done to this machine's clock changes nothing."""
+    """Returns the time of the store; changes of this machine's clock have no effect."""
 
     def __init__(self, look: Callable[[], Awaitable[datetime]]) -> None:
         self._look = look
         self._lead = -math.inf
-        """By how much the store's seconds since 1970 are more than the seconds of this machine since some moment."""
+        """The offset in seconds from this machine's monotonic clock to the store's seconds since 1970."""
 
     def __call__(self) -> datetime:
         """Return the time."""
         return EPOCH + timedelta(seconds=time.monotonic() + self._lead)
 
     async def look(self) -> None:
-        """Compare with the store."""
+        """Read the store's time and correct the offset."""
         began = time.monotonic()
         seconds = (await self._look() - EPOCH).total_seconds()
         least, most = seconds - time.monotonic(), seconds - began
-        # A look takes its time, and what it says may be that old: only what is certainly wrong is put right.
+        # A read takes time, and its result may be that old: correct only an offset that is certainly wrong.
         self._lead = min(max(self._lead, least), most)

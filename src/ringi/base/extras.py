@@ -1,4 +1,4 @@
-"""Which extra of Ringi brings which library."""
+"""Maps each extra of Ringi to the libraries that it installs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTRAS = {
     "redis": ("redis",),
     "oidc": ("authlib", "httpx2", "joserfc"),
 }
-"""The libraries of each extra, by the names under which they are imported."""
+"""The libraries of each extra, by their import names."""
 
 
 def missing(what: str, error: ModuleNotFoundError) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Named points at which a test can make this process die."""
+"""Named points at which a test can kill this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 
 def armed(setting: str) -> dict[str, str]:
-    """Return the points that a setting such as `name:kill9,other:kill9@3` arms, each with what happens there."""
+    """Return the armed points of a setting such as `name:kill9,other:kill9@3`, each with its action."""
     return dict(item.split(":", 1) for item in setting.split(",") if item)
 
 
@@ -17,7 +17,7 @@ PASSED: Counter[str] = Counter()
 
 
 def failpoint(name: str) -> None:
-    """Kill this process, like a power cut, when `RINGI_FAILPOINT=name:kill9` says so; `kill9@3` at the third pass."""
+    """Kill this process like a power cut if `RINGI_FAILPOINT=name:kill9` is set; `kill9@3` kills at the third pass."""
     if ARMED and name in ARMED:
         PASSED[name] += 1
         how, _, nth = ARMED[name].partition("@")

@@ -1,4 +1,4 @@
-"""What one process measures of itself, for Prometheus."""
+"""The Prometheus metrics of one process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from datetime import timedelta
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 HUMAN = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800, 2_592_000)
-"""Bounds in seconds, from a quick click to a month."""
+"""Histogram bounds in seconds, from a quick click to a month."""
 MACHINE = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """How long people and runs were waited for here."""
+    """Measures how long this process waited for people and for runs."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -27,5 +27,5 @@ class Metrics:
 
 
 def seconds(time: timedelta) -> float:
-    """Return a time between two machines' clocks as seconds, never less than none."""
+    """Return a difference between two machines' clocks in seconds, never below zero."""
     return max(0.0, time.total_seconds())

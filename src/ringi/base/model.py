@@ -1,4 +1,4 @@
-"""The base of all values: strict about what is given, forbearing about what was stored."""
+"""The base of all values: strict about new input, tolerant of stored data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ringi.base.validation import invalid
 
 
 class StrictModel(BaseModel):
-    """An immutable value. Unknown fields are errors where it is made, and are kept where it is read from a store.
+    """An immutable value. Unknown fields raise an error in new input and are preserved in stored data.
 
-    A newer version that works beside this one may have written them: what this one dropped would be lost with its
-    next change, and the audit trail would not verify any more. What comes from outside is validated with
-    `extra="forbid"`; making one by its class raises `InvalidError`. A field that is new in a record is None where
-    nobody has set it; one that is new in a value inside of it is then left out (`exclude_if`): older events, and
-    older versions, say nothing of it.
+    A newer version that runs beside this one may have written the unknown fields. If this version dropped them, its
+    next change would lose them, and the audit trail would no longer verify. External input is validated with
+    `extra="forbid"`; the constructor raises `InvalidError`. A new field of a record is None until it is set. A new
+    field of a nested value is omitted while it is unset (`exclude_if`), because older events and older versions do not
+    have it.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -29,12 +29,12 @@ class StrictModel(BaseModel):
         except ValidationError as error:
             raise invalid(error, self._error_root(given)) from None
 
-    # Without the mark pydantic calls __init__ for each value inside a stored one too, and that refuses.
+    # Without this mark pydantic also calls __init__ for nested stored values, and __init__ rejects unknown fields.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def _error_root(cls, given: dict[str, Any]) -> str:
-        """Return what the path of an error begins with."""
+        """Return the prefix of error paths."""
         return cls.__name__
 
     @classmethod
@@ -45,7 +45,7 @@ class StrictModel(BaseModel):
 
 
 def without_nulls(given: object, *models: type[BaseModel]) -> Any:
-    """Return an object without the nulls under names of these models' fields; anything else as it is."""
+    """Return an object without the null values of these models' fields; return any other value unchanged."""
     if not isinstance(given, dict) or not any(value is None for value in given.values()):
         return given
     names = {field.alias or name for model in models for name, field in model.model_fields.items()}

@@ -1,4 +1,4 @@
-"""What Python programs put into a request as plain JSON: what has one JSON form is written so, all else is refused."""
+"""Converts Python values in a request to plain JSON; rejects values without exactly one JSON form."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 class Plain:
-    """Collects what is wrong while values are made plain."""
+    """Converts values to plain JSON and collects the errors."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
     def of(self, value: Any, path: str, depth: int = 0) -> Any:
-        """Return a value as plain JSON: text, numbers, booleans, None, lists and objects with text as keys."""
+        """Return a value as plain JSON: text, numbers, booleans, None, lists, and objects with text keys."""
         if value is None or type(value) in (str, bool, int, float):
             return value
         if depth > DEEPEST:
@@ -77,7 +77,7 @@ class Plain:
 
 
 def _fields_of(value: BaseModel) -> dict[str, Any]:
-    """Return what pydantic writes of a model: its fields by their names in JSON, without those that it excludes."""
+    """Return the serialized fields of a model, by their JSON names and without excluded fields."""
     kept = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
     named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in kept.items()}
     return named | (value.model_extra or {})
@@ -92,7 +92,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as plain JSON, or raise `InvalidError` that names each value without one JSON form."""
+    """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
     plain = Plain()
     found = {name: plain.of(value, name) for name, value in values.items()}
     if plain.errors:

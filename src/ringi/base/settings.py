@@ -1,4 +1,4 @@
-"""The switch that lets agents run without people."""
+"""The setting that lets agents run without people."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ON = ("", "1", "true", "on", "yes")
 
 
 def hitl_enabled() -> bool:
-    """Whether agents ask people; raise `SettingError` for a word that says neither yes nor no."""
+    """Return whether agents ask people; raise `SettingError` for a value that is neither yes nor no."""
     said = os.environ.get(VARIABLE, "").strip().lower()
     if said in OFF:
         return False
     if said not in ON:
-        # Taken for a no, a slip of the pen would let every gated call run.
+        # If a typing error counted as no, every gated call would run.
         raise SettingError(VARIABLE, said, "write 0 to let agents run without asking, or leave it out")
     return True

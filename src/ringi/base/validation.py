@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words that are safe to print whatever a stranger sent."""
+"""Validation messages that are safe to print for untrusted input."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NOUNS = {
 
 
 class FieldValidationError(ValueError):
-    """A value breaks a rule; `part` is the path below it, '' for the whole."""
+    """A value breaks a rule; `part` is the path below the value, or '' for the whole value."""
 
     def __init__(self, part: str, message: str) -> None:
         self.part = part
@@ -59,14 +59,14 @@ def path_of(root: str, steps: Iterable[object]) -> str:
 
 
 def readable(name: object) -> str:
-    """Return a name fit for a message, whatever a stranger put into it."""
+    """Return a name as safe text for a message, even if the input is hostile."""
     if isinstance(name, str) and 0 < len(name) <= 64 and name.isprintable():
         return name
     return shown(name)
 
 
 def shown(value: object) -> str:
-    """Return a short picture of a value for a message, whatever a stranger put into it."""
+    """Return a short, safe representation of a value for a message, even if the input is hostile."""
     match value:
         case None:
             return "null"
@@ -86,7 +86,7 @@ def shown(value: object) -> str:
 
 
 def check_whole(value: int) -> None:
-    """Raise MisfitError for a whole number that other JSON readers would round."""
+    """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
         raise FieldValidationError(
             "", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text"
@@ -94,13 +94,13 @@ def check_whole(value: int) -> None:
 
 
 def check_finite(value: float) -> None:
-    """Raise MisfitError for NaN and the infinities."""
+    """Raise FieldValidationError for NaN and the infinities."""
     if not math.isfinite(value):
         raise FieldValidationError("", f"{value!r} is no JSON number: send a finite one")
 
 
 def check_text(value: str) -> int:
-    """Return the length in UTF-8; raise MisfitError for text that no store can keep."""
+    """Return the length in UTF-8 bytes; raise FieldValidationError for text that no store can save."""
     if "\x00" in value:
         raise FieldValidationError("", "holds a NUL character: remove it")
     try:
@@ -110,7 +110,7 @@ def check_text(value: str) -> int:
 
 
 def check_number(value: object) -> int | float:
-    """Return a number; raise MisfitError for anything else, and for numbers that JSON cannot carry."""
+    """Return a number; raise FieldValidationError for any other type and for numbers that JSON cannot represent."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FieldValidationError("", f"must be a number, not {shown(value)}: send it without quotes")
     check_whole(value) if isinstance(value, int) else check_finite(value)
@@ -118,9 +118,9 @@ def check_number(value: object) -> int | float:
 
 
 def check_day(value: object) -> str:
-    """Return a day; raise MisfitError unless it is one that exists, as YYYY-MM-DD."""
+    """Return a day as text; raise FieldValidationError unless it is an existing day in the form YYYY-MM-DD."""
     try:
-        # fromisoformat alone also takes 20260131 and 2026-W05-6.
+        # fromisoformat alone also accepts 20260131 and 2026-W05-6.
         if isinstance(value, str) and len(value) == 10 and date.fromisoformat(value).isoformat() == value:
             return value
     except ValueError:
@@ -129,9 +129,9 @@ def check_day(value: object) -> str:
 
 
 def check_moment(value: object) -> datetime:
-    """Return a moment in UTC; raise MisfitError unless it is RFC 3339 with its offset."""
+    """Return a time in UTC; raise FieldValidationError unless the value is RFC 3339 with an offset."""
     try:
-        # fromisoformat alone also takes moments without an offset, which are another moment for each reader.
+        # fromisoformat alone also accepts times without an offset, and each reader would interpret those differently.
         if isinstance(value, str) and _MOMENT.fullmatch(value):
             return datetime.fromisoformat(value).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -142,7 +142,7 @@ def check_moment(value: object) -> datetime:
 
 
 def is_on_step(number: int | float, start: int | float, step: int | float) -> bool:
-    """Tell whether the number is whole steps from the start, but for the rounding of floats."""
+    """Return whether the number is a whole number of steps from the start, allowing for float rounding."""
     if isinstance(number, int) and isinstance(start, int) and isinstance(step, int):
         return (number - start) % step == 0
     steps = (number - start) / step
@@ -151,13 +151,16 @@ def is_on_step(number: int | float, start: int | float, step: int | float) -> bo
 
 
 def invalid(error: pydantic.ValidationError, root: str) -> InvalidError:
-    """Return pydantic's errors as ours, with paths that begin with `root`."""
+    """Return pydantic's errors as an `InvalidError`; the paths begin with `root`."""
     details = [detail for detail in error.errors(include_url=False) if not _follows(detail)]
     return InvalidError([_told(detail, root) for detail in details[:MAX_ERRORS]])
 
 
 def _follows(detail: Any) -> bool:
-    """Tell whether the error only follows from another: pydantic counts no broken entry, and makes no label for one."""
+    """Return whether the error only follows from another one.
+
+    pydantic does not count broken entries and gives them no label.
+    """
     kind = detail["type"]
     return kind == "default_factory_not_called" or (kind == "too_short" and bool(detail["input"]))
 
