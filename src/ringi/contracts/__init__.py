@@ -1,4 +1,4 @@
-"""What Ringi needs of a store, and of the parts beside it."""
+"""The contracts of a store and of the services beside it."""
 
 from ringi.contracts.jobs import Job, Jobs
 from ringi.contracts.notifier import Notifier, Subscription, Wakeup

@@ -1,4 +1,4 @@
-"""The open parts of one store."""
+"""The open services of one store URL."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ringi.contracts.stream import Stream
 from ringi.domain.thread import Savers
 
 AgentStores = Callable[..., Any]
-"""From a tenant and the name of an agent to LangGraph's store for what that agent keeps; without a name, for all."""
+"""Returns LangGraph's store for a tenant and an agent name; without a name, the store for all agents."""
 
 
 @dataclass(frozen=True)
 class Backend:
-    """The open parts behind one URL."""
+    """The open services behind one URL."""
 
     url: str
     store: Store
@@ -29,12 +29,12 @@ class Backend:
     jobs: Jobs
     savers: Savers
     durability: str | None = None
-    """What an acknowledged change outlives, where that is a setting of the server."""
+    """The failures that an acknowledged change survives, if the server has a setting for it."""
     clock: Clock = utc_now
-    """The time by which deadlines count: that of the store where machines share one, else that of this machine."""
+    """The clock for deadlines: the store's time if several machines share the store, else this machine's time."""
     runs_agents: bool = True
-    """Whether the store has what runs need: a checkpointer."""
+    """True if the store has what runs need: a checkpointer."""
     another_store: Callable[[], AbstractAsyncContextManager[Store]] | None = None
-    """Opens the store once more, for a thread with an event loop of its own; None where no leases are held on it."""
+    """Opens the store again, for a thread with its own event loop; None if the store holds no leases."""
     agent_stores: AgentStores | None = None
-    """What agents keep beyond their threads; None where agents cannot run."""
+    """The data that agents keep beyond their threads; None if agents cannot run."""

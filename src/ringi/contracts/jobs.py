@@ -1,4 +1,4 @@
-"""The contract of work that is done later, on some worker, one at a time per lane."""
+"""The contract of the job queue: deferred work, done by some worker, one job at a time per lane."""
 
 from __future__ import annotations
 
@@ -10,72 +10,99 @@ from typing import Any
 from ringi.domain.record import Frozen
 
 RUN, RESUME = "run", "resume"
-"""The kinds of the jobs that take up a thread's run, and that hand an ended request to it."""
+"""The kinds of the two run jobs: `run` starts or continues a thread's run, `resume` passes it an ended request."""
 
 
 class Job(Frozen):
-    """One piece of work; a handler must first look whether it is done already."""
+    """One unit of work. A handler must first check whether the work is already done."""
 
     key: str
-    """At most one unfinished job has this key."""
+    """Unique among unfinished jobs."""
     kind: str
     lane: str
     """Jobs of one lane run one after another."""
     payload: dict[str, Any] = {}
     tries: int = 0
-    """How many times a worker has begun it before."""
+    """The number of earlier attempts."""
 
 
 Handler = Callable[[Job], Awaitable[None]]
 ANNOUNCEMENT_KEPT_SECONDS = 86_400.0
-"""How long the announcement of a worker that ended is kept."""
+"""Seconds for which the announcement of a worker is kept after the worker ended."""
 
 
 class Jobs(ABC):
-    """Hands each job to some worker at least once. What it may lose, the reconciler finds."""
+    """Delivers each job to some worker at least once. The reconciler recreates jobs that the queue loses."""
 
     @abstractmethod
     async def submit(self, job: Job) -> None:
-        """Keep the job durably; does nothing when one with its key is unfinished."""
+        """Save the job durably; do nothing if an unfinished job has the same key.
+
+        Args:
+            job: The job to save.
+        """
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        """Submit several at once."""
+        """Submit several jobs concurrently.
+
+        Args:
+            jobs: The jobs to save.
+        """
         await asyncio.gather(*(self.submit(job) for job in jobs))
 
     async def lead(self, duty: str, owner: str, seconds: float) -> float:
-        """Return 0 if `owner` has the duty for so many seconds from now, else in how many to ask again.
+        """Return 0 if `owner` holds the duty, else the seconds after which to ask again.
 
-        By default everybody has it: processes that share no machine are told apart where there are some.
+        By default every caller holds the duty. A queue that several processes share grants it to one of them.
+
+        Args:
+            duty: The name of the duty.
+            owner: The name of the process that asks.
+            seconds: How long the grant lasts, from now.
         """
         return 0.0
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
-        """Say for so many seconds from now what a worker works on; for 0 seconds, that it has ended.
+        """Announce the work that a worker offers.
 
-        By default nobody hears it: only stores that several processes share need to pass it on.
+        By default the announcement is dropped: only a queue that several processes share needs to pass it on.
+
+        Args:
+            worker: The name of the worker.
+            offers: The work that the worker offers.
+            seconds: How long the announcement is valid, from now; 0 announces the worker's end.
         """
 
     async def announced(self, ended_within: float = 0.0) -> list[str]:
-        """Return what workers say now, or said until so many seconds ago; the worker that began last comes first.
+        """Return the announcements of workers, latest start first.
 
-        What a worker said last is kept for a day after its end, unless another says the same.
+        The last announcement of an ended worker is kept for a day, unless another worker announces the same.
+
+        Args:
+            ended_within: Seconds; also return announcements that were valid until this long ago.
         """
         return []
 
     @abstractmethod
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        """Do jobs of these kinds until `stop` is set, then wait for those begun.
+        """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
 
-        A handler that raises is called again later, each time later than before, or at the time that its
-        `LaterError` says; a worker that dies loses its jobs to the others. A job that waits holds up no lane.
+        If a handler raises, the job is retried with growing delays, or at the time that its `LaterError` gives. If a
+        worker dies, other workers take over its jobs. A job that waits for a retry does not block its lane.
+
+        Args:
+            handle: The function that does one job.
+            kinds: The kinds of jobs to take.
+            concurrency: The maximum number of jobs at once.
+            stop: Ends the work when it is set.
         """
 
 
 def lane_of(tenant: str, thread_id: str) -> str:
-    """Return the lane of a thread's jobs. Stores look for it in their tables of jobs: it never changes."""
+    """Return the lane of a thread's jobs. It must never change: stores look it up in their job tables."""
     return f"{tenant}/{thread_id}"
 
 
 def resume_key(tenant: str, request_id: str) -> str:
-    """Return the key of the job that hands an ended request to its run; stores look for it too."""
+    """Return the key of the job that passes an ended request to its run. Stores look it up too."""
     return f"{RESUME}:{tenant}/{request_id}"

@@ -1,4 +1,4 @@
-"""The contract of the hint: who waits on a topic is woken, mostly; the store is the truth."""
+"""The contract of notifications: a hint wakes the waiters of a topic, but only the store is authoritative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Wakeup:
-    """A bell that remembers one ring between two waits."""
+    """A signal that stays set until the next wait."""
 
     __slots__ = ("_rung", "_waiter")
 
@@ -18,12 +18,19 @@ class Wakeup:
         self._waiter: asyncio.Future[None] | None = None
 
     def set(self) -> None:
-        """Wake the one who waits, or the next one who will."""
+        """Wake the waiter, or else the next one."""
         self._rung = True
         self._release()
 
     async def wait(self, timeout: float | None) -> bool:
-        """Return True when rung, False when nobody rang for `timeout` seconds (None: for ever)."""
+        """Wait for the signal and clear it.
+
+        Args:
+            timeout: Seconds to wait; None waits without a limit.
+
+        Returns:
+            True if the signal was set, False after `timeout` seconds without a signal.
+        """
         if not self._rung and (timeout is None or timeout > 0):
             await self._rest(timeout)
         rung, self._rung = self._rung, False
@@ -46,7 +53,7 @@ class Wakeup:
 
 
 class Subscription:
-    """One listener of one topic, for as long as its `async with` block lasts."""
+    """A listener of one topic for the duration of an `async with` block."""
 
     __slots__ = ("_listeners", "_topic", "_wakeup")
 
@@ -65,12 +72,12 @@ class Subscription:
 
 
 class Notifier(ABC):
-    """Rings the bells of those who wait on a topic, in this process or another."""
+    """Wakes the listeners of a topic, in this process and in others."""
 
     recheck_after: float
-    """Seconds for which silence may be trusted; after them the store must be read."""
+    """Seconds after which a listener without a signal must read the store."""
     lost: int
-    """How many publications failed; who waits for them wakes by polling. Shown in the metrics."""
+    """The number of failed publications. Their listeners wake by polling. Exposed as a metric."""
 
     def __init__(self, recheck_after: float) -> None:
         self.recheck_after = recheck_after
@@ -79,7 +86,11 @@ class Notifier(ABC):
 
     @abstractmethod
     async def publish(self, topic: str) -> None:
-        """Tell all processes; may be lost, never raises for lack of listeners."""
+        """Notify all processes. A notification may be lost; a topic without listeners is no error.
+
+        Args:
+            topic: The topic that changed.
+        """
 
     def subscribe(self, topic: str) -> Subscription:
         """Return an `async with` block that yields the topic's `Wakeup`."""
@@ -91,7 +102,7 @@ class Notifier(ABC):
             wakeup.set()
 
     def ring_all(self, but: tuple[str, ...] = ()) -> None:
-        """Wake the listeners of every topic but those that begin so: something changed, nobody knows what."""
+        """Wake the listeners of all topics except those with a prefix in `but`: the changed topic is unknown."""
         for topic in [topic for topic in self._listeners if not topic.startswith(but)]:
             self.ring(topic)
 

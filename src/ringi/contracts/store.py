@@ -1,4 +1,4 @@
-"""The contract of the truth: versioned records and their events."""
+"""The contract of the store: versioned records and their events."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ringi.errors import ConflictError, UnreadableError
 
 R = TypeVar("R", bound=Record)
 TRIES = 20
-"""How often a change is computed again because somebody else was faster."""
+"""The number of times that a change is computed again after a concurrent update."""
 
 
 class Finding(NamedTuple):
-    """One thing that does not fit."""
+    """One inconsistency in a store."""
 
     record: str
     key: Key
@@ -25,32 +25,47 @@ class Finding(NamedTuple):
 
 
 class Store(ABC):
-    """Where records and their events live. No store knows a rule."""
+    """Stores records and their events. A store contains no business rules."""
 
     @abstractmethod
     async def put(self, record: Record, event: Event | None) -> None:
-        """Save the next version of a record and the event that made it, or neither.
+        """Save the next version of a record and its event, atomically.
 
-        Version 1 is a new record. Raises `ConflictError` unless the stored version is exactly
-        one less (for version 1: absent), `UnavailableError` when nothing could be written.
         Returns only when both are as durable as the store can make them.
+
+        Args:
+            record: The next version; version 1 is a new record.
+            event: The event of this change; None saves the record alone.
+
+        Raises:
+            ConflictError: The stored version is not exactly one less (for version 1: not absent).
+            UnavailableError: Nothing could be written.
         """
 
     @abstractmethod
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
-        """Save a next version and its event as `put` does, and empty what was before it, all of it or nothing.
+        """Save the next version and its event as `put` does, and erase all earlier content, atomically.
 
-        `left` has, by version, what takes the place of the payloads of older events of the record. When it
-        returns, the store holds nothing more of these payloads and of what the record said, and no search finds it.
+        After it returns, the store holds neither the earlier payloads nor the earlier content of the record, and no
+        search finds them.
+
+        Args:
+            record: The next version, without the erased content.
+            event: The event of the erasure.
+            left: The replacement payloads of older events of the record, by version.
         """
 
     @abstractmethod
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
-        """Return the newest version, or raise `NotFoundError`."""
+        """Return the newest version of a record.
+
+        Raises:
+            NotFoundError: No record of this kind has this tenant and id.
+        """
 
     @abstractmethod
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
-        """Return those that exist, in any order, in one round trip."""
+        """Return the records that exist for these keys, in any order, in one round trip."""
 
     @abstractmethod
     async def find(self, kind: type[R], query: Query) -> list[R]:
@@ -58,37 +73,53 @@ class Store(ABC):
 
     @abstractmethod
     async def count(self, kind: type[R], query: Query) -> int:
-        """Return how many records match, counting no further than `query.limit`."""
+        """Return the number of matching records, at most `query.limit`."""
 
     @abstractmethod
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
-        """Return the events past a position, in order, with no gap that fills in later.
+        """Return the events after a position, in order and without gaps that are filled later.
 
-        A position that this store never gave raises `InvalidError`.
+        Args:
+            after: The position to read from, exclusive.
+            limit: The maximum number of events.
+            tenant: Only events of this tenant; None for all.
+            record_id: Only events of records with this id; None for all.
+
+        Raises:
+            InvalidError: `after` is not a position of this store.
         """
 
     @abstractmethod
     async def tail(self) -> Position:
-        """Return the position of the newest event: where a follower of news begins."""
+        """Return the position of the newest event, from which a follower of new events starts."""
 
     @abstractmethod
     async def cursor(self, name: str) -> Position:
-        """Return where a named follower of the events stands; `START` for a new one."""
+        """Return the position of a named follower; `START` for a new one."""
 
     @abstractmethod
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
-        """Move a follower on, or raise `ConflictError` when it no longer stands at `old`."""
+        """Advance a follower.
+
+        Args:
+            name: The name of the follower.
+            old: Its expected position.
+            new: Its next position.
+
+        Raises:
+            ConflictError: The follower is no longer at `old`.
+        """
 
     async def inspect(self) -> AsyncGenerator[Finding, None]:
-        """Yield what the store itself finds damaged, and index columns and lists that differ from their records."""
+        """Yield damage that the store detects, and index columns and lists that differ from their records."""
         none: tuple[Finding, ...] = ()
         for finding in none:
             yield finding
 
     uninspected: str = "this store has no check of its own: only its records and events were read"
-    """What `inspect` cannot look at, in words for an operator."""
+    """The limits of `inspect`, as a message to an operator."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -98,7 +129,7 @@ class Store(ABC):
 
 
 async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
-    """Return the records of these keys that this version can read; one that it cannot stops none of the others."""
+    """Return the records of these keys that this version can read; an unreadable record is skipped."""
     try:
         return await store.get_many(kind, keys) if keys else []
     except UnreadableError:
@@ -110,10 +141,24 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
 async def change(
     store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
 ) -> tuple[R, R]:
-    """Save the next version that `step` computes and return (before, after).
+    """Save the next version that `step` computes.
 
-    When somebody else was faster, `step` is computed again on what they left. Returning the
-    record itself changes nothing. `read` is the record as it was read a moment ago, by who did.
+    After a concurrent update, `step` is computed again on the new version. If `step` returns the record itself, nothing
+    is saved.
+
+    Args:
+        store: The store to change.
+        kind: The class of the record.
+        key: The key of the record.
+        step: Returns the next version and its event.
+        read: The record as the caller has just read it; None reads it from the store.
+
+    Returns:
+        The record before and after the change.
+
+    Raises:
+        ConflictError: Every attempt met a concurrent update.
+        NotFoundError: The record does not exist.
     """
     for _ in range(TRIES):
         before, read = read or await store.get(kind, *key), None

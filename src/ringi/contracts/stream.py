@@ -1,4 +1,4 @@
-"""The contract of a thread's output: one numbering over runs, pauses, resumes and restarts."""
+"""The contract of a thread's output: item numbers continue across runs, pauses, resumes and restarts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ringi.domain.record import Key
 
 
 class StreamItem(NamedTuple):
-    """One piece of output. `origin` says which step of the run made it; it is never shown."""
+    """One item of output. `origin` identifies the step of the run that produced it; it is internal."""
 
     event: dict[str, Any]
     origin: str | None = None
     number: int = 0
-    """1, 2, 3 … without a gap; given by the stream."""
+    """1, 2, 3 … without gaps; assigned by the stream."""
 
 
 class Stream(ABC):
@@ -23,19 +23,41 @@ class Stream(ABC):
 
     @abstractmethod
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        """Add items, all or none, durably, and return the number of the last.
+        """Append items durably and atomically.
 
-        Raises `FenceError` when a higher fence has ever been used on this key, also by an
-        append of no items.
+        Args:
+            key: The key of the stream.
+            items: The items to append; an empty sequence only records the fence.
+            fence: The fence of the writer.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            FenceError: A higher fence was used on this key before, even by an append without items.
         """
 
     @abstractmethod
     async def delete(self, key: Key, *, fence: int) -> int:
-        """Forget all items, for good, and return the number of the last; the next one is numbered on from there.
+        """Delete all items permanently; later items continue the numbering.
 
-        Raises `FenceError` when a higher fence has ever been used on this key.
+        Args:
+            key: The key of the stream.
+            fence: The fence of the caller.
+
+        Returns:
+            The number of the last item.
+
+        Raises:
+            FenceError: A higher fence was used on this key before.
         """
 
     @abstractmethod
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        """Return the items past a number, in order; of an unknown key, none."""
+        """Return items in order; none for an unknown key.
+
+        Args:
+            key: The key of the stream.
+            after: The number after which to read.
+            limit: The maximum number of items.
+        """
