@@ -1,1 +1,1 @@
-"""What surrounds forms: the repair of those that a model wrote."""
+"""Forms, their JSON Schema, and the repair of forms that a model wrote."""

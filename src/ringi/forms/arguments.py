@@ -1,4 +1,4 @@
-"""What a call may be given: a schema takes the arguments that it names, and more only where it says so."""
+"""Checks the arguments of a call: a schema accepts the named arguments, and others only if it says so."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from ringi.forms.json_schema import check_instance, check_schema
 
 Schema: TypeAlias = dict[str, Any]
 MORE = ("additionalProperties", "unevaluatedProperties", "patternProperties")
-"""How a schema says which other properties it takes."""
+"""Keywords with which a schema accepts other properties."""
 IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
-"""Keywords whose schemas are about the same value."""
+"""Keywords whose subschemas apply to the same value."""
 DEFINITIONS = ("$defs", "definitions")
 UNKNOWN = "is not in the schema: remove it"
 CLOSED = ".closed"
-"""What the names of closed definitions end with."""
+"""The suffix of the names of closed definitions."""
 
 
 def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str, Any]) -> None:
-    """Raise `InvalidError` unless a person may leave a call with these arguments.
+    """Raise `InvalidError` unless a person may change a call to the edited arguments.
 
-    An edit may have the arguments that the schema names and those that were shown; a schema that names none adds none.
+    An edit may contain the arguments that the schema names and those that were displayed. A schema that names no
+    arguments allows no new ones.
     """
     known = schema or {}
     names = named(known)
@@ -33,7 +34,7 @@ def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str,
     try:
         check_call(known, edited)
     except InvalidError as error:
-        # An asker's schema may name less than its call has: what people were shown they may leave as it is.
+        # The schema may name fewer arguments than the call has: a person may leave displayed arguments unchanged.
         shown_there = set(places(dict(args), "args"))
         left = [each for each in error.errors if each.message != UNKNOWN or each.field not in shown_there]
         if left:
@@ -43,7 +44,7 @@ def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str,
 
 
 def places(value: Any, path: str) -> Iterator[str]:
-    """Yield the path of everything inside of a value."""
+    """Yield the path of every nested value."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, each in members:
         place = path_of(path, [name])
@@ -52,9 +53,9 @@ def places(value: Any, path: str) -> Iterator[str]:
 
 
 def check_call(schema: Schema, args: dict[str, Any]) -> None:
-    """Raise `InvalidError` for arguments that a schema refuses, or that it does not name.
+    """Raise `InvalidError` for arguments that break the schema or that it does not name.
 
-    Of a schema that is too large or recursive to check with, only the names of the arguments count.
+    If the schema is recursive or too large to validate with, only the names of the arguments are checked.
     """
     names = named(schema)
     if names is not None:
@@ -65,7 +66,7 @@ def check_call(schema: Schema, args: dict[str, Any]) -> None:
 
 
 def is_usable(schema: Schema) -> bool:
-    """Tell whether values can be checked with a schema."""
+    """Return whether values can be validated with a schema."""
     try:
         check_schema(schema, field="schema")
     except InvalidError:
@@ -74,19 +75,19 @@ def is_usable(schema: Schema) -> bool:
 
 
 def refuse_unknown(args: Mapping[str, Any], names: Container[str]) -> None:
-    """Raise `InvalidError` for each argument that is none of these names."""
+    """Raise `InvalidError` for each argument whose name is not in `names`."""
     unknown = [FieldError(path_of("args", [name]), UNKNOWN) for name in args if name not in names]
     if unknown:
         raise InvalidError(unknown[:MAX_ERRORS])
 
 
 def closed(schema: Schema) -> Schema:
-    """Return the schema of an object, with no other properties than it names wherever it does not say that it does."""
+    """Return an object's schema that rejects unnamed properties, except where it explicitly accepts them."""
     return _Closing(schema).root()
 
 
 def named(schema: Schema) -> frozenset[str] | None:
-    """Return the properties that a schema names; None where it says that it takes others too."""
+    """Return the properties that a schema names; None if it also accepts others."""
     found = set[str]()
     for part in _in_place(schema, schema):
         if any(part.get(keyword) not in (None, False) for keyword in MORE):
@@ -96,7 +97,7 @@ def named(schema: Schema) -> frozenset[str] | None:
 
 
 class _Closing:
-    """A copy of a schema in which every object is closed."""
+    """A copy of a schema in which every object rejects unnamed properties."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -105,7 +106,7 @@ class _Closing:
         self._has_mixed = False
 
     def root(self) -> Schema:
-        """Return the whole of it, with the definitions that it uses."""
+        """Return the whole schema, with the definitions that it uses."""
         own = {name: part for name, part in self._schema.items() if name not in DEFINITIONS}
         made = self._of(own, is_root=True)
         open_ones = self._definitions if self._has_mixed else {}
@@ -134,11 +135,11 @@ class _Closing:
             return {**made, "additionalProperties": False}
         self._has_mixed = True
         names = named({**part, **self._definitions})
-        # Each alternative knows only its own properties: closed by itself it would refuse those beside it.
+        # Each alternative knows only its own properties: closed alone, it would reject those of its siblings.
         return made if names is None or "propertyNames" in part else {**made, "propertyNames": {"enum": sorted(names)}}
 
     def _alternatives(self, part: Schema) -> Schema:
-        """Close what a value is one of, or what it refers to."""
+        """Close the alternatives and the references of a schema."""
         made: Schema = {
             name: [self._of(each) for each in _listed(part, name)]
             for name in ("anyOf", "oneOf", "allOf")
@@ -156,7 +157,7 @@ class _Closing:
 
 
 def _in_place(part: Any, root: Schema) -> Iterator[Schema]:
-    """Yield a schema and those beside it that are about the same value."""
+    """Yield a schema and its subschemas that apply to the same value."""
     stack, seen = [part], set[str]()
     while stack:
         part = stack.pop()

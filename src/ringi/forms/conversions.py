@@ -1,4 +1,4 @@
-"""A form's fields as JSON Schema, and flat JSON Schemas and pydantic models as a form's fields."""
+"""Converts a form's fields to JSON Schema, and flat JSON Schemas and pydantic models to a form's fields."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _DAY_BOUNDS = (
 )
 _FILES = {"media_types": "x-media-types", "max_size": "x-max-size"}
 _FORMATS = {"date": "date", "date-time": "datetime"}
-"""What text is in a JSON Schema by its format, and in a form by its type."""
+"""Maps the format of text in a JSON Schema to a form's field type."""
 _ROOT = {
     "type",
     "properties",
@@ -79,13 +79,13 @@ _REMEDIES = {
     "pattern": "check it after the answer",
 }
 _OF_FILE = {"format", "properties", "required", "additionalProperties"}
-"""What a schema says of a file beside its type; it is always the same."""
+"""The fixed keywords of a file's schema besides its type."""
 _NOT_BLANK = r"\S"
 _REMARKS = {"$comment", "deprecated", "readOnly", "writeOnly", "examples"}
 
 
 def schema_of(fields: Sequence[Mapping[str, Any]]) -> Json:
-    """Return the JSON Schema (2020-12) of the answers to a form's fields, given as JSON."""
+    """Return the JSON Schema (2020-12) of the answers to a form's fields, which are passed as JSON."""
     return {
         "$schema": _DIALECT,
         "type": "object",
@@ -96,7 +96,7 @@ def schema_of(fields: Sequence[Mapping[str, Any]]) -> Json:
 
 
 def fields_of_model(model: type[BaseModel]) -> list[Json]:
-    """Return the fields that ask for a pydantic model; raise InvalidError that names each one that does not fit."""
+    """Return the fields for a pydantic model; raise InvalidError that names each unsupported field."""
     try:
         schema = model.model_json_schema(schema_generator=_PlainSchema)
     except PydanticInvalidForJsonSchema as error:
@@ -105,7 +105,7 @@ def fields_of_model(model: type[BaseModel]) -> list[Json]:
 
 
 def fields_of(schema: object, *, field: str, within: str = "properties") -> list[Json]:
-    """Return the fields for a flat JSON Schema object; raise InvalidError that names each part that does not fit."""
+    """Return the fields for a flat JSON Schema object; raise InvalidError that names each unsupported part."""
     check_schema(schema, field=field)
     assert isinstance(schema, dict)
     if schema.get("type") != "object":
@@ -138,7 +138,7 @@ def _misfits(path: str, schema: Mapping[str, Any], known: set[str]) -> list[Fiel
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """pydantic's JSON Schema, with bounds of days and without titles made up from names."""
+    """pydantic's JSON Schema, with bounds of days and without titles derived from names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -188,7 +188,7 @@ def _step(field: Mapping[str, Any]) -> Json:
         return {}
     if not _aligned(field.get("min"), step):
         return {"x-step": step}
-    # A reader rounds the bounds of an integer, so only whole ones may be said that way.
+    # Readers round the bounds of an integer, so only whole bounds can be written this way.
     whole = step == 1 and not any((field.get(bound) or 0) % 1 for bound in _BOUNDS)
     return {"type": "integer"} if whole else {"multipleOf": step}
 
@@ -198,7 +198,7 @@ def _aligned(start: float | None, step: float) -> bool:
 
 
 class _Reader:
-    """Takes a property's keywords one by one; what is left over at the end does not fit a form."""
+    """Consumes a property's keywords one by one; any keyword left at the end is unsupported in a form."""
 
     def __init__(self, schema: object, definitions: Json, path: str) -> None:
         self.definitions, self.path = definitions, path
@@ -227,7 +227,7 @@ class _Reader:
         return found
 
     def _unwrap(self, schema: object) -> tuple[Json, bool]:
-        """Return the keywords with references followed, and whether null is an answer too."""
+        """Return the keywords with references resolved, and whether null is also an answer."""
         if not isinstance(schema, dict):
             self._refuse("", f"must be an object, not {shown(schema)}: say what it holds")
         rest, optional = dict(schema), False
@@ -361,7 +361,7 @@ def _is_option(part: object) -> bool:
 
 
 def _round_bounds(schema: Json) -> None:
-    """Turn the bounds of an integer into whole, inclusive ones."""
+    """Convert the bounds of an integer to whole, inclusive bounds."""
     lows = [math.ceil(schema["minimum"])] if "minimum" in schema else []
     highs = [math.floor(schema["maximum"])] if "maximum" in schema else []
     lows += [math.floor(schema.pop("exclusiveMinimum")) + 1] if "exclusiveMinimum" in schema else []

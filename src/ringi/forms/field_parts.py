@@ -1,4 +1,4 @@
-"""The parts of which fields are made: options, checked types, and keyword arguments for type checkers."""
+"""The components of fields: options, checked types, and keyword arguments for type checkers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_HELP = 2_000
 MAX_TEXT = 20_000
 MAX_VALUE = 500
 MAX_FILE = 10 * 1024 * 1024
-"""Bytes of an attached file that no field can exceed."""
+"""The maximum size in bytes of an attached file, for any field."""
 MEDIA_TYPES = (
     "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain", "text/csv",
     "application/json", "application/zip",
@@ -35,7 +35,7 @@ MEDIA_TYPES = (
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 )  # fmt: skip
-"""The types that are told from a file's bytes."""
+"""The media types that are detected from a file's bytes."""
 GROUPS = ("image/*", "text/*")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -95,7 +95,7 @@ LEFT_OUT: Any = pydantic.Field(default=None, exclude_if=_absent)
 
 
 class Parts(TypedDict, total=False):
-    """What all fields take."""
+    """The arguments of all fields."""
 
     name: str
     label: str
@@ -105,7 +105,7 @@ class Parts(TypedDict, total=False):
 
 
 class WritingParts(Parts, total=False):
-    """What fields for text take."""
+    """The arguments of text fields."""
 
     min_length: int | None
     max_length: int | None
@@ -113,7 +113,7 @@ class WritingParts(Parts, total=False):
 
 
 class NumericParts(Parts, total=False):
-    """What fields for numbers take."""
+    """The arguments of number fields."""
 
     min: float | None
     max: float | None
@@ -122,7 +122,7 @@ class NumericParts(Parts, total=False):
 
 
 class DateParts(Parts, total=False):
-    """What fields for days and moments take; bounds and defaults are text."""
+    """The arguments of day and time fields; bounds and defaults are text."""
 
     min: str | None
     max: str | None
@@ -130,13 +130,13 @@ class DateParts(Parts, total=False):
 
 
 class BooleanParts(Parts, total=False):
-    """What a yes or no takes."""
+    """The arguments of a boolean field."""
 
     default: bool | None
 
 
 class AttachmentParts(Parts, total=False):
-    """What a file takes: media types such as `image/*`, and its largest size in bytes."""
+    """The arguments of a file field: media types such as `image/*`, and the maximum size in bytes."""
 
     media_types: Sequence[str]
     max_size: int
@@ -144,14 +144,14 @@ class AttachmentParts(Parts, total=False):
 
 @with_config(ConfigDict(extra="forbid", json_schema_extra={"format": "attachment"}))
 class AttachedFile(TypedDict):
-    """A file that a person attached to a request: what an answer says of it, and a pydantic model's type for it."""
+    """A file that a person attached to a request: its entry in an answer, and its type in a pydantic model."""
 
     number: int
-    """Which of the request's files it is."""
+    """The number of the file within the request."""
     name: str
     size: int
     media_type: str
-    """As its bytes say; `application/octet-stream` where they say nothing."""
+    """The media type detected from the bytes; `application/octet-stream` if it is unknown."""
     sha256: str
 
 
@@ -159,7 +159,7 @@ _ATTACHED = TypeAdapter(AttachedFile)
 
 
 def attached_file(value: object) -> AttachedFile:
-    """Return what names a file; raise MisfitError for anything else."""
+    """Return the reference to a file; raise FieldValidationError for any other value."""
     try:
         return _ATTACHED.validate_python(value, strict=True)
     except ValidationError:

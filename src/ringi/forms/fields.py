@@ -1,4 +1,4 @@
-"""The twelve fields of a form: each knows what a sound definition is, and which answers it accepts."""
+"""The twelve field types of a form: each validates its definition and its answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Field(StrictModel):
     def __init__(self, name: str | None = None, /, **given: Any) -> None:
         super().__init__(**(given if name is None else {**given, "name": name}))
 
-    # Without the mark pydantic calls __init__ for a field inside a form too, and its errors lose their path.
+    # Without this mark pydantic also calls __init__ for a field inside a form, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
@@ -63,11 +63,11 @@ class _Field(StrictModel):
         return path_of("", [given.get("name") or cls.__name__])
 
     def accept(self, value: object) -> Any:
-        """Return the answer as it is stored; raise MisfitError that says what to send instead."""
+        """Return the answer to store; raise FieldValidationError that says what to send instead."""
         raise NotImplementedError
 
     def is_empty(self, value: object) -> bool:
-        """Tell whether the answer counts as none where one is required."""
+        """Return whether the answer counts as missing for a required field."""
         return (isinstance(value, str) and not value.strip()) or value in ([], ())
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class _Field(StrictModel):
         return self
 
     def _check_parts(self) -> None:
-        """Raise _PartError for parts that contradict each other."""
+        """Raise _PartError for contradictory arguments."""
 
 
 class _Writing(_Field):
@@ -130,9 +130,9 @@ class _Options(_Field):
     options: Annotated[tuple[Option, ...], pydantic.Field(min_length=1, max_length=MAX_OPTIONS)]
 
     def member(self, value: object) -> str | int:
-        """Return the value if it is an option; raise MisfitError that lists the options."""
+        """Return the value if it is an option; raise FieldValidationError that lists the options."""
         for option in self.options:
-            # Without the types True would be the option 1.
+            # Without the type comparison, True would match the option 1.
             if type(value) is type(option.value) and value == option.value:
                 return option.value
         choices = ", ".join(shown(option.value) for option in self.options[:10])
@@ -230,7 +230,7 @@ class _Numeric(_Field):
         return self._whole(number)
 
     def _whole(self, number: int | float) -> int | float:
-        # 5.0 and 5 are one JSON number; without this, an int field of a model would refuse its own form's answer.
+        # 5.0 and 5 are one JSON number; without this, an int field of a model would reject its own form's answer.
         if self.step is not None and self.step % 1 == 0 and number == int(number) and abs(number) < 2**53:
             return int(number)
         return number
@@ -280,7 +280,7 @@ class Date(_Field):
         def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
-        """Return the day; raise MisfitError unless it exists and is within the bounds."""
+        """Return the day; raise FieldValidationError unless it exists and is within the bounds."""
         day = check_day(value)
         if self.min is not None and day < self.min:
             raise FieldValidationError("", f"{shown(day)} is too early: send {self.min} or later")
@@ -311,7 +311,7 @@ class DateTime(_Field):
         def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
-        """Return the moment as it was sent; raise MisfitError unless it is one and within the bounds."""
+        """Return the time unchanged; raise FieldValidationError unless it is valid and within the bounds."""
         moment = check_moment(value)
         if self.min is not None and moment < check_moment(self.min):
             raise FieldValidationError("", f"{shown(value)} is too early: send {self.min} or later")
@@ -342,7 +342,7 @@ class Boolean(_Field):
         def __init__(self, name: str = "", /, **given: Unpack[BooleanParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
-        """Return the boolean; raise MisfitError for anything else."""
+        """Return the boolean; raise FieldValidationError for any other value."""
         if not isinstance(value, bool):
             raise FieldValidationError("", f"must be true or false, not {shown(value)}: send one of the two")
         return value
@@ -361,13 +361,13 @@ class Attachment(_Field):
         def __init__(self, name: str = "", /, **given: Unpack[AttachmentParts]) -> None: ...
 
     def accept(self, value: object) -> AttachedFile:
-        """Return what names the file; raise MisfitError unless it fits. Whether it is there, the inbox checks."""
+        """Return the file reference; raise FieldValidationError if it is invalid. The inbox checks that the file exists."""
         file = attached_file(value)
         self.check_file(file["size"], file["media_type"])
         return file
 
     def check_file(self, size: int, media_type: str) -> None:
-        """Raise MisfitError for a file that is empty or too large, or of a type that is not taken."""
+        """Raise FieldValidationError if a file is empty, too large, or of a media type that the field rejects."""
         if not 0 < size <= self.max_size:
             raise FieldValidationError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
         if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):

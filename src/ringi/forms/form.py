@@ -1,4 +1,4 @@
-"""Form: what a person is asked to fill in, and the check of what came back."""
+"""Form: the questions that a person fills in, and the validation of the answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Form(StrictModel):
     def __init__(self, fields: Sequence[Field] | None = None, /, **given: Any) -> None:
         super().__init__(**(given if fields is None else {**given, "fields": fields}))
 
-    # Without the mark pydantic calls __init__ for a form inside a request too, and its errors lose their path.
+    # Without this mark pydantic also calls __init__ for a form inside a request, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def __repr_args__(self) -> Iterator[tuple[str, str]]:
@@ -92,9 +92,15 @@ class Form(StrictModel):
 
     @classmethod
     def parse(cls, data: object) -> Form:
-        """Return the form that JSON describes, or raise InvalidError with a path such as `form.fields[1].options`.
+        """Return the form that JSON describes.
 
-        An explicit null is no value, for a part that other types of fields have too.
+        An explicit null counts as absent, even for an argument that only other field types have.
+
+        Args:
+            data: The form as plain JSON data: `{"fields": [...]}`.
+
+        Raises:
+            InvalidError: The form is invalid; paths look like `form.fields[1].options`.
         """
         try:
             return cls.model_validate(_without_nulls(data), extra="forbid")
@@ -103,23 +109,46 @@ class Form(StrictModel):
 
     @classmethod
     def of(cls, model: type[BaseModel]) -> Form:
-        """Return the form that asks for a pydantic model; `into` turns its answer into the model."""
+        """Return the form for a pydantic model; `into` converts its answer to the model.
+
+        Args:
+            model: The class of the model; each of its fields must have a form field.
+
+        Raises:
+            InvalidError: A field of the model has no form field; there is one error for each.
+        """
         return cls.parse({"fields": conversions.fields_of_model(model)})
 
     @classmethod
     def from_json_schema(cls, schema: object) -> Form:
-        """Return the form for a flat JSON Schema object; raise InvalidError that names each part that does not fit."""
+        """Return the form for a flat JSON Schema object.
+
+        Args:
+            schema: A flat schema of type object.
+
+        Raises:
+            InvalidError: A part of the schema has no form field; there is one error for each.
+        """
         return cls.parse({"fields": conversions.fields_of(schema, field="schema")})
 
     def json_schema(self) -> dict[str, Json]:
-        """Return the JSON Schema of an answer; `from_json_schema` turns it back into this form."""
+        """Return the JSON Schema of an answer; `from_json_schema` converts it back to this form."""
         return conversions.schema_of(self.model_dump(mode="json")["fields"])
 
     def check(self, data: object) -> dict[str, Json]:
-        """Return the answers to store; raise InvalidError with one error for each wrong field.
+        """Return the answers to store.
 
-        Nothing is coerced: `"5"` is no number. None is no answer. Fields without an answer are left out, defaults
-        included: a default is shown to the person, who sends it or does not.
+        Values are not coerced: `"5"` is not a number. None means no answer. Fields without an answer are omitted, and a
+        default is not filled in: the person sees it and decides whether to send it.
+
+        Args:
+            data: The answers by field name; None for no answers.
+
+        Returns:
+            The valid answers by field name, as plain JSON.
+
+        Raises:
+            InvalidError: An answer is wrong, missing or unknown; there is one error for each field.
         """
         if not isinstance(data, dict | None):
             raise InvalidError.of("data", f"must be an object of answers, not {shown(data)}")
@@ -139,9 +168,16 @@ class Form(StrictModel):
 
 
 def into(model: type[M], data: object) -> M:
-    """Return the answers as the pydantic model whose form was asked; raise InvalidError with an error for each field.
+    """Return the answers as an instance of the pydantic model from which the form was made.
 
-    Nothing is coerced, but a day becomes a `date` and a value its Enum member. None is no answer.
+    Values are not coerced, but a day becomes a `date` and an option its Enum member. None means no answer.
+
+    Args:
+        model: The class of the model.
+        data: The answers by field name.
+
+    Raises:
+        InvalidError: An answer does not fit the model; there is one error for each field.
     """
     check_json(data, field="data")
     if not isinstance(data, dict):
@@ -149,7 +185,7 @@ def into(model: type[M], data: object) -> M:
     given = {name: value for name, value in data.items() if value is not None}
     nothing = {_key(name, field): None for name, field in model.model_fields.items() if field.is_required()}
     try:
-        # Strict pydantic takes a day and an Enum's value from JSON text, but not from Python objects.
+        # Strict pydantic accepts a day and an Enum's value from JSON text, but not from Python objects.
         return model.model_validate_json(json.dumps(nothing | given), strict=True)
     except pydantic.ValidationError as error:
         raise invalid(error, "") from None

@@ -1,4 +1,4 @@
-"""JSON and JSON Schema that a model or a stranger wrote: limited first, then used, so that it never hangs."""
+"""Limits and validates untrusted JSON and JSON Schema in bounded time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_PATTERNS = 200
 MAX_PATTERN_LENGTH = 500
 MAX_PATTERN_MEMORY = 100_000
 MAX_MATCHED_LENGTH = 10_000
-"""Characters of a text that `matches_whole` reads."""
+"""The maximum number of characters that `matches_whole` reads."""
 MAX_CHECKS = 5_000_000
 MAX_PATTERN_CHECKS = 262_144
 
@@ -45,7 +45,7 @@ _DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema
 _DEFINITIONS = ("$defs", "definitions")
 _REFERENCE = re.compile(r"#/(?:\$defs|definitions)/[^/~%]+")
 _POSSESSIVE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|([*+?}]\+)", re.DOTALL)
-"""Escapes, classes, and as group 1 what Python takes for a possessive quantifier: the engine reads `a++` as `(a+)+`."""
+"""Escapes and classes, and as group 1 Python's possessive quantifiers: the engine reads `a++` as `(a+)+`."""
 _MAPS = {*_DEFINITIONS, "properties", "patternProperties", "dependentSchemas", "dependencies"}
 _NESTED = {
     *("allOf", "anyOf", "oneOf", "prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"),
@@ -59,21 +59,21 @@ _REFUSED = {
 
 
 class Size(NamedTuple):
-    """How much JSON there is."""
+    """The size of a JSON value."""
 
     nodes: int
     bytes: int
 
 
 class _Weight(NamedTuple):
-    """What validating one value costs: keywords and patterns, with every reference unfolded."""
+    """The cost of validating one value: keywords and patterns, with all references expanded."""
 
     keywords: int
     patterns: int
 
 
 class _Part(NamedTuple):
-    """One definition of a schema: its own weight, and the definitions it refers to."""
+    """One definition of a schema: its own weight, and the definitions that it references."""
 
     weight: _Weight
     references: list[str]
@@ -82,28 +82,29 @@ class _Part(NamedTuple):
 def check_schema(schema: object, *, field: str) -> None:
     """Raise InvalidError unless the schema is valid JSON Schema and cheap to validate with.
 
-    Accepted: draft 2020-12 and draft 7, references to the schema's own definitions that do not recurse, and
+    Draft 2020-12 and draft 7 are accepted, with non-recursive references to the schema's own definitions and with
     patterns without look-around and back-references.
     """
     _compile(schema, field)
 
 
 def check_instance(schema: object, data: object, *, field: str) -> None:
-    """Raise InvalidError with one error for each broken place of the data; paths begin with `field`.
+    """Raise InvalidError with one error for each invalid place in the data; paths begin with `field`.
 
-    The schema is limited as by `check_schema`. Where data and schema are both large it tells only that they do not fit.
+    The limits of `check_schema` apply to the schema. If data and schema are both large, there is only one general
+    error.
     """
     InstanceCheck(schema)(data, field=field)
 
 
 class InstanceCheck:
-    """`check_instance` with one schema, which is read once."""
+    """`check_instance` for one schema, which is parsed once."""
 
     def __init__(self, schema: object) -> None:
         self._validator, self._weight = _compile(schema, "schema")
 
     def __call__(self, data: object, *, field: str) -> None:
-        """Raise InvalidError unless the data fits."""
+        """Raise InvalidError unless the data is valid."""
         validator, weight = self._validator, self._weight
         size = check_json(data, field=field)
         if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
@@ -116,7 +117,7 @@ class InstanceCheck:
 def check_json(
     value: object, *, field: str, max_bytes: int = MAX_INSTANCE_BYTES, max_depth: int = MAX_INSTANCE_DEPTH
 ) -> Size:
-    """Return the size of a JSON value; raise InvalidError for what JSON cannot carry and for what is too large."""
+    """Return the size of a JSON value; raise InvalidError if JSON cannot represent it or if it is too large."""
     nodes = bytes = 0
     stack = [(value, field, 1)]
     while stack:
@@ -131,12 +132,12 @@ def check_json(
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise MisfitError unless `matches_whole` takes this regular expression: the language is that of JSON Schema."""
+    """Raise FieldValidationError unless `matches_whole` supports this JSON Schema regular expression."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise FieldValidationError("", f"has {len(pattern)} characters: write it in at most {MAX_PATTERN_LENGTH}")
     is_possessive = any(found[1] for found in _POSSESSIVE.finditer(pattern))
     try:
-        # Alone first: the brackets of the whole would close those of `a)|(b`.
+        # Check the pattern alone first: the surrounding group would close the brackets of `a)|(b`.
         _linear(pattern)
         _whole(pattern)
     except (jsonschema_rs.ValidationError, ValueError):
@@ -152,7 +153,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def matches_whole(pattern: str, text: str) -> bool | None:
-    """Tell whether a pattern matches a whole text, in linear time; None for a text that is too long or no Unicode."""
+    """Return whether a pattern matches a whole text, in linear time; None if the text is too long or not Unicode."""
     if len(text) > MAX_MATCHED_LENGTH:
         return None
     try:
@@ -199,7 +200,7 @@ def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
         for key, value in item.items():
             if not isinstance(key, str):
                 raise InvalidError.of(path, f"has the key {shown(key)}: use text as keys")
-            # A key is walked as text of its own: it can be as long and as broken as any value.
+            # A key is checked like a text value: it can be as long and as malformed.
             yield key, key
             yield key, value
 
@@ -317,7 +318,7 @@ def _patterns(schema: dict[str, Any]) -> list[str]:
 def _explain(
     validator: jsonschema_rs.Validator, data: object, weight: _Weight, size: Size, field: str
 ) -> Iterator[FieldError]:
-    # iter_errors makes every error with a copy of its data before it returns the first: unbounded, this takes minutes.
+    # iter_errors copies the data for every error before it returns the first: without a limit, this takes minutes.
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
         yield FieldError(field, "does not fit the schema, and is too large to say where: send less")
         return

@@ -1,4 +1,4 @@
-"""Repair the fields that a model wrote: what has one sound reading is read so, all else is left to be refused."""
+"""Repairs fields that a model wrote: fixes unambiguous mistakes and leaves all others for validation to reject."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ringi.forms.field_parts import MAX_LABEL, NAME, Option
 from ringi.forms.form import FIELDS, MAX_FIELDS
 
 PARTS: dict[str, frozenset[str]] = {kind.model_fields["type"].default: frozenset(kind.model_fields) for kind in FIELDS}
-"""The parts that each type of field has."""
+"""The arguments of each field type."""
 OPTION = frozenset(Option.model_fields)
 MAX_CHANGES = 20
-"""How many changes are told."""
+"""The maximum number of reported changes."""
 
 
 class Repaired(NamedTuple):
-    """The fields as they are asked, and what was changed of them."""
+    """The repaired fields and the changes."""
 
     fields: Any
     names: Mapping[str, str] = {}
-    """By the name of each field that was renamed: the name under which the model reads its answer."""
+    """Maps the new name of each renamed field to the name under which the model reads its answer."""
     changes: tuple[str, ...] = ()
-    """What was changed, in words."""
+    """Descriptions of the changes."""
 
     def answers(self, data: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return the answers under the names that the model wrote."""
@@ -34,11 +34,11 @@ class Repaired(NamedTuple):
 
 
 def repair(fields: object) -> Repaired:
-    """Return the fields that a model wrote, repaired; a sound field is returned as it is.
+    """Return the fields that a model wrote, repaired; a valid field is returned unchanged.
 
-    Nulls, unknown keys and equal options are dropped, a slider without both bounds becomes a number, and a name that is
-    none gets one that is derived from its text alone, which becomes the label. Options of a field that takes none are
-    left: without them another question would be asked.
+    Nulls, unknown keys and duplicate options are dropped. A slider without both bounds becomes a number. A field with
+    an invalid name gets a name derived from its text alone, and the text becomes the label. Options of a field type
+    without options are preserved: removing them would change the question.
     """
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
         return Repaired(fields)
@@ -51,7 +51,7 @@ def repair(fields: object) -> Repaired:
 
 
 def known(given: object, names: Collection[str], path: str, changes: list[str]) -> Any:
-    """Return an object without its nulls and what has none of these names; what is no object as it is."""
+    """Return an object without nulls and unknown names; return any other value unchanged."""
     if not isinstance(given, dict):
         return given
     present = {name: value for name, value in given.items() if value is not None}
@@ -73,7 +73,7 @@ def _field(field: object, path: str, changes: list[str]) -> Any:
     found = known(found, parts | {"options"} if found.get("options") else parts, path, changes)
     if "options" in parts and isinstance(options := found.get("options"), list):
         read = [known(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
-        # A model that lists options may begin to repeat itself.
+        # A model that lists options may repeat itself.
         found["options"] = list({repr(each): each for each in read}.values())
         if len(found["options"]) < len(read):
             changes.append(f"{path}.options: {len(read) - len(found['options'])} repeated ones were left out")
@@ -81,7 +81,7 @@ def _field(field: object, path: str, changes: list[str]) -> Any:
 
 
 def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
-    """Give each field a sound name of its own; return under which names the model reads those that had none."""
+    """Give each field a valid, unique name; return the names under which the model reads the renamed fields."""
     own = {field["name"] for field in fields if isinstance(field, dict) and _is_name(field.get("name"))}
     taken, seen, read = set(own), set[str](), dict[str, str]()
     for n, field in enumerate(fields):
@@ -93,7 +93,7 @@ def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
             continue
         name = _free(_derived(text), taken)
         taken.add(name)
-        # Of two with one name only the first is read under it.
+        # If two fields share a name, only the first is read under it.
         read[name] = name if text in own or text in read.values() else text
         said = f"{shown(text)} is asked as {shown(name)}, and its answer is under {shown(read[name])}"
         changes.append(f"fields[{n}].name: {said}")
@@ -102,7 +102,7 @@ def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
 
 
 def _text(field: Any) -> str | None:
-    """Return what a field is called by its writer, None where there is nothing that a name could be derived from."""
+    """Return the text that the writer used for a field; None if no name can be derived from it."""
     if not isinstance(field, dict) or not isinstance(field.get("name", ""), str):
         return None
     written = (field.get("name"), field.get("label"))
@@ -114,11 +114,11 @@ def _is_name(text: object) -> bool:
 
 
 def _derived(text: str) -> str:
-    """Return a sound name that depends on nothing but the text."""
+    """Return a valid name that depends only on the text."""
     plain = unicodedata.normalize("NFKC", text)
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
     if not plain.isascii() or len(name) > 50 or not name:
-        # What was lost of the text still makes a difference.
+        # The digest keeps names distinct whose texts differ only in removed characters.
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
         name = f"{name[:40] or 'field'}_{digest}"
     return f"_{name}" if name[0].isdigit() else name
