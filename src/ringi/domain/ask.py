@@ -1,4 +1,4 @@
-"""What an agent asks and what a person answers, as they arrive: checked, not yet stored."""
+"""Questions and answers as they arrive: validated, not yet stored."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ Decision = Literal["approve", "edit", "reject", "respond"]
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
-"""Kinds whose answer lets something happen: silence may never stand in for one."""
+"""Kinds whose answer allows an action: expiry never counts as an answer to them."""
 
 IGNORE = "ignore"
-"""What Agent Inbox calls a rejection."""
+"""Agent Inbox's name for a rejection."""
 ANSWER = "answer"
-"""The name under which data holds an answer that is one JSON value."""
+"""The key under which `data` holds an answer that is one JSON value."""
 RESERVED = ("counts",)
-"""What stands in the address of something else where the id of a request would."""
+"""Reserved path segments, which cannot be request ids."""
 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
-"""The ids that are derived from the place of a question in a run: `q-` of its requests, `p-` of approvals by a rule."""
+"""The prefixes of ids derived from a question's position in a run: `q-` for requests, `p-` for approvals by a rule."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 def written_time(value: object) -> object:
-    """Refuse a number: nobody sees whether it means seconds or milliseconds."""
+    """Reject a number: it is ambiguous between seconds and milliseconds."""
     if not isinstance(value, str | datetime):
         raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
     return value
 
 
 def utc_time(at: datetime) -> datetime:
-    """Return the time in UTC, or raise for one that has no zone or no place in a calendar."""
+    """Return the time in UTC; raise for a time without a zone or outside the calendar's range."""
     if at.tzinfo is None:
         raise PydanticCustomError("time", "give a time zone, such as Z")
     try:
@@ -62,12 +62,12 @@ Time = Annotated[datetime, BeforeValidator(written_time), AfterValidator(utc_tim
 
 
 def form_of(value: object) -> object:
-    """Return the form that asks for a pydantic model class; anything else as it is."""
+    """Return the form for a pydantic model class; return any other value unchanged."""
     return Form.of(value) if isinstance(value, type) and issubclass(value, BaseModel) else value
 
 
 def seconds_of(value: object) -> object:
-    """Return a timedelta as seconds; anything else as it is."""
+    """Return a timedelta as seconds; return any other value unchanged."""
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
@@ -84,7 +84,7 @@ class Action(Frozen):
     def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
         super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
 
-    # Without the mark pydantic calls __init__ for each stored action too: slower, and a missing name is a TypeError.
+    # Without this mark pydantic also calls __init__ for stored actions: slower, and a missing name is a TypeError.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
@@ -94,11 +94,11 @@ class Button(Frozen):
     label: str | None = Field(default=None, max_length=100)
     style: Literal["primary", "default", "secondary", "danger"] | None = None
     value: Any = Field(default=None, exclude_if=lambda value: value is None)
-    """What the agent receives for this decision, where it takes one JSON value."""
+    """The value that the agent receives for this decision, if it expects one JSON value."""
 
 
 class Continuation(Frozen):
-    """What goes on after the answer: data only, so that any worker can do it."""
+    """The work to continue after the answer, as plain data, so that any worker can do it."""
 
     runner: str
     target: str
@@ -117,7 +117,8 @@ class Ask(Frozen):
     form: Annotated[Form | None, BeforeValidator(form_of)] = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     answer_schema: dict[str, Any] | None = None
-    """JSON Schema of the one JSON value that `respond` may give as `data {"answer": …}`; `{}` allows any but null."""
+    """JSON Schema of the one JSON value that `respond` may send as `data {"answer": …}`; `{}` allows any except
+    null."""
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] | None = None
     actions: dict[Decision, Button] = {}
     context: dict[str, Any] = {}
@@ -137,20 +138,20 @@ class Ask(Frozen):
     def parse(cls, body: object) -> Self:
         """Return the ask in plain JSON data, or raise `InvalidError` that names each field.
 
-        An explicit null stands for an absent field; one that is unknown stays an error.
+        An explicit null counts as an absent field; an unknown field is an error even if it is null.
         """
         return parsed(cls, _present(body))
 
     @classmethod
     def kept(cls, body: object) -> Self:
-        """Return an ask that was parsed before, by any version: what this one does not know stays in it."""
+        """Return an ask that any version parsed before; fields unknown to this version are preserved."""
         return parsed(cls, body, "allow")
 
     def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
-        """Return it with plain JSON values, or raise `InvalidError` where it breaks a rule.
+        """Return the ask with plain JSON values, or raise `InvalidError` if it breaks a rule.
 
-        Only a run's own question may have a derived id: an ask that got there first would take its place. Only its
-        arguments may break their schema: its tool checks them, and takes some text for a number.
+        Only a run's own question may have a derived id: another ask with that id would take its place. Only its
+        arguments may break their schema: the tool validates them and accepts some text as numbers.
         """
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0
@@ -176,9 +177,9 @@ class Ask(Frozen):
         return plain
 
     def plain(self) -> Self:
-        """Return it with plain JSON values, or raise `InvalidError` for those that have no one JSON form.
+        """Return the ask with plain JSON values; raise `InvalidError` for values without exactly one JSON form.
 
-        What a person sees, what is stored and what runs would differ otherwise, from store to store.
+        Otherwise the displayed, stored and executed values could differ between stores.
         """
         free: dict[str, Any] = {"context": self.context, "fallback": self.fallback, "schema": self.data_schema}
         action = self.action
@@ -220,7 +221,7 @@ class Ask(Frozen):
 
     @property
     def resolved_kind(self) -> Kind:
-        """The kind given, or the one that the content implies."""
+        """The given kind, or the kind that the content implies."""
         if self.kind:
             return self.kind
         if self.action:
@@ -229,7 +230,7 @@ class Ask(Frozen):
 
     @property
     def resolved_allowed(self) -> tuple[Decision, ...]:
-        """The decisions given, or the kind's own."""
+        """The given decisions, or the defaults of the kind."""
         if self.allowed:
             return self.allowed
         own: dict[str, tuple[Decision, ...]] = {"question": ("respond", "reject"), "finish": get_args(Decision)}
@@ -237,7 +238,7 @@ class Ask(Frozen):
 
 
 def valued(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
-    """Return the buttons that say what the agent receives."""
+    """Return the buttons that define a value for the agent."""
     return {decision: button for decision, button in actions.items() if button.value is not None}
 
 
@@ -247,7 +248,7 @@ def unwritable(model: Frozen) -> list[FieldError]:
 
 
 def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
-    """Return the error if the condition holds."""
+    """Return the error if the condition is true."""
     return FieldError(field, message) if wrong else None
 
 
@@ -267,7 +268,7 @@ class Answer(Frozen):
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the data of an answer with one JSON value, None for words; raise `InvalidError` unless it fits."""
+        """Return the data of an answer with one JSON value, None for a text answer; raise `InvalidError` if invalid."""
         if not self.data:
             forms.check_instance(schema, self.message, field="message")
             return None
@@ -280,7 +281,7 @@ class Answer(Frozen):
 
 
 def _present(body: object) -> object:
-    """Return an ask without the nulls that stand for absent fields, and with its form parsed."""
+    """Return an ask without the nulls of absent fields, and with its form parsed."""
     body = without_nulls(body, Ask)
     if not isinstance(body, dict):
         return body
@@ -300,13 +301,13 @@ def _present(body: object) -> object:
 
 
 def digest_of(ask: Ask) -> str:
-    """Return the digest of all that a person is shown, the decisions they have, and the schemas."""
+    """Return the digest of everything that a person sees, the allowed decisions, and the schemas."""
     shown = ask.model_dump(
         mode="json",
         by_alias=True,
         include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
     )
-    # Absent where there is none: what was asked before there were such fields keeps its digest.
+    # Omitted while empty: requests from before these fields existed keep their digest.
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
     answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
     return digest({**shown, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
@@ -328,7 +329,7 @@ def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "fo
 
 
 def _readable(model: type[Frozen], error: Any) -> FieldError:
-    # Which kind of block an error is in stands between its number and its part.
+    # The kind of block stands between its number and its field.
     steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, FieldValidationError):

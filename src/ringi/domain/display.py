@@ -1,4 +1,4 @@
-"""What a request shows beside its words: tables, images, code, differences and links, all of it under the digest."""
+"""Display blocks of a request: tables, images, code, diffs and links, all covered by the digest."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MAX_BLOCKS = 10
 MAX_COLUMNS, MAX_ROWS = 20, 200
 MAX_CELL, MAX_CODE = 2_000, 50_000
 MAX_IMAGE = 100 * 1024
-"""Bytes of one image: it is stored with the request, and an ask has 256 KiB."""
+"""The maximum size of an image in bytes: it is stored with the request, and an ask has 256 KiB."""
 SCHEMES = ("https", "http")
 ADDRESS = re.compile(r"[!-\[\]-~]{1,2000}")
-"""No backslash: browsers read it as a slash, so the host would be another than the one that is shown."""
+"""Rejects backslashes: browsers read them as slashes, so the real host would differ from the displayed host."""
 
 
 def _text(value: str) -> str:
@@ -82,7 +82,7 @@ _Row = Annotated[tuple[_Cell, ...], Field(max_length=MAX_COLUMNS)]
 
 class _Block(Frozen):
     title: _Label | None = None
-    """What stands above it."""
+    """The heading of the block."""
 
 
 class Table(_Block):
@@ -106,13 +106,13 @@ class Image(_Block):
 
     type: Literal["image"] = "image"
     data: Annotated[str, BeforeValidator(_base64), StringConstraints(strict=True), AfterValidator(_image)]
-    """The bytes, in base64 where they are JSON."""
+    """The bytes; base64 in JSON."""
     alt: _Label
-    """What it shows, for people who cannot see it, and where only text is shown."""
+    """A description for people who cannot see the image, and for text-only channels."""
 
     @property
     def media_type(self) -> str:
-        """What the bytes are."""
+        """The media type of the bytes."""
         picture = picture_of(base64.b64decode(self.data))
         return picture.media_type if picture else "application/octet-stream"
 
@@ -147,7 +147,7 @@ KINDS = {"table": "Table", "image": "Image", "code": "Code", "diff": "Change", "
 
 
 def summary_of(block: Block, kinds: Mapping[str, str] = KINDS) -> str:
-    """Return one line that says what a block is, and nothing of what it holds but its title."""
+    """Return one line that describes a block; of its content it contains only the title."""
     size = f" {len(block.columns)} × {len(block.rows)}" if isinstance(block, Table) else ""
     title = block.title or (block.alt if isinstance(block, Image) else "")
     return f"{kinds[block.type]}{size}{title and f': {title}'}"

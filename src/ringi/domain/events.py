@@ -1,4 +1,4 @@
-"""The names of the events of requests, written once: everything that lists some of them takes them from here."""
+"""The names of request events, defined once: every list of event names uses them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FeedEventName = Literal[
     "request.retried",
     "request.erased",
 ]
-"""What the streams of requests tell: the page's TypeScript is generated from it (`npm run api`)."""
+"""Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
 
 AuditEventName = Literal["request.acknowledged", "request.reminded", "request.memory_edited", "request.memory_deleted"]
-"""What stands in the audit trail only."""
+"""Events that appear only in the audit trail."""
 
 RequestEventName = FeedEventName | AuditEventName
 
@@ -35,7 +35,7 @@ WebhookEventName = Literal[
     "request.reminded",
     "request.erased",
 ]
-"""What webhooks tell."""
+"""Events that are sent to webhooks."""
 
 WEBHOOK_EVENTS: tuple[WebhookEventName, ...] = get_args(WebhookEventName)
 MAIL_EVENTS: tuple[RequestEventName, ...] = (
@@ -44,7 +44,7 @@ MAIL_EVENTS: tuple[RequestEventName, ...] = (
     "request.reminded",
     "request.expired",
 )
-"""What mails tell."""
+"""Events that are sent by mail."""
 
 FINAL_EVENTS: tuple[FeedEventName, ...] = ("request.completed", "request.cancelled", "request.expired")
-"""After which a request has ended."""
+"""Events that end a request."""

@@ -1,4 +1,4 @@
-"""A sum that an application keeps, and the entries that made it: the third kind of record."""
+"""A sum kept by an application, and the entries that produced it: the third kind of record."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.record import DEFAULT_TENANT, Event, Record
 
 WORDS = "reason"
-"""What an entry says in the words of whoever wrote it: they go with the name."""
+"""The key of an entry's free text; an erasure removes it together with the author's name."""
 
 
 class Noted(NamedTuple):
-    """An entry, and who wrote it when."""
+    """An entry, its author and its time."""
 
     version: int
-    """Of the state that it made: the first entry made the second."""
+    """The version of the state that the entry produced; the first entry produced version 2."""
     at: datetime
     by: str
     entry: dict[str, Any]
 
 
 class Journal(Record):
-    """A state that changes by entries only, each an event of the trail.
+    """A state that changes only by entries, each an event of the audit trail.
 
-    What an entry means is its application's: here the state is known by its digest, and the digest by its events.
+    The application defines the meaning of an entry. Here the digest of the state is verified against the events.
     """
 
     record: ClassVar[str] = "journal"
     unchained: ClassVar[frozenset[str]] = Record.unchained | {"state"}
 
     application: str
-    """Whose it is, and who can say what its entries add up to."""
+    """The application that owns the journal and can add up its entries."""
     state: dict[str, Any]
     """The sum of all entries."""
     digest: str
-    """Of the state; each event says what it became."""
+    """The digest of the state; each event records the new digest."""
     entry: dict[str, Any] = {}
-    """The newest entry; none in the first version."""
+    """The newest entry; empty in the first version."""
     kept: dict[str, dict[str, Any]] = {}
-    """The entries of events that an erasure has emptied, by the version of the event, without anybody's words."""
+    """The entries of events that an erasure emptied, by event version, without anyone's free text."""
 
     @classmethod
     def begun(
@@ -60,17 +60,17 @@ class Journal(Record):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the state is the one that the events tell of."""
+        """Return whether the state is the one that the events record."""
         return digest(self.state) == self.digest
 
     def written(self, entry: dict[str, Any], state: dict[str, Any], *, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return it with one more entry and the state that this makes."""
+        """Return the journal with one more entry and the resulting state."""
         summed = _summed(state)
         after, event = self.changed("written", by, now, entry=jsonable(entry), digest=summed["digest"])
         return after.model_copy(update=summed), event
 
     def without(self, events: Iterable[Event]) -> dict[str, Any]:
-        """Return what changes when these events of it are emptied: what they entered stays, their words go."""
+        """Return the changes when these events are emptied: the entries stay, their free text is removed."""
         emptied = [event for event in events if event.type == WRITTEN]
         kept = {str(event.version): _wordless(event.changed["entry"]) for event in emptied if "entry" in event.changed}
         is_newest = any(event.changed.get("entry") == self.entry for event in emptied)
@@ -81,7 +81,7 @@ WRITTEN = f"{Journal.record}.written"
 
 
 def entries_in(events: Iterable[Event]) -> list[Noted]:
-    """Return what all events of a journal entered, oldest first; an erasure takes none away."""
+    """Return the entries of all events of a journal, oldest first; an erasure removes no entry."""
     own, kept = [event for event in events if event.record == Journal.record], dict[str, dict[str, Any]]()
     for event in own:
         kept |= event.changed.get("kept", {})

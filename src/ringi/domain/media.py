@@ -1,4 +1,4 @@
-"""Which kind of file some bytes are, read from the bytes: what a sender says of them counts for nothing."""
+"""Detects the media type of a file from its bytes; the sender's claim is ignored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ringi.forms.field_parts import MEDIA_TYPES
 
 MAX_SIDE = 10_000
 MAX_PIXELS = 25_000_000
-"""A small file can unfold to an image that takes all memory of whoever looks at it."""
+"""The maximum number of pixels: a small file can expand to an image that exhausts the viewer's memory."""
 
 MAX_SEGMENTS = 10_000
-"""Segments of a JPEG before its size: usual ones have a few dozen."""
+"""The maximum number of JPEG segments before the size; usual files have a few dozen."""
 MAX_GIF_PARTS = 100_000
-"""Blocks of a GIF, and parts of their data: usual ones have 255 bytes."""
+"""The maximum number of GIF blocks, and of their data parts; usual parts have 255 bytes."""
 
 PNG, GIFS, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
 OFFICE = dict(zip((".docx", ".xlsx", ".pptx"), MEDIA_TYPES[-3:], strict=True))
@@ -25,7 +25,7 @@ NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 
 
 class Picture(NamedTuple):
-    """An image as its own header describes it."""
+    """An image as its header describes it."""
 
     media_type: str
     width: int
@@ -33,12 +33,12 @@ class Picture(NamedTuple):
 
     @property
     def is_too_large(self) -> bool:
-        """Whether it would take too much memory to draw."""
+        """Return whether the image would need too much memory to draw."""
         return max(self.width, self.height) > MAX_SIDE or self.width * self.height > MAX_PIXELS
 
 
 def picture_of(content: bytes) -> Picture | None:
-    """Return the image that the bytes hold: PNG, JPEG, GIF or WebP; None for anything else, SVG included."""
+    """Return the image in the bytes: PNG, JPEG, GIF or WebP; None for any other format, SVG included."""
     try:
         if content.startswith(PNG) and content[12:16] == b"IHDR":
             return Picture("image/png", *struct.unpack(">II", content[16:24]))
@@ -54,7 +54,7 @@ def picture_of(content: bytes) -> Picture | None:
 
 
 def _gif(content: bytes) -> Picture | None:
-    """Return the room that all frames need: one may be larger than the screen that the header tells of."""
+    """Return the size that all frames need: a frame may be larger than the screen in the header."""
     width, height, flags = struct.unpack("<HHB", content[6:11])
     at, parts = 13 + _colors(flags), 0
     while parts < MAX_GIF_PARTS and (kind := content[at : at + 1]) in (b"!", b","):
@@ -68,12 +68,12 @@ def _gif(content: bytes) -> Picture | None:
             parts += 1
         at += 1
         parts += 1
-    # What is neither its end nor cut off here, some readers skip, and draw what comes behind it.
+    # Some readers skip an unknown block and draw the data after it, so it is rejected.
     return Picture("image/gif", width, height) if parts < MAX_GIF_PARTS and kind in (b";", b"") else None
 
 
 def _colors(flags: int) -> int:
-    """Return the bytes of the table of colors that these flags announce."""
+    """Return the size in bytes of the color table that these flags announce."""
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
 
@@ -105,9 +105,9 @@ def _webp(content: bytes) -> Picture | None:
 
 
 def media_type_of(content: bytes, name: str, picture: Picture | None) -> str:
-    """Return one of `MEDIA_TYPES` as the bytes say; the name only tells kinds of text and of archives apart.
+    """Return one of `MEDIA_TYPES`, detected from the bytes; the name only distinguishes text and archive formats.
 
-    `picture` is the image that the bytes hold, if any.
+    `picture` is the image in the bytes, if any.
     """
     suffix = PurePosixPath(name.lower()).suffix
     if picture:

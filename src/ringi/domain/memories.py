@@ -1,7 +1,7 @@
-"""What a person told in an approved answer, to be used in their later threads: read from the request that asked.
+"""Memories: a person's approved answers, for use in their later threads; read from the request itself.
 
-There is no second copy. The answer and the memory are one record, saved in one step; an edit and the end of a memory
-are next versions of that record, and leave the answer itself as it was given.
+There is no second copy. The answer and the memory are one record, saved in one step. An edit or the deletion of a
+memory creates a next version of that record and leaves the original answer unchanged.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from ringi.forms.form import Field as FormField
 from ringi.forms.form import Form
 
 CATEGORY = "memory_category"
-"""In the context of a request: under what the answer is remembered."""
+"""The key in a request's context that gives the category of the memory."""
 LONGEST_CATEGORY = 100
 REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
 """The decisions whose answers are remembered."""
 
 
 class Memory(Frozen):
-    """What one person told, under the id of the request that asked."""
+    """One remembered answer, under the id of its request."""
 
     id: str
     person: str
     category: str
     question: str
     answer: dict[str, Any]
-    """As the person last left it."""
+    """The data in the person's latest version."""
     form: Form | None = None
     data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     answered_at: datetime
     edited_at: datetime | None = None
     thread_id: str | None = None
     place: str
-    """Where the page after it begins."""
+    """The cursor of the page after this memory."""
 
     @property
     def told_at(self) -> datetime:
-        """When the person last said so."""
+        """The time of the answer or of its latest edit."""
         return self.edited_at or self.answered_at
 
     @property
     def labelled(self) -> dict[str, Any]:
-        """The answer as a person reads it: labels of fields and options instead of their names."""
+        """The answer with the labels of fields and options instead of their names."""
         fields = self.form.fields if self.form else ()
-        # Two fields may have one label, or one the name of another: neither may take the other's place.
+        # Two fields may share a label, or a label may equal another field's name: neither may overwrite the other.
         taken = Counter(name for field in fields for name in {field.name, field.label})
         names = {field.name: field.label for field in fields if taken[field.label] == 1}
         options = {field.name: _labels(field) for field in fields}
@@ -73,27 +73,27 @@ def _named(value: Any, labels: dict[Any, str]) -> Any:
 
 
 def person_in(request: Request) -> str | None:
-    """Return whose memory a request is: of the person who answered it; None when it is nobody's."""
+    """Return the person whose memory a request is: its responder; None if it is no memory."""
     said, category = request.response, request.context.get(CATEGORY)
     if request.status != "completed" or not said or said.decision not in REMEMBERED or not is_category(category):
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
-    # A name with a colon is no person's: an agent's, a rule's, or one that was erased.
+    # A name with a colon is not a person's: it is an agent, a rule, or an erased name.
     return said.responder if said.data and not is_forgotten and is_person(said.responder) else None
 
 
 def is_person(name: str | None) -> bool:
-    """Whether this is the name of a person, who can have memories."""
+    """Return whether a name is a person's; only people have memories."""
     return bool(name) and name != SYSTEM and ":" not in str(name)
 
 
 def is_category(category: object) -> bool:
-    """Whether something can be remembered under this."""
+    """Return whether the value is a valid category of memories."""
     return isinstance(category, str) and bool(category.strip()) and len(category) <= LONGEST_CATEGORY
 
 
 def memory_of(request: Request, person: str) -> Memory:
-    """Return what this person told in a request, or raise `NotFoundError`: another's is not there."""
+    """Return this person's memory in a request, or raise `NotFoundError`, also for another person's memory."""
     said = request.response
     if not said or person_in(request) != person:
         raise NotFoundError("memory", request.id)
@@ -115,7 +115,7 @@ def memory_of(request: Request, person: str) -> Memory:
 
 @contextmanager
 def looked_for(id: str) -> Iterator[None]:
-    """Raise as a missing memory that there is no such request: who asks for another's must not learn of it."""
+    """Report a missing request as a missing memory, so that nobody learns of other people's requests."""
     try:
         yield
     except NotFoundError as error:
@@ -125,7 +125,7 @@ def looked_for(id: str) -> Iterator[None]:
 def edited(
     request: Request, data: dict[str, Any], by: str, now: datetime, told_at: datetime | None = None
 ) -> tuple[Request, Event | None]:
-    """Return the request with its memory changed, or raise what is wrong with the new answer."""
+    """Return the request with its memory edited, or raise if the new answer is invalid."""
     before = memory_of(request, by)
     fit = _checked(request, data)
     if fit == before.answer:
@@ -136,7 +136,7 @@ def edited(
 
 
 def forgotten(request: Request, by: str, now: datetime) -> tuple[Request, Event]:
-    """Return the request with its memory ended for good; the answer stays as it was given."""
+    """Return the request with its memory deleted permanently; the answer is unchanged."""
     memory_of(request, by)
     return request.changed("memory_deleted", by, now, memory=Remembered(data=None, at=now))
 

@@ -1,4 +1,4 @@
-"""What is stored: versioned records, and the events that made them."""
+"""Stored data: versioned records, and the events that produced them."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 
 Position = str
-"""A place in the feed of events. Opaque: only the store that gave it can compare it."""
+"""A position in the feed of events. Opaque: only the store that issued it can compare it."""
 
 START: Position = ""
-"""The place before the first event."""
+"""The position before the first event."""
 
 DEFAULT_TENANT = "default"
 SYSTEM = "system"
-"""The actor of what nobody did."""
+"""The actor of changes that no person or agent made."""
 
 AGENT = "agent:"
-"""What the names of agents begin with; a person's name has no colon."""
+"""The prefix of agents' names; a person's name contains no colon."""
 THREAD = "thread:"
-"""What the names begin with under which the run of a thread begins others."""
+"""The prefix of the names under which a thread's run starts other runs."""
 
 POLICY = "policy:"
-"""What the names of rules begin with that decide without a person."""
+"""The prefix of the names of rules that decide without a person."""
 
 ERASED_PERSON = "erased:person"
-"""In place of a person's name that was erased; no token can bear it."""
+"""Replaces the erased name of a person; no token can have this name."""
 
 
 class Key(NamedTuple):
-    """What identifies a record of one kind below HTTP."""
+    """Identifies a record of one kind, below HTTP."""
 
     tenant: str
     id: str
 
 
 class Frozen(StrictModel):
-    """Base of all values but forms, which know no aliases."""
+    """The base of all values except forms, which have no aliases."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -69,32 +69,32 @@ class Event(Frozen):
 
     @property
     def id(self) -> str:
-        """The event's id: stable over retries, unique over tenants."""
+        """The id of the event: stable across retries, unique across tenants."""
         return self.hash.removeprefix("sha256:")[:32]
 
     @property
     def actor(self) -> str:
-        """Who did it; `system` when nobody did, `erased:person` once that was erased."""
+        """The name of the actor; `system` if there is none, `erased:person` after an erasure of the name."""
         return str(self.payload.get("actor", ERASED_PERSON))
 
     @property
     def changed(self) -> dict[str, Any]:
-        """What it changed; nothing once that was erased."""
+        """The changed fields; empty after an erasure."""
         changed: dict[str, Any] = self.payload.get("changed", {})
         return changed
 
     @property
     def is_emptied(self) -> bool:
-        """Whether its payload was erased, and only who did it is left, as far as that is no person's name."""
+        """Return whether the payload was erased; only the actor remains, unless it was a person's name."""
         return self.payload.keys() == {"actor"}
 
     @property
     def covers(self) -> dict[int, str]:
-        """Which earlier events of the record an erasure has emptied, by version, and the actor that is left of each."""
+        """The earlier events of the record that an erasure emptied: the remaining actor by version."""
         return {int(version): actor for version, actor in self.payload.get("covers", {}).items()}
 
     def computed_hash(self) -> str:
-        """Return the hash that this event must have, from its own fields."""
+        """Return the hash that this event must have, computed from its fields."""
         return hash_of(self.model_dump(include=HASHED))
 
 
@@ -102,7 +102,7 @@ HASHED = {"tenant", "record", "record_id", "version", "type", "at", "payload_dig
 
 
 def hash_of(fields: Mapping[str, Any]) -> str:
-    """Return the hash of an event with these fields: everything but the payload, which counts by its digest."""
+    """Return the hash of an event with these fields; the payload is represented by its digest."""
     return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
 
 
@@ -112,11 +112,11 @@ class Erased(Frozen):
     at: datetime
     by: str
     rule: Literal["request", "person", "age"]
-    """The request was named, the person was (then only what is theirs went), or it was old."""
+    """The reason: the request was selected, its person was (then only their content is erased), or its age."""
 
 
 class Record(Frozen):
-    """A versioned thing with a tenant, an id and a chain of events."""
+    """A versioned record with a tenant, an id and a chain of events."""
 
     record: ClassVar[str]
     unchained: ClassVar[frozenset[str]] = frozenset({"head", "version"})
@@ -130,32 +130,32 @@ class Record(Frozen):
 
     @property
     def key(self) -> Key:
-        """The record's key within its kind."""
+        """The key of the record within its kind."""
         return Key(self.tenant, self.id)
 
     @property
     def topic(self) -> str:
-        """What waiters for this record subscribe to."""
+        """The topic that waiters for this record subscribe to."""
         return topic_of(self.record, self.key)
 
     def created(self, type: str, actor: str) -> tuple[Self, Event]:
-        """Return the record as version 1 with the event of its creation."""
+        """Return the record as version 1 with its creation event."""
         changed = {k: v for k, v in self.model_dump(mode="json").items() if k not in self.unchained}
         event = self._event(1, type, actor, self.created_at, changed)
         return self.model_copy(update={"version": 1, "head": event.hash}), event
 
     def changed(self, type: str, actor: str, at: datetime, **changes: Any) -> tuple[Self, Event]:
-        """Return the next version and the event that makes it."""
+        """Return the next version and its event."""
         event = self._event(self.version + 1, type, actor, at, jsonable(changes))
         return self.model_copy(update={**changes, "version": event.version, "head": event.hash}), event
 
     def emptied(self, erased: Erased, covers: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
-        """Return the next version without its content, and the event that says so.
+        """Return the next version without its content, and the event of the erasure.
 
-        The event says all that is left: what the emptied events before it said cannot be summed up any more.
+        The event states everything that remains: the emptied events before it can no longer be summed up.
         """
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
-        # What a newer version wrote may say anything of anybody: it goes too.
+        # Fields of a newer version may contain personal data: they are removed too.
         left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
         said = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
         more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
@@ -180,61 +180,61 @@ class Record(Frozen):
 
 
 def topic_of(record: str, key: Key) -> str:
-    """Return the topic of a record, also of one that does not exist yet."""
+    """Return the topic of a record, even if the record does not exist yet."""
     return f"{record}/{key.tenant}/{key.id}"
 
 
 class Viewer(Frozen):
-    """A person who sees what is open to all, assigned to them, offered to their groups, or asked by them."""
+    """A person who sees requests that are open to all, assigned to them, offered to their groups, or asked by them."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
 class Query(Frozen):
-    """Which records of a kind: every field that is set must match; newest first."""
+    """Selects records of a kind: every field that is set must match; newest first."""
 
     tenant: str | None = None
     statuses: tuple[str, ...] = ()
     kind: str | None = None
     priority: str | None = None
-    """What says nothing of its priority is `normal`."""
+    """A request without a priority counts as `normal`."""
     assignee: str | None = None
     mine: str | None = None
     """Requests that this person is assigned to or has claimed."""
     thread_id: str | None = None
     asked_by: str | None = None
     remembered_by: str | None = None
-    """Requests of whose answers this person has memories."""
+    """Requests whose answers are memories of this person."""
     viewer: Viewer | None = None
     text: str | None = None
-    """Each word of it must stand in the request: see `query_terms`."""
+    """The request must contain each word: see `query_terms`."""
     ended_since: datetime | None = None
     """Requests that ended at this time or later."""
     expired_at: datetime | None = None
-    """Pending requests whose `expires_at` is not after this: the longest overdue first, and where there are more
-    than the limit, each tenant has a share of it."""
+    """Pending requests whose `expires_at` is not after this time: the longest overdue first. If there are more than
+    the limit, each tenant gets a share of it."""
     unacknowledged: bool = False
-    """Ended requests with a continuation that no run has taken up and that need no attention."""
+    """Ended requests with a continuation that no run has acknowledged and that need no attention."""
     attention: bool = False
     """Requests that wait for an operator."""
     unleased_at: datetime | None = None
-    """Running threads that no worker holds at this time."""
+    """Running threads without a worker at this time."""
     jobless: bool = False
-    """Of running threads, or of ended requests, those that no unfinished job goes on with; where a store knows nothing
-    of jobs, all."""
+    """Running threads, or ended requests, without an unfinished job that continues them; all, if the store has no
+    jobs."""
     before: str | None = None
-    """The cursor of the last record of the page before."""
+    """The cursor of the last record of the previous page."""
     limit: int = 50
 
 
 def cursor_of(record: Record) -> str:
-    """Return the cursor with which the page after this record begins: its place in the order of lists."""
+    """Return the cursor of the page after this record: the record's position in the order of lists."""
     return f"{microseconds(record.created_at)}:{quote(record.tenant, safe='')}:{record.id}"
 
 
 def microseconds(at: datetime) -> int:
-    """Return the time as whole microseconds since 1970: sorts where texts do not."""
+    """Return the time as whole microseconds since 1970: integers sort correctly where texts do not."""
     return (at - EPOCH) // MICROSECOND
 
 
@@ -243,7 +243,7 @@ CURSOR = re.compile(r"(-?[0-9]{1,18}):([^:]*):(.*)", re.DOTALL | re.ASCII)
 
 
 def parsed_cursor(cursor: str) -> tuple[int, str, str]:
-    """Return a page's cursor as the (microseconds, id, tenant) it stands for, or raise `InvalidError`."""
+    """Return the (microseconds, id, tenant) of a page's cursor, or raise `InvalidError`."""
     parts = CURSOR.fullmatch(cursor)
     if not parts:
         raise InvalidError.of("cursor", f"{cursor!r} is not a cursor of this list: take it from `next`")
@@ -251,7 +251,7 @@ def parsed_cursor(cursor: str) -> tuple[int, str, str]:
 
 
 def parsed_number(position: Position) -> int:
-    """Return the number behind a position of a store that counts, or raise `InvalidError`."""
+    """Return the number of a position in a store with numeric positions, or raise `InvalidError`."""
     if position == START:
         return 0
     if not (position.isascii() and position.isdigit() and len(position) < 19):
@@ -263,25 +263,26 @@ WORDLESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-"""Scripts whose words run into each other (Chinese, Japanese, Korean, Thai and its neighbours): found by any part."""
+"""Scripts without spaces between words (Chinese, Japanese, Korean, Thai and its neighbors): any part of a run
+matches."""
 RUN = re.compile(f"[{WORDLESS}]+")
 WORD = re.compile(rf"[^\W_{WORDLESS}]+")
 STEMS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""How many letters of a word it is filed under."""
+"""The number of a word's letters that are indexed."""
 MAX_SEARCH = 500
 MAX_TERMS = 16
-"""How many terms narrow a search down; the text itself is compared in any case."""
+"""The maximum number of terms that narrow a search; the text itself is always compared."""
 
 
 def searchable(*texts: str | None) -> str:
-    """Return texts as they are compared in a search: one width, one case, a space before each word."""
+    """Return texts normalized for search: one width, one case, a space before each word."""
     plain = unicodedata.normalize("NFKC", "\n".join(text for text in texts if text)).casefold()
-    # Half of a surrogate pair, which is no text, would fail the store that compares it.
+    # Half of a surrogate pair is not valid text and would make the store's comparison fail.
     return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield what stands in JSON data as text or number."""
+    """Yield the texts and numbers in JSON data."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from texts_in(each)
@@ -290,10 +291,10 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """Return what a searchable text must contain, all of it, to be found by this search.
+    """Return the terms that a searchable text must all contain to match this search.
 
-    A piece is what stands between two spaces, taken as it is. It begins where a word begins, or anywhere in a
-    run of `WORDLESS` scripts. Raises `InvalidError` for more than `MAX_SEARCH` characters.
+    A term is the literal text between two spaces. It matches at the start of a word, or anywhere in a run of `WORDLESS`
+    scripts. Raises `InvalidError` for more than `MAX_SEARCH` characters.
     """
     if len(text) > MAX_SEARCH:
         raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")
@@ -301,7 +302,7 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 
 def index_terms(text: str) -> list[str]:
-    """Return the terms of an index under which a searchable text is filed: letters and digits only."""
+    """Return the index terms of a searchable text: letters and digits only."""
     stems = [word[:size] for word in set(WORD.findall(text)) for size in STEMS[: bisect(STEMS, len(word))]]
     runs = set(RUN.findall(text))
     pairs = {run[n : n + 2] for run in runs for n in range(len(run))}
@@ -309,7 +310,7 @@ def index_terms(text: str) -> list[str]:
 
 
 def lookup_terms(pieces: Sequence[str]) -> list[str]:
-    """Return terms under which every text with these pieces is filed; others may be filed there too."""
+    """Return index terms that every text with these pieces has; other texts may have them too."""
     terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
     return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
 

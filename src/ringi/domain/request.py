@@ -37,11 +37,11 @@ from ringi.forms.form import Form
 Status = Literal["pending", "completed", "cancelled", "expired"]
 M = TypeVar("M", bound=BaseModel)
 PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
-"""What nobody outside is shown of a request, beside what a newer version wrote into it."""
+"""Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
-"""How many characters of a title a `repr` shows."""
+"""The number of a title's characters in a `repr`."""
 SEARCHED = 32_000
-"""How many characters of a request a search looks through."""
+"""The number of a request's characters that a search reads."""
 
 
 class Response(Frozen):
@@ -60,20 +60,20 @@ class Response(Frozen):
         return ((name, getattr(self, name)) for name in ("decision", "responder"))
 
     def into(self, model: type[M]) -> M:
-        """Return the form's data as the pydantic model it was made from."""
+        """Return the form's data as an instance of its pydantic model."""
         return forms.into(model, self.data or {})
 
     @property
     def winner(self) -> dict[str, Any]:
-        """What a late answerer is told: decision, responder, at."""
+        """The decision, responder and time, for the error of a late answer."""
         return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
 
 
 class Remembered(Frozen):
-    """What became of the memory of an answer since it was given."""
+    """Changes to the memory of an answer."""
 
     data: dict[str, Any] | None
-    """As the person has edited it; None once it is deleted."""
+    """The data as edited by the person; None after deletion."""
     at: datetime
 
 
@@ -81,7 +81,7 @@ class Request(Record):
     """One question and where it stands."""
 
     record: ClassVar[str] = "request"
-    # The headers of a webhook hold secrets, and what is in the chain can never be taken out again.
+    # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
     unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
 
     kind: Kind
@@ -116,9 +116,9 @@ class Request(Record):
     webhooks: tuple[Webhook, ...] = ()
     reminded_at: datetime | None = None
     memory: Remembered | None = None
-    """Set once the person who answered has edited or deleted what is remembered of it."""
+    """Set after the person who answered edited or deleted the memory."""
     traceparent: str | None = None
-    """The OpenTelemetry span that asked; None where nobody traces."""
+    """The OpenTelemetry span that asked; None without tracing."""
     digest: str
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
@@ -127,7 +127,7 @@ class Request(Record):
 
     @classmethod
     def public(cls) -> set[str]:
-        """Return the fields that may be shown: of others, this version cannot know whether they are secrets."""
+        """Return the fields that may be exposed; unknown fields may hold secrets."""
         return set(cls.model_fields) - PRIVATE
 
     @classmethod
@@ -157,7 +157,7 @@ class Request(Record):
         continuation: Continuation | None = None,
     ) -> Request:
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
-        # What an agent has written may be called like an answer: only what no field of a request is called is kept.
+        # An unknown field of the agent may have the name of a request's field: keep only fields with other names.
         kept = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
         fields |= kept | {
             "id": id,
@@ -173,7 +173,7 @@ class Request(Record):
     def approved(
         cls, ask: Ask, *, now: datetime, rule: str, traceparent: str | None = None, **about: Any
     ) -> tuple[Request, Event]:
-        """Return the new request as a rule of a policy has approved it, and the one event of both; see `asked`."""
+        """Return the new request, approved by a rule of a policy, and the one event of both; see `asked`."""
         asked = cls._new(ask, now=now, **about)
         said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
         response = Response(**said, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
@@ -182,18 +182,18 @@ class Request(Record):
 
     @property
     def is_final(self) -> bool:
-        """Whether it has ended; nothing about the outcome changes any more."""
+        """True once the request has ended: its outcome is final."""
         return self.status != "pending"
 
     @property
     def winner(self) -> dict[str, Any] | None:
-        """The decision that ended it, if one did."""
+        """The decision that ended the request, if any."""
         return self.response.winner if self.response else None
 
     @property
     def granted(self) -> Action | None:
-        """The action as a person approved or edited it; None unless one did: then it must not run."""
-        # Of an edited call whose answer was erased, only the arguments would be left that nobody approved.
+        """The action that a person approved or edited; None otherwise: then it must not run."""
+        # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
         if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
             return None
         args = self.action.args if self.response.args is None else self.response.args
@@ -201,41 +201,41 @@ class Request(Record):
 
     @property
     def is_unacknowledged(self) -> bool:
-        """Whether it has ended, something waits to go on, and no run has taken it up."""
+        """Return whether the request has ended but its run has not taken up the outcome."""
         return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
 
     @property
     def needs_attention(self) -> bool:
-        """Whether an operator has to look at it: its run cannot go on by itself, answered or not."""
+        """Return whether an operator must act: the run cannot continue by itself, answered or not."""
         return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
 
     @property
     def search_text(self) -> str:
-        """What a search looks through."""
+        """The text that a search reads."""
         called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
         return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
-        """Whether somebody else holds a claim that still runs."""
+        """Return whether another person holds an unexpired claim."""
         held = self.claimed_by and self.claimed_until and self.claimed_until > now
         return bool(held) and self.claimed_by != by
 
     def is_open_to(self, viewer: Viewer) -> bool:
-        """Whether this person may see and answer it."""
+        """Return whether this person may see and answer the request."""
         if not self.assignee and not self.candidate_groups:
             return True
         return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
 
     def is_seen_by(self, viewer: Viewer) -> bool:
-        """Whether this person finds it in a list."""
+        """Return whether lists show the request to this person."""
         return self.is_open_to(viewer) or self.asked_by == viewer.name
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it should have expired by now."""
+        """Return whether the request should have expired by now."""
         return not self.is_final and self.expires_at is not None and self.expires_at <= now
 
     def completed(self, answer: Answer, *, by: str, channel: str, now: datetime) -> tuple[Self, Event]:
-        """Return it decided, or raise what is wrong with the answer."""
+        """Return the completed request, or raise if the answer is invalid."""
         self._refuse_final()
         if answer.digest != self.digest:
             raise DigestMismatchError(self.id, answer.digest)
@@ -255,7 +255,7 @@ class Request(Record):
         return self.changed("completed", by, now, status="completed", response=response, ended_at=now, **free)
 
     def is_repeat(self, answer: Answer, by: str) -> bool:
-        """Whether this is the winning answer once more, from the same responder."""
+        """Return whether this is the winning answer again, from the same responder."""
         won = self.response
         if not won or won.responder != by or answer.digest != self.digest:
             return False
@@ -264,65 +264,65 @@ class Request(Record):
         return same and given == (won.data or {})
 
     def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
-        """Return it held by one person until the lease ends; claiming again renews."""
+        """Return the request claimed by one person until the lease ends; claiming it again renews the lease."""
         self.refuse_closed(by, now)
         return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
 
     def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
-        """Return it free again; only the holder may, and releasing a free one changes nothing."""
+        """Return the request without its claim. Only the holder may release it; without a claim nothing changes."""
         self.refuse_closed(by, now)
         if not self.claimed_by:
             return self, None
         return self.changed("released", by, now, claimed_by=None, claimed_until=None)
 
     def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
-        """Return it given to another person or to groups; a claim ends with it."""
+        """Return the request assigned to another person or to groups; a claim ends."""
         self.refuse_closed(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
 
     def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
-        """Return it withdrawn; nothing gated runs."""
+        """Return the request cancelled; the gated action does not run."""
         self._refuse_final()
         return self.changed("cancelled", by, now, status="cancelled", reason=reason, ended_at=now)
 
     def expired(self, now: datetime) -> tuple[Self, Event]:
-        """Return it ended by silence: neither consent nor a no."""
+        """Return the request expired: neither approved nor rejected."""
         self._refuse_final()
         why = "nobody answered in time"
         return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
 
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return it taken up by its run: nothing has to be handed over again."""
+        """Return the request acknowledged by its run, so that the outcome is not delivered to the run again."""
         return self.changed("acknowledged", by, now, acknowledged_at=now)
 
     def reminded(self, now: datetime) -> tuple[Self, Event | None]:
-        """Return it with its people reminded of it, once; one that has ended needs nobody."""
+        """Return the request with a reminder recorded, at most once; an ended request is unchanged."""
         if self.is_final or self.reminded_at:
             return self, None
         return self.changed("reminded", SYSTEM, now, reminded_at=now)
 
     def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
-        """Return it marked for an operator, still answerable if it was."""
+        """Return the request marked for an operator; a pending request stays answerable."""
         return self.changed("attention", SYSTEM, now, attention=why)
 
     def retried(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return it as if nothing had stood in its run's way; what was answered stays answered."""
+        """Return the request without the mark for an operator; an answer is preserved."""
         return self.changed("retried", by, now, attention=None)
 
     def authorised_digest(
         self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
     ) -> str | None:
-        """Return the digest of exactly what this decision lets happen; None when nothing may."""
+        """Return the digest of exactly the call and data that this decision authorizes; None for a rejection."""
         if decision == "reject":
             return None
         action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
         return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
 
     def authorize(self, name: str, args: dict[str, Any]) -> None:
-        """Raise `NotAuthorizedError` unless exactly this call was approved or edited by a person.
+        """Raise `NotAuthorizedError` unless a person approved exactly this call, or edited it to this one.
 
-        Call it last before the action runs, with the arguments that it will run with.
+        Call it immediately before the action runs, with the final arguments.
         """
         if self.erased:
             raise NotAuthorizedError(self.id, "its content was erased; ask again")
@@ -335,7 +335,7 @@ class Request(Record):
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
     def refuse_closed(self, by: str, now: datetime) -> None:
-        """Raise `FinalError` when it has ended, `ClaimedError` while somebody else holds it."""
+        """Raise `FinalError` if the request has ended, `ClaimedError` if another person holds the claim."""
         self._refuse_final()
         if self.is_claimed_against(by, now):
             raise ClaimedError(self.id, str(self.claimed_by))

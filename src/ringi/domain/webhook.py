@@ -1,4 +1,4 @@
-"""A receiver outside that wants to be told of a request's events."""
+"""Webhooks: external receivers of a request's events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from ringi.domain.record import Frozen, Key
 
 MOST = 5
-"""Receivers that one ask may name."""
+"""The maximum number of receivers of one ask."""
 MOST_TRIES = 100
 ADDRESS = re.compile(r"https?://[!-~]{1,1990}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -23,7 +23,7 @@ OURS = frozenset(
 
 
 def fit_url(url: str) -> str:
-    """Return an address to which a delivery can be sent, or raise."""
+    """Return the address if deliveries can be sent to it; raise otherwise."""
     try:
         parts = urlsplit(url)
         is_fit = bool(ADDRESS.fullmatch(url) and parts.hostname) and parts.port != 0
@@ -37,7 +37,7 @@ def fit_url(url: str) -> str:
 
 
 def fit_headers(headers: dict[str, str]) -> dict[str, str]:
-    """Return headers that may be added to a delivery, by their lower-case names, or raise."""
+    """Return headers that may be added to a delivery, with lower-case names; raise for others."""
     for name, value in headers.items():
         if not HEADER.fullmatch(name) or not VALUE.fullmatch(value):
             raise PydanticCustomError("header", "a header has a name and one line of ASCII text")
@@ -57,17 +57,17 @@ class Webhook(Frozen):
     url: Url
     headers: Headers = {}
     secret_ref: str | None = None
-    """Which of the server's endpoints has the secrets that sign; without it nothing is signed."""
+    """The server's endpoint whose secrets sign the deliveries; without it nothing is signed."""
     max_tries: Tries | None = None
 
 
 def host_of(url: str) -> str:
-    """Return what may be shown of an address; the rest may be a secret."""
+    """Return the displayable part of an address; the rest may be a secret."""
     parts = urlsplit(url)
     name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port else "")
 
 
 def deliveries_of(tenant: str, request_id: str) -> Key:
-    """Return the key of the stream in which the tries to deliver a request's events are kept."""
+    """Return the key of the stream with the delivery attempts of a request's events."""
     return Key(tenant, f"deliveries/{request_id}")
