@@ -1,8 +1,8 @@
-"""Files that people attach to requests: their bytes are in streams beside the request, their digest is in the answer.
+"""Files that people attach to requests: streams beside the request hold their bytes, the answer holds their digest.
 
-The files of a request are numbered by one stream that says of each whose it is, for which field and how large. Each
-file has a stream of its own: first what is known of it, then its bytes. Erasing raises the fence of these streams, so
-that no upload under way can bring a file back.
+One index stream numbers the files of a request, with the owner, field and size of each. Each file has a stream of its
+own: first its metadata, then its bytes. An erasure raises the fence of these streams, so that no upload in progress can
+restore a file.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from ringi.forms.fields import Attachment
 log = logging.getLogger(__name__)
 Read = Callable[[], Awaitable[Request]]
 MAX_FILES = 20
-"""Files that one person can have at a request."""
+"""The maximum number of one person's files at a request."""
 MAX_TOTAL = 4 * MAX_FILE
-"""Bytes of all files that one person has at a request."""
+"""The maximum total bytes of one person's files at a request."""
 MAX_UPLOADS = 200
-"""How many times one person can attach a file to a request."""
+"""The maximum number of times that one person can attach a file to a request."""
 PEOPLE = 10
-"""A request takes as much as this many people can attach."""
+"""The total limits of a request are those of one person times this number."""
 MAX_NAME, MAX_SUFFIX = 120, 20
 CHUNK = 192 * 1024
-"""Bytes of one item; in base64 it has no padding but the last."""
+"""Bytes of one stream item; a multiple of three, so that base64 needs padding only in the last item."""
 PAGE = 8
 REPLACED, SENT, ERASED = 1, 2, 3
-"""Fences of a file, which is written with fence 0: one that an answer is about to name cannot be replaced."""
+"""Fences of a file. It is written with fence 0; a higher fence keeps a file in an answer from being replaced."""
 NOT_ATTACHED = "names no file that you attached here: attach it again"
 NO_STREAM = "this inbox has no stream to keep files in: open it with ringi.open"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Controls, marks that change the direction of text, and what is no character."""
+"""Unicode categories to remove: control characters, text direction marks, and code points without a character."""
 
 
 class Stored(Frozen):
-    """What is known of a file, before its bytes."""
+    """The metadata of a file, stored before its bytes."""
 
     field: str
     by: str
@@ -78,7 +78,7 @@ class Upload(NamedTuple):
 
 
 class Files:
-    """Files in streams of one store."""
+    """Files in the streams of one store."""
 
     def __init__(self, stream: Stream | None) -> None:
         self._opened = stream
@@ -96,13 +96,26 @@ class Attachments(Files):
     async def add(
         self, request: Request, field: str, name: str, content: bytes, *, by: str, at: datetime, read: Read
     ) -> AttachedFile:
-        """Store a file durably in place of what this person attached to the field before; return what names it.
+        """Store a file durably; it replaces the file that this person attached to the field before.
 
-        `read` returns the request as it is now. Raises `InvalidError` for what the field does not take and beyond the
-        limits, `FinalError` when the request ended meanwhile.
+        Args:
+            request: The request to attach the file to.
+            field: The name of the form field.
+            name: The name of the file.
+            content: The bytes of the file.
+            by: The person who attaches the file.
+            at: The time of the upload.
+            read: Returns the current version of the request.
+
+        Returns:
+            The reference to the file for an answer's data.
+
+        Raises:
+            InvalidError: The field rejects the file, or a limit is exceeded.
+            FinalError: The request ended during the upload.
         """
         name, key = clean_name(name), request.key
-        # In a thread: ten megabytes must not keep everybody else waiting.
+        # In a thread: hashing ten megabytes must not block the event loop.
         media_type = await asyncio.to_thread(checked_type, field_of(request, field), name, content)
         sha256 = (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
         parts = await asyncio.to_thread(list, chunks_of(content))
@@ -119,21 +132,21 @@ class Attachments(Files):
             if file:
                 await self.delete(key, file["number"])
             raise FinalError(request.id, request.status, request.winner)
-        if not file:  # The same person attached another one meanwhile.
+        if not file:  # The same person attached another file at the same time.
             raise InvalidError.of(field, NOT_ATTACHED)
         return file
 
     async def find(self, key: Key, number: int) -> Stored | None:
-        """Return what is known of a file; None where there is none, or none any more.
+        """Return the metadata of a file; None if it does not exist or was deleted.
 
-        Raises `UnreadableError` for a file that was damaged, as `read` does.
+        Raises `UnreadableError` for a damaged file, as `read` does.
         """
         with damage_as_unreadable("attachment", f"{key.id}/{number}"):
             items = await self._stream.read(file_key(key, number), 0, 1)
             return Stored.model_validate(items[0].event) if items else None
 
     async def content(self, request: Request, number: int) -> bytes:
-        """Return a file's bytes, checked against the answer that names it; raise `NotFoundError` without one."""
+        """Return a file's bytes, verified against the answer that names it; raise `NotFoundError` if there is none."""
         stored = await self.find(request.key, number)
         if not stored:
             raise NotFoundError("attachment", f"{request.id}/{number}")
@@ -144,7 +157,7 @@ class Attachments(Files):
         return content
 
     async def read(self, key: Key, number: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file in parts; of one that is not there, none."""
+        """Yield the bytes of a file in parts; none if it does not exist."""
         kind, id = "attachment", f"{key.id}/{number}"
         async for part in parts_of(self._stream, file_key(key, number), kind, id):
             yield part
@@ -152,10 +165,10 @@ class Attachments(Files):
     async def check(
         self, request: Request, data: Mapping[str, Any] | None, by: str, *, read: Read, refuse: Callable[[Request], Any]
     ) -> None:
-        """Raise `InvalidError` unless each file that an answer names was attached to this field by who answers.
+        """Raise `InvalidError` unless the person who answers attached each file in the answer to this field.
 
-        From then on no other upload replaces these files, unless `refuse` refuses the answer. A request that has ended
-        meanwhile raises nothing here.
+        Afterwards no other upload replaces these files, unless `refuse` rejects the answer. If the request ended in the
+        meantime, nothing is raised here.
         """
         files = list(files_in(request, data))
         errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
@@ -175,7 +188,7 @@ class Attachments(Files):
         return False
 
     async def misfits(self, request: Request) -> AsyncGenerator[str, None]:
-        """Yield what is wrong with the files that the answer of a request names."""
+        """Yield the faults of the files that the answer of a request names."""
         for field, file in files_in(request, answer_of(request)):
             try:
                 wrong = await self._misfit(request.key, file)
@@ -189,15 +202,15 @@ class Attachments(Files):
         return await misfit_of(file, stored.file if stored else None, self.read(key, file["number"]))
 
     async def is_from(self, key: Key, person: str) -> bool:
-        """Whether a person attached a file to a request that no answer of theirs names."""
+        """Return whether a person attached a file that no answer of theirs names."""
         return bool(self._opened) and any(upload.by == person for upload in await self._uploads(key))
 
     async def delete(self, key: Key, number: int) -> None:
-        """Forget one file for good."""
+        """Delete one file permanently."""
         await self._stream.delete(file_key(key, number), fence=ERASED)
 
     async def erase(self, request: Request, keep: Collection[int] = ()) -> None:
-        """Forget all files of an ended request but those to keep, and take no more."""
+        """Delete all files of an ended request except those in `keep`, and accept no more."""
         index = index_key(request.key)
         last = await self._stream.append(index, [], fence=ERASED)
         try:
@@ -209,7 +222,7 @@ class Attachments(Files):
         await self._stream.delete(index, fence=ERASED)
 
     async def end(self, request: Request) -> None:
-        """Forget the files that the answer of an ended request does not name; if that fails, erasure does it."""
+        """Delete the files that the answer of an ended request does not name; if that fails, a later erasure does."""
         if self._opened and fields_of(request):
             try:
                 await self.erase(request, numbers_in(request))
@@ -225,7 +238,7 @@ class Attachments(Files):
             await self._stream.append(index, [StreamItem({"gone": gone})], fence=0)
         number = await self._stream.append(index, [StreamItem({"size": size, "field": field, "by": by})], fence=0)
         try:
-            # Others may have done the same meanwhile: each sees all that were before it.
+            # Others may have attached files at the same time: each sees all entries before its own.
             before = [each for each in await self._uploads(key) if each.number < number]
             refuse_beyond(before, field, by, size)
         except InvalidError:
@@ -237,7 +250,7 @@ class Attachments(Files):
         try:
             await self._stream.delete(file_key(key, number), fence=REPLACED)
         except FenceError:
-            return False  # An answer names it.
+            return False  # An answer names the file.
         return True
 
     async def _uploads(self, key: Key) -> list[Upload]:
@@ -256,7 +269,7 @@ class Attachments(Files):
 
 @contextmanager
 def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
-    """Raise `UnreadableError` for what was damaged in the streams of a request."""
+    """Raise `UnreadableError` for damage in the streams of a request."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -264,12 +277,12 @@ def damage_as_unreadable(kind: str, id: str) -> Iterator[None]:
 
 
 def index_key(key: Key) -> Key:
-    """Return the key of the stream that numbers the files of a request; no thread is called so."""
+    """Return the key of the stream that numbers the files of a request; no thread can have this id."""
     return Key(key.tenant, f"attachments/{key.id}")
 
 
 def file_key(key: Key, number: int) -> Key:
-    """Return the key of the stream that holds one file."""
+    """Return the key of the stream with one file."""
     return Key(key.tenant, f"attachments/{key.id}/{number}")
 
 
@@ -280,7 +293,7 @@ def chunks_of(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes that a stream of one file holds, in parts; of one that is not there, none."""
+    """Yield the bytes in a file's stream in parts; none if the stream is empty."""
     after = 1
     while True:
         with damage_as_unreadable(kind, id):
@@ -294,7 +307,7 @@ async def parts_of(stream: Stream, key: Key, kind: str, id: str) -> AsyncGenerat
 
 
 async def misfit_of(file: AttachedFile, stored: AttachedFile | None, parts: AsyncGenerator[bytes, None]) -> str:
-    """Return what is wrong with a stored file and its bytes, which somebody names as `file`; nothing if they fit."""
+    """Return the fault of a stored file and its bytes, compared with the reference `file`; empty if they match."""
     size, sha256 = 0, hashlib.sha256()
     async for part in parts:
         size += len(part)
@@ -305,13 +318,13 @@ async def misfit_of(file: AttachedFile, stored: AttachedFile | None, parts: Asyn
 
 
 def fields_of(request: Request) -> dict[str, Attachment]:
-    """Return the fields of a request that take files."""
+    """Return the file fields of a request."""
     fields = request.form.fields if request.form else ()
     return {field.name: field for field in fields if isinstance(field, Attachment)}
 
 
 def field_of(request: Request, name: str) -> Attachment:
-    """Return the field that takes a file, or raise `InvalidError`."""
+    """Return the file field of this name, or raise `InvalidError`."""
     fields = fields_of(request)
     if name not in fields:
         known = ", ".join(fields) or "there is none"
@@ -320,7 +333,7 @@ def field_of(request: Request, name: str) -> Attachment:
 
 
 def files_in(request: Request, data: Mapping[str, Any] | None) -> Iterator[tuple[str, AttachedFile]]:
-    """Yield the files that an answer names, with their fields; what names none is for the form to refuse."""
+    """Yield the files that an answer names, with their fields; invalid references are left to the form's validation."""
     for name, field in fields_of(request).items():
         with suppress(FieldValidationError):
             yield name, field.accept((data or {}).get(name))
@@ -337,12 +350,12 @@ def numbers_in(request: Request) -> set[int]:
 
 
 def names_files(data: Mapping[str, Any] | None) -> bool:
-    """Whether an answer may name files; no form takes a file that has no digest."""
+    """Return whether an answer may name files; no form accepts a file without a digest."""
     return any(isinstance(value, dict) and "sha256" in value for value in (data or {}).values())
 
 
 def checked_type(field: Attachment, name: str, content: bytes) -> str:
-    """Return the media type of a file, or raise `InvalidError` when its field does not take it."""
+    """Return the media type of a file, or raise `InvalidError` if its field rejects the file."""
     picture = picture_of(content)
     media_type = media_type_of(content, name, picture)
     try:
@@ -356,7 +369,7 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
 
 
 def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> None:
-    """Raise `InvalidError` when a person, or all people together, can attach no file more, or none of this size."""
+    """Raise `InvalidError` if another file of this size exceeds the limits of a person or of the request."""
     for some, people in (([upload for upload in uploads if upload.by == by], 1), (uploads, PEOPLE)):
         sizes = [upload.size for upload in some if not upload.is_gone]
         for count, most in ((len(sizes), MAX_FILES * people), (len(some), MAX_UPLOADS * people)):
@@ -367,7 +380,7 @@ def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> 
 
 
 def clean_name(name: str) -> str:
-    """Return a file's name without its folders and without characters that hide or mean something to a system."""
+    """Return a file's name without folders and without characters that are invisible or special to a system."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     seen = "".join("_" if c in '<>:"|?*' else c for c in last if unicodedata.category(c) not in HIDDEN)
     whole = seen.strip(" .")

@@ -1,11 +1,10 @@
-"""Images that people send with a message: their bytes are in streams beside the thread, their digests in its events.
+"""Images in messages: streams beside the thread hold their bytes, the thread's events hold their digests.
 
-One stream numbers the images of a thread, and each image is a stream of its own, as an attached file is. They are
-written under the fence that the thread has once the run begins that they belong to: an erasure under way, which works
-under the fence of before, cannot take them away. What is erased afterwards is erased under that fence, too. An image
-counts only if the thread lists its number: one whose run never began is read by nobody. Where there is no thread, or an
-erased one, a thread without a run is saved before any image is: so an erasure finds each image, and one that finds no
-thread can take what is there.
+One stream numbers the images of a thread, and each image has a stream of its own, like an attached file. Images are
+written under the fence that the thread gets when their run starts. An erasure in progress uses the earlier fence, so it
+cannot delete them; a later erasure uses that fence and can. An image counts only if the thread lists its number: an
+image whose run never started is never read. If there is no thread, or an erased one, a thread without a run is saved
+before any image. So an erasure finds each image, and an erasure that finds no thread may delete any image it finds.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ from ringi.files.attachments import Files, chunks_of, clean_name, damage_as_unre
 from ringi.forms.field_parts import AttachedFile, attached_file
 
 MAX_IMAGES = 4
-"""Images of one message."""
+"""The maximum number of images in one message."""
 MAX_IMAGE = 5 * 1024 * 1024
-"""Bytes of one image."""
+"""The maximum size of an image in bytes."""
 MAX_OF_THREAD = 100
 MAX_TOTAL = MAX_IMAGES * MAX_IMAGE
-"""Bytes of all images of one thread: a client that sends the whole history with each message can send them again."""
+"""The maximum total bytes of a thread's images: a client that sends the whole history with each message repeats
+them."""
 IMAGES = "ringi_images"
 """The key under which a message of a run's input names its images; only Ringi writes it."""
 FIELD = "messages"
 
 
 class NewImage(NamedTuple):
-    """An image as somebody sends it."""
+    """An image as the client sends it."""
 
     name: str
     content: bytes
@@ -48,10 +48,10 @@ class Images(Files):
     async def add(
         self, key: Key, images: Sequence[NewImage], *, fence: int, listed: Collection[int] = ()
     ) -> list[AttachedFile]:
-        """Store the images of one message durably, and return what the message says of them.
+        """Store the images of one message durably, and return their references for the message.
 
-        `listed` are the numbers that the thread lists. Raises `InvalidError` beyond the limits of a thread,
-        `FenceError` once the thread was erased or begun again.
+        `listed` contains the numbers that the thread lists. Raises `InvalidError` if a limit of the thread is exceeded,
+        `FenceError` if the thread was erased or started again.
         """
         await self.unlisted(key, images, listed)
         sizes = [len(image.content) for image in images]
@@ -70,14 +70,14 @@ class Images(Files):
     async def unlisted(self, key: Key, new: Sequence[NewImage], listed: Collection[int]) -> list[int]:
         """Return the numbers of the images that a thread does not list.
 
-        Raises `InvalidError` if the thread does not take new images beside the listed ones.
+        Raises `InvalidError` if the thread cannot take the new images in addition to the listed ones.
         """
         known = await self._sizes(key)
         refuse_beyond([known[number] for number in known if number in listed], [len(image.content) for image in new])
         return [number for number in known if number not in listed]
 
     async def release(self, key: Key, numbers: Sequence[int], *, fence: int) -> None:
-        """Forget images whose run did not begin, and take no more bytes of them that were written under this fence."""
+        """Delete images whose run did not start, and reject further writes of them under this fence."""
         for number in numbers:
             with suppress(FenceError):
                 await self._stream.delete(image_key(key, number), fence=fence + 1)
@@ -85,7 +85,7 @@ class Images(Files):
             await self._stream.append(index_key(key), [StreamItem({"freed": n}) for n in numbers], fence=fence)
 
     async def find(self, key: Key, number: int) -> AttachedFile:
-        """Return what is known of an image, or raise `NotFoundError`."""
+        """Return the metadata of an image, or raise `NotFoundError`."""
         with damage_as_unreadable("image", f"{key.id}/{number}"):
             items = await self._stream.read(image_key(key, number), 0, 1)
             if items:
@@ -93,14 +93,14 @@ class Images(Files):
         raise NotFoundError("image", f"{key.id}/{number}")
 
     async def content(self, key: Key, file: AttachedFile) -> bytes:
-        """Return the bytes of an image; raise `UnreadableError` unless they are those that were sent."""
+        """Return the bytes of an image; raise `UnreadableError` unless they match the message."""
         content = b"".join([part async for part in self._read(key, file["number"])])
         if hashlib.sha256(content).hexdigest() != file["sha256"]:
             raise UnreadableError("image", f"{key.id}/{file['number']}", "its bytes are not those that were sent")
         return content
 
     async def misfits(self, key: Key, files: Sequence[AttachedFile]) -> AsyncGenerator[str, None]:
-        """Yield what is wrong with the images that messages of a thread name."""
+        """Yield the faults of the images that messages of a thread name."""
         for file in files:
             try:
                 wrong = await self._misfit(key, file)
@@ -116,7 +116,7 @@ class Images(Files):
         return await misfit_of(file, stored, self._read(key, file["number"]))
 
     async def erase(self, key: Key, *, fence: int) -> bool:
-        """Forget all images of a thread but those that were written under a higher fence; False if there was none."""
+        """Delete all images of a thread except those written under a higher fence; return False if there were none."""
         streams = await self._streams(key, fence) if self._opened else []
         for stream in streams:
             with suppress(FenceError):
@@ -127,7 +127,7 @@ class Images(Files):
         try:
             numbers = [item.number async for item in self._index(key)]
         except UnreadableError:
-            # Damaged; where it ends is known all the same.
+            # Damaged, but its end is known.
             numbers = list(range(1, await self._stream.append(index_key(key), [], fence=fence) + 1))
         return [*(image_key(key, number) for number in numbers), index_key(key)] if numbers else []
 
@@ -155,30 +155,30 @@ class Images(Files):
 
 
 def index_key(key: Key) -> Key:
-    """Return the key of the stream that numbers the images of a thread; no thread is called so."""
+    """Return the key of the stream that numbers the images of a thread; no thread can have this id."""
     return Key(key.tenant, f"images/{key.id}")
 
 
 def image_key(key: Key, number: int) -> Key:
-    """Return the key of the stream that holds one image."""
+    """Return the key of the stream with one image."""
     return Key(key.tenant, f"images/{key.id}/{number}")
 
 
 def file_of(number: int, image: NewImage) -> AttachedFile:
-    """Return what a message says of an image."""
+    """Return the reference to an image for a message."""
     name, sha256 = clean_name(image.name), hashlib.sha256(image.content).hexdigest()
     media_type = media_type_of(image.content, name, picture_of(image.content))
     return AttachedFile(number=number, name=name, size=len(image.content), media_type=media_type, sha256=sha256)
 
 
 def refuse_many(count: int) -> None:
-    """Raise `InvalidError` for more images than one message takes."""
+    """Raise `InvalidError` for more images than one message may have."""
     if count > MAX_IMAGES:
         raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
 
 
 def check(images: Sequence[NewImage]) -> None:
-    """Raise `InvalidError` for what is no image, or too large, or too many for one message."""
+    """Raise `InvalidError` for an invalid or too large image, or for too many in one message."""
     refuse_many(len(images))
     for image in images:
         name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
@@ -193,7 +193,7 @@ def check(images: Sequence[NewImage]) -> None:
 
 
 def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
-    """Raise `InvalidError` when a thread with images of known sizes takes no more images, or none of these sizes."""
+    """Raise `InvalidError` if a thread with images of the known sizes cannot take more images of these sizes."""
     remedy = "send the message without images, or begin another conversation"
     if len(known) + len(sizes) > MAX_OF_THREAD:
         raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: {remedy}")
@@ -202,7 +202,7 @@ def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
 
 
 def messages_in(input: Mapping[str, Any]) -> list[Any]:
-    """Return the messages of a run's input, if it has any."""
+    """Return the messages of a run's input, if any."""
     messages = input.get("messages")
     return messages if isinstance(messages, list) else []
 
@@ -218,21 +218,21 @@ def named_by(message: Any) -> list[AttachedFile]:
 
 
 def images_in(run: Any) -> Iterator[AttachedFile]:
-    """Yield the images that the messages of a run name, as an event has the run."""
+    """Return the images that the messages of a run name; `run` has the form that an event contains."""
     input = run.get("input") if isinstance(run, dict) else None
     for message in messages_in(input) if isinstance(input, dict) else ():
         yield from named_by(message)
 
 
 def refuse_names(input: Mapping[str, Any]) -> None:
-    """Raise `InvalidError` for an input that names images: the sender sends the images themselves."""
+    """Raise `InvalidError` for an input that names images: the sender must send the images themselves."""
     for n, message in enumerate(messages_in(input)):
         if isinstance(message, dict) and IMAGES in message:
             raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is Ringi's own: send the images themselves")
 
 
 def check_newest(input: Mapping[str, Any]) -> None:
-    """Raise `InvalidError` unless the newest message of an input can have images: text that a person says."""
+    """Raise `InvalidError` unless the newest message of an input can have images: a person's text message."""
     messages = messages_in(input)
     newest = messages[-1] if messages else None
     if not isinstance(newest, dict) or newest.get("role") != "user" or not isinstance(newest.get("content"), str):
