@@ -1,4 +1,4 @@
-"""Which calls ask, whom, and which run without asking: rules as data."""
+"""Policies as data: which calls ask a person, which person they ask, and which calls run without asking."""
 
 from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
 

@@ -1,4 +1,4 @@
-"""Which calls of tools wait for a person, as data: made in Python, or read from JSON or TOML."""
+"""Policies as data, made in Python or read from JSON or TOML: they decide which tool calls wait for a person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ringi.forms.json_schema import check_pattern, matches_whole
 Args = Mapping[str, Any]
 RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
 MISSING = object()
-"""In place of an argument that was not given: the tool may have any default."""
+"""Stands for an absent argument: the tool may have any default."""
 
 
 def _pattern(value: str) -> str:
@@ -27,7 +27,7 @@ def _pattern(value: str) -> str:
 
 
 class Written(Frozen):
-    """Base of what somebody writes into a policy: what is wrong with it is told with its place."""
+    """The base of policy data: validation errors contain the path."""
 
     @classmethod
     def _error_root(cls, given: dict[str, Any]) -> str:
@@ -35,7 +35,7 @@ class Written(Frozen):
 
     @classmethod
     def parse(cls, data: object) -> Self:
-        """Return what plain JSON data says, or raise `InvalidError` with a path such as `rules[0].tools`."""
+        """Return the policy data in plain JSON, or raise `InvalidError` with a path such as `rules[0].tools`."""
         try:
             return cls.model_validate(data, extra="forbid")
         except ValidationError as error:
@@ -43,10 +43,10 @@ class Written(Frozen):
 
 
 class Condition(Written):
-    """What an argument has to be: all that is set here.
+    """A condition on an argument: all its set fields must hold.
 
-    Of an argument that is missing, or of another type than it is compared with, nobody knows what the tool makes
-    of it: such a call waits for a person.
+    If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
+    Such a call waits for a person.
     """
 
     equals: Any = None
@@ -56,36 +56,36 @@ class Condition(Written):
     above: float | None = Field(default=None, allow_inf_nan=False)
     below: float | None = Field(default=None, allow_inf_nan=False)
     matches: Annotated[str, AfterValidator(_pattern)] | None = None
-    """A regular expression for the whole text, as in JSON Schema; of a text longer than 10,000 characters it is not
-    known whether it matches."""
+    """A regular expression for the whole text, as in JSON Schema; for a text longer than 10,000 characters the
+    result is unknown."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
             raise FieldValidationError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
-        # Only a value can be null: a comparison with no limit and no pattern would hold of nothing, or of anything.
+        # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
         if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
             raise FieldValidationError(empty[0], "is null: set it or remove it")
         return self
 
     def holds(self, value: object) -> bool | None:
-        """Tell whether it holds of an argument; None where that is not known."""
+        """Return whether the condition holds for an argument; None if that is unknown."""
         return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
 
 
 Where = dict[Name, Condition]
-"""Conditions by argument; `customer.country` is a value inside of an argument."""
+"""Conditions by argument; `customer.country` is a nested value of an argument."""
 
 
 class AutoApproval(Written):
-    """Calls that need no person: they run at once, and the trail says by which rule."""
+    """Calls that run without a person; the audit trail names the rule."""
 
     name: RuleName
     where: Where = {}
 
 
 class Rule(Written):
-    """Calls that wait, and for whom: those of these tools of which no condition is known not to hold."""
+    """Calls that wait, and their approvers: calls of these tools, unless a condition certainly fails."""
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
     where: Where = {}
@@ -108,16 +108,16 @@ class Rule(Written):
         return self
 
     def covers(self, tool: str, args: Args) -> bool:
-        """Whether a call is one of these; what is not known counts as yes."""
+        """Return whether the rule applies to a call; an unknown condition counts as true."""
         return tool in self.tools and _holds(self.where, args) is not False
 
     def approver(self, args: Args) -> str | None:
-        """Return the name of the rule that approves a call without a person; what is not known counts as no."""
+        """Return the name of the rule that approves a call without a person; an unknown condition counts as false."""
         return next((rule.name for rule in self.auto_approve if _holds(rule.where, args)), None)
 
 
 class Policy(Written):
-    """Rules in order: the first that covers a call decides how it is asked; a call that none covers just runs."""
+    """Ordered rules: the first matching rule decides how a call is asked; a call without a rule runs at once."""
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
@@ -135,13 +135,13 @@ class Policy(Written):
         return self
 
     def rule_of(self, tool: str, args: Args) -> Rule | None:
-        """Return the rule for a call, None where it just runs."""
+        """Return the rule for a call; None if the call runs without asking."""
         return next((rule for rule in self.rules if rule.covers(tool, args)), None)
 
     def check_tools(self, arguments: Mapping[str, frozenset[str] | None]) -> None:
-        """Raise `InvalidError` for a tool that is not there, or an argument that it does not have.
+        """Raise `InvalidError` if a rule names an unknown tool, or an argument that its tool does not have.
 
-        None stands for arguments that are not known.
+        None stands for arguments that are unknown.
         """
         for place, tool, where in self._named():
             if tool not in arguments:
@@ -202,7 +202,7 @@ def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], 
 
 
 def _type(value: object) -> type | None:
-    """Return what JSON calls the type: its numbers are all alike; None for what is no JSON."""
+    """Return the JSON type of a value, with one type for all numbers; None if it is not JSON."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float if math.isfinite(value) else None
     return next((kind for kind in (str, bool, dict, list, type(None)) if isinstance(value, kind)), None)
