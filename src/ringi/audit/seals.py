@@ -1,4 +1,4 @@
-"""Seals: what all events together are at a time, signed with a key that is not in the store."""
+"""Seals: the digest of all events at one time, signed with a key that is not in the store."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ringi.contracts.store import Store
 from ringi.domain.record import START, Event, Frozen, Position
 
 BATCH = 100
-"""Small: everything else stands still while a batch is read in."""
+"""The number of events in a batch. It is small, because reading a batch blocks everything else."""
 
 
 class Seal(Frozen):
-    """The first `count` events, in the order of the feed, as one number."""
+    """The digest of the first `count` events, in the order of the feed."""
 
     count: int
     head: str
@@ -31,11 +31,11 @@ class Seal(Frozen):
     signature: str = ""
 
     def signed(self, key: str) -> Seal:
-        """Return it with the signature by a key."""
+        """Return the seal with a signature by this key."""
         return self.model_copy(update={"signature": self._signature(key)})
 
     def is_by(self, key: str) -> bool:
-        """Whether this key signed exactly this."""
+        """Return whether this key signed exactly this seal."""
         return hmac.compare_digest(self.signature.encode(), self._signature(key).encode())
 
     def _signature(self, key: str) -> str:
@@ -44,13 +44,13 @@ class Seal(Frozen):
 
 
 class Walk:
-    """All events as one chain, as far as they were walked."""
+    """Chains the digest over all events that it has read."""
 
     def __init__(self, count: int = 0, head: str = "", position: Position = START) -> None:
         self.count, self.head, self.position = count, head, position
 
     async def on(self, store: Store, each: Callable[[], None] = lambda: None) -> bool:
-        """Walk on to what is the end now, and return whether there was anything new; `each` is called after each."""
+        """Read to the present end and return whether there were new events; `each` is called after each event."""
         before, end = self.count, await store.tail()
         while self.position != end and (events := await store.events(self.position, BATCH)):
             for event in events:
@@ -61,13 +61,13 @@ class Walk:
         return self.count > before
 
     def _take(self, event: Event) -> None:
-        # The position is left out: a copy in another cluster may number anew, but not in another order.
+        # The position is excluded: a copy in another cluster may number events differently, but not reorder them.
         linked = hashlib.sha256(f"{self.head}\n{event.hash}".encode()).hexdigest()
         self.count, self.head, self.position = self.count + 1, linked, event.position
 
 
 class Sealer:
-    """Writes a seal to a file whenever there is something new."""
+    """Writes a seal to a file whenever there are new events."""
 
     def __init__(self, store: Store, path: Path, key: str, clock: Callable[[], datetime]) -> None:
         self._store, self._path, self._key, self._clock = store, path, key, clock
@@ -76,12 +76,12 @@ class Sealer:
         self._one_at_a_time = asyncio.Lock()
 
     async def seal(self) -> None:
-        """Seal what has happened since the last time."""
+        """Seal the events since the last seal."""
         async with self._one_at_a_time:
             if not await self._walk.on(self._store):
                 return
             seal = Seal(count=self._walk.count, head=self._walk.head, position=self._walk.position, at=self._clock())
-            # A line break on both sides: what was cut short before must not swallow this one.
+            # A line break on both sides: an earlier truncated line must not merge with this one.
             await asyncio.to_thread(self._append, f"\n{seal.signed(self._key).model_dump_json()}\n")
 
     def _append(self, line: str) -> None:
@@ -92,23 +92,23 @@ class Sealer:
 
 
 class Verdict(NamedTuple):
-    """What seals say of a store."""
+    """The result of comparing seals with a store."""
 
     findings: list[str]
     sealed: int
-    """Events that are as they were when they were sealed."""
+    """The number of events that are unchanged since they were sealed."""
     later: int
-    """Events after the last seal: of these no seal says anything."""
+    """The number of events after the last seal, which no seal covers."""
 
 
 def read_seals(path: Path) -> list[Seal]:
-    """Return the seals of a file, none where it is not there. A line that is no seal says nothing, and is left out."""
+    """Return the seals of a file; none if the file does not exist. Invalid lines are skipped."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return [seal for seal in map(parsed_seal, lines) if seal]
 
 
 def parsed_seal(line: str) -> Seal | None:
-    """Return the seal of a line, None for one that was cut short when a disk was full or the power went."""
+    """Return the seal of a line; None for a line truncated by a full disk or a power failure."""
     try:
         return Seal.model_validate_json(line)
     except ValidationError:
@@ -116,13 +116,13 @@ def parsed_seal(line: str) -> Seal | None:
 
 
 async def compare(store: Store, seals: Sequence[Seal], key: str) -> Verdict:
-    """Compare the events with seals that were kept elsewhere.
+    """Compare the events with seals that were stored elsewhere.
 
-    Up to the last seal it finds one byte that was edited, deleted, moved, inserted or cut off, together with the plain
-    check of each event.
+    Together with the check of each event, this detects any byte that was edited, deleted, moved, inserted or cut off up
+    to the last seal.
     """
     findings = [f"{told(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
-    # Two servers may have sealed as many events each: both must be right.
+    # Two servers may have sealed the same number of events: both seals must match.
     own = sorted((seal for seal in seals if seal.is_by(key)), key=lambda seal: seal.count)
     counts, walk, heads = {seal.count for seal in own}, Walk(), dict[int, str]()
 
@@ -139,12 +139,12 @@ async def compare(store: Store, seals: Sequence[Seal], key: str) -> Verdict:
 
 
 def told(seal: Seal) -> str:
-    """Return how a seal is named to people."""
+    """Return the text that identifies a seal in messages."""
     return f"the seal of {seal.at:%Y-%m-%d %H:%M:%S} over {seal.count} events"
 
 
 def broken_by(seal: Seal, count: int) -> str:
-    """Return what a seal says of events that are not those it was put on."""
+    """Return the message for events that differ from the sealed ones."""
     if count < seal.count:
         return f"{told(seal)} finds only {count}: the others are missing"
     return f"{told(seal)} is broken: one of them was changed, moved, inserted or deleted"

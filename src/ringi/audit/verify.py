@@ -1,4 +1,4 @@
-"""Proof that the stored records are what their events made them, and that no event was touched."""
+"""Verifies that stored records match their events, and that no event was changed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ringi.forms.field_parts import AttachedFile
 KINDS: dict[str, type[Record]] = {"request": Request, "thread": Thread, "journal": Journal}
 BATCH = 500
 AT_ONCE = 32
-"""How many histories are read at once."""
+"""The number of histories that are read at once."""
 REMEMBERED = 20_000
-"""Of how many records it is remembered that they exist: the events of one stand close together."""
+"""The number of records whose existence is cached: the events of one record are usually close together."""
 CUT_OFF = "its last events are missing"
 GONE = "the record is gone, its events are not"
 Name = tuple[str, Key]
@@ -33,7 +33,7 @@ Name = tuple[str, Key]
 
 
 class Trail:
-    """What the events of one record say of it."""
+    """The state of one record according to its events."""
 
     def __init__(self, name: Name) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Trail:
         self._covered: set[tuple[int, str]] = set()
 
     def take(self, event: Event, sought: Record | None = None) -> None:
-        """Add an event; at the head of the record that is sought, the record is compared with the events."""
+        """Add an event; at the head of the record in `sought`, compare that record with the events."""
         if event.is_emptied:
             self._emptied[event.version] = event
         self._covered |= {(version, left) for version, left in event.covers.items() if version < event.version}
@@ -62,17 +62,17 @@ class Trail:
             self.compare(sought)
 
     def compare(self, record: Record) -> None:
-        """Compare a record with what its events up to here say."""
+        """Compare a record with its events so far."""
         self.is_compared = True
         if self.is_whole:
             self.findings += self._differences(record)
 
     def leave_out(self) -> None:
-        """Go on after an event that cannot be read: what it changed is unknown."""
+        """Continue after an unreadable event: its changes are unknown."""
         self.is_whole = False
 
     def emptied(self) -> list[Finding]:
-        """Return the payloads that are empty and that no later erasure of the record tells of."""
+        """Return the empty payloads that no later erasure of the record accounts for."""
         untold = {place: event for place, event in self._emptied.items() if (place, event.actor) not in self._covered}
         what = "its payload was emptied, and no erasure tells of it"
         return [Finding(*self.name, event.position, what) for event in untold.values()]
@@ -97,7 +97,7 @@ class Trail:
 
 
 class Page(NamedTuple):
-    """Some events, where to go on, and why what stands there cannot be read, if it cannot."""
+    """Some events, the next position, and the reason if the event there is unreadable."""
 
     events: list[Event]
     after: Position
@@ -105,7 +105,7 @@ class Page(NamedTuple):
 
 
 class Audit:
-    """One look at a store, in memory that does not grow with it."""
+    """One verification of a store, in bounded memory."""
 
     def __init__(self, store: Store, progress: Callable[[str], None], stream: Stream | None) -> None:
         self._store, self._progress = store, progress
@@ -117,9 +117,10 @@ class Audit:
         self.events = 0
 
     async def read_events(self, *, are_news: bool = False) -> None:
-        """Read the feed on to what is its end now.
+        """Read the feed to its present end.
 
-        Each record is examined where its first event stands; of news, written while the others were read, all are.
+        Each record is examined at its first event. For events written during the verification (`are_news`), every
+        record is examined.
         """
         end = await self._store.tail()
         async for page in pages(self._store, after=self._after, end=end):
@@ -171,7 +172,7 @@ class Audit:
             return set()
         try:
             return {each.key for each in await self._store.get_many(KINDS[record], keys)}
-        except UnavailableError:  # Examined one by one, each is named.
+        except UnavailableError:  # Examine the records one by one, so that each unreadable one is named.
             return set()
 
     def _remember(self, name: Name) -> None:
@@ -195,7 +196,7 @@ class Audit:
         self._remember(name)
         async with self._room:
             findings = await examined(self._store, name, self._stream)
-            # Others may write meanwhile: what they did in between is seen as a whole the second time.
+            # Concurrent writes may cause a mismatch: the second examination sees them completely.
             return findings and await examined(self._store, name, self._stream)
 
 
@@ -207,7 +208,7 @@ def name_of(event: Event) -> Name:
 async def pages(
     store: Store, key: Key | None = None, *, after: Position = START, end: Position | None = None
 ) -> AsyncGenerator[Page, None]:
-    """Yield the events of a store, or those of one key, up to `end`; what cannot be read is passed over."""
+    """Yield the events of a store, or those of one key, up to `end`; unreadable events are skipped."""
     chosen = {"tenant": key.tenant, "record_id": key.id} if key else {}
     limit = BATCH
     while after != end:
@@ -216,7 +217,7 @@ async def pages(
         except UnreadableError as error:
             if error.position is None:
                 raise
-            if limit > 1:  # What stands before it can be read.
+            if limit > 1:  # The events before the unreadable one can be read.
                 limit = max(1, limit // 8)
             else:
                 after, limit = error.position, BATCH
@@ -232,14 +233,14 @@ async def pages(
 
 
 async def examined(store: Store, name: Name, stream: Stream | None = None) -> list[Finding]:
-    """Check one record against all its events, and the files that it names; return what is wrong."""
+    """Check one record against all its events, and the files that it names; return the findings."""
     trail = Trail(name)
     try:
         record = await _record(store, name)
         after = await _follow(store, trail, record)
         before = None
         while record and record.head not in (trail.head, before):
-            # It may have moved on meanwhile, and the rest of its events may be read already.
+            # The record may have changed since, and its later events may be read already.
             before, record = record.head, await _record(store, name)
             after = await _follow(store, trail, record, after)
             if record and record.head == trail.head:
@@ -281,7 +282,7 @@ def _missing(trail: Trail, record: Record | None) -> list[Finding]:
 
 
 def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
-    """Check one record against all its events, and return what is wrong."""
+    """Check one record against all its events, and return the findings."""
     trail = Trail((record.record, record.key))
     for event in history:
         trail.take(event, record)
@@ -291,13 +292,13 @@ def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
 async def verify(
     store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
 ) -> tuple[int, list[Finding]]:
-    """Check every event and every record; return how many events there were, and what is wrong.
+    """Check every event and every record; return the number of events and the findings.
 
-    Finds an event that was edited, deleted, reordered or inserted, or emptied with no erasure that tells of it,
-    and a record that is not the sum of its events. Events cut off the end of a record are found by the record itself.
-    What cannot be read is named, and the rest is checked. The store checks itself, its index columns and its lists.
-    With the `stream`, it also finds an attached file or an image that was changed or is missing.
-    Others may write meanwhile: what they add last is left to the next time. `progress` is told how far it is.
+    Finds events that were edited, deleted, reordered, inserted, or emptied without an erasure that accounts for it.
+    Finds records that differ from the sum of their events; a record also reveals events cut off its end. Names
+    unreadable data and checks the rest. The store checks itself, its index columns and its lists. With the `stream`, it
+    also finds attached files and images that were changed or are missing. Concurrent writes are allowed: the last ones
+    are left to the next verification. `progress` receives progress messages.
     """
     audit = Audit(store, progress, stream)
     await audit.read_events()
