@@ -1,4 +1,4 @@
-"""What a sweep finds to erase: no clock and no I/O."""
+"""Selects the records of a sweep: no clock and no I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ringi.privacy.redaction import unknown_in
 
 
 class ErasureCandidates(NamedTuple):
-    """What is to be erased now, and what cannot be."""
+    """The records to erase now, and those that cannot be erased."""
 
     requests: list[Request]
     threads: list[Thread]
@@ -27,7 +27,7 @@ class ErasureCandidates(NamedTuple):
 def by_age(
     requests: Sequence[Request], threads: Sequence[Thread], of_requests: dict[Key, Thread], before: datetime
 ) -> ErasureCandidates:
-    """Return what ended before a time, and whose thread is not in use any more."""
+    """Return the records that ended before a time and whose thread is no longer in use."""
 
     def is_over(thread: Thread | None) -> bool:
         return thread is None or (not thread.is_live and thread.updated_at < before)
@@ -44,7 +44,10 @@ def by_age(
 
 
 def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Container[Key]) -> ErasureCandidates:
-    """Return what names a person, apart from what cannot be erased now; `naming` are threads whose events do."""
+    """Return the records that name a person, and separately those that cannot be erased now.
+
+    The events of the threads in `naming` name the person.
+    """
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
     left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}
     left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
@@ -54,25 +57,25 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
 
 
 def is_of(thread: Thread, person: str | None) -> bool:
-    """Whether a person began a thread, or an erasure that was somebody's has come to it before."""
+    """Return whether a person started a thread, or an earlier erasure for a person reached it."""
     return thread.started_by == person or (thread.erased is not None and thread.erased.rule == "person")
 
 
 def thread_key(request: Request) -> Key | None:
-    """Return the key of the thread whose run waits for a request, or has waited for it."""
+    """Return the key of the thread whose run waits or waited for a request."""
     return Key(request.tenant, request.continuation.key) if request.continuation else None
 
 
 def keys_of(events: Sequence[Event], kind: str) -> list[Key]:
-    """Return the keys of the records of a kind that these events are of."""
+    """Return the keys of these events' records of one kind."""
     return list(dict.fromkeys(key_of(event) for event in events if event.record == kind))
 
 
 def key_of(event: Event) -> Key:
-    """Return the key of the record that an event is of."""
+    """Return the key of an event's record."""
     return Key(event.tenant, event.record_id)
 
 
 def unique(records: Sequence[R]) -> list[R]:
-    """Return the records, each once."""
+    """Return the records without duplicates."""
     return list({record.key: record for record in records}.values())

@@ -1,4 +1,4 @@
-"""Erases what records say, in the store and beside it; ids, digests, times and the chain stay."""
+"""Erases the content of records, in the store and beside it; ids, digests, times and the hash chain stay."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from ringi.privacy.redaction import (
 )
 
 BATCH = 500
-"""How many events one part of a sweep reads."""
+"""The number of events that one part of a sweep reads."""
 AT_ONCE = 50
-"""How many are erased side by side: what a store has to tidy up afterwards, it does for all of them together."""
+"""The number of concurrent erasures: the store then cleans up once for all of them."""
 TRIES = 20
 MARK = {"type": "CUSTOM", "name": "erased", "value": {}}
-"""What is left of a thread's output: who reads on from an old place finds its end."""
+"""The remaining output of a thread: a reader at an old position finds the end."""
 CREATED: FeedEventName = "request.created"
 IDLE = ("done", "error", "cancelled", "abandoned", "reserved")
 ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
@@ -78,17 +78,17 @@ class Sweep(Frozen):
     person: str | None = None
     before: Time | None = None
     dry_run: StrictBool = False
-    """Only tell what would be erased."""
+    """Only report the candidates; erase nothing."""
     after: Position = START
-    """Where in the feed to begin: `next` of the part before."""
+    """The position in the feed to start at: `next` of the previous part."""
 
     @property
     def rule(self) -> Literal["person", "age"]:
-        """The rule that an erasure goes by."""
+        """The rule of the erasure."""
         return "age" if self.person is None else "person"
 
     def checked(self, by: str) -> Self:
-        """Return itself, or raise `InvalidError` for what cannot be erased by whoever asks for it."""
+        """Return the sweep itself, or raise `InvalidError` if the caller cannot erase this."""
         if (self.person is None) == (self.before is None):
             raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
         nobody = self.person in ("", SYSTEM, ERASED_PERSON) or (self.person or "").startswith((AGENT, POLICY))
@@ -105,16 +105,16 @@ class Erasure(Frozen):
     requests: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     journals: tuple[str, ...] = ()
-    """In which somebody's name and words were."""
+    """The journals that contained a person's name and words."""
     left: dict[str, str] = {}
-    """Ids of what cannot be erased now, and why."""
+    """The ids that cannot be erased now, and the reasons."""
     upto: Position = START
-    """How far the feed was read."""
+    """The position up to which the feed was read."""
     next: Position | None = None
-    """Where the next part begins; None when this was the last."""
+    """The start of the next part; None if this was the last."""
 
     def and_then(self, more: Erasure) -> Erasure:
-        """Return both as one."""
+        """Return the sum of both results."""
 
         def one(mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
             return tuple(dict.fromkeys([*mine, *theirs]))
@@ -130,16 +130,16 @@ class Erasure(Frozen):
 
 
 class Eraser:
-    """Erases what is beside a record first and the record last, so that whoever was interrupted can begin again."""
+    """Erases the data beside a record first and the record last, so that an interrupted erasure can be repeated."""
 
     def __init__(self, store: Store, stream: Stream | None = None, savers: Savers | None = None) -> None:
         self._store, self._stream, self._savers = store, stream, savers
         self.attachments, self._images = Attachments(stream), Images(stream)
 
     async def request(self, key: Key, erased: Erased, check: Check, person: str | None = None) -> Request:
-        """Erase an ended request and the content of its thread, or what is one person's in it; twice is once.
+        """Erase an ended request and its thread's content, or only one person's part; idempotent.
 
-        Raises `PendingError` for one that has not ended, `ThreadBusyError` while its run goes on.
+        Raises `PendingError` for a request that has not ended, `ThreadBusyError` while its run is in progress.
         """
         for _ in range(TRIES):
             request = await self._store.get(Request, *key)
@@ -153,7 +153,7 @@ class Eraser:
             emptied = [event for event in history if person is None or names(event, person)]
             is_beside = person is not None and await self._is_beside(key, person)
             if is_bare(request, person):
-                # Whoever erased it may have been killed before they came to this.
+                # A previous erasure may have been killed before this step.
                 await self._forget_tries(key)
                 return request
             if not (changes or emptied or is_beside):
@@ -164,21 +164,21 @@ class Eraser:
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
             if after := await self._saved(request, erased, changes, emptied, history, person):
-                # Again: a call that was under way has ended meanwhile, and told how.
+                # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after
         raise ConflictError.too_often(Request.record, key.id)
 
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
-        """Erase what a thread says, its output and its checkpoints, and again if a person who erased it is to go.
+        """Erase a thread's content, output and checkpoints; repeat it to remove the name of an earlier eraser.
 
-        Raises `ThreadBusyError` while it is not over, `NotFoundError` if there is neither a thread nor images of one.
+        Raises `ThreadBusyError` while the thread is in use, `NotFoundError` if neither a thread nor its images exist.
         """
         for _ in range(TRIES):
             try:
                 thread = await self._store.get(Thread, *key)
             except NotFoundError:
-                # Those of a thread that is about to begin carry a higher fence.
+                # Images of a thread that is about to start have a higher fence.
                 if await self._images.erase(key, fence=0):
                     return
                 raise
@@ -192,14 +192,14 @@ class Eraser:
                 continue
             failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, history, history, None):
-                # Again: what was sent meanwhile, for a run that this erasure kept from its beginning. One above its
-                # fence, so that no more of it comes: an erased thread is reserved before new images are stored.
+                # Again, for images sent in the meantime for a run that this erasure prevented. One above its
+                # fence, so that no more images arrive: an erased thread is reserved before new images are stored.
                 await self._images.erase(key, fence=after.fence + 1)
                 return
         raise ConflictError.too_often(Thread.record, key.id)
 
     async def journal(self, key: Key, erased: Erased, person: str) -> None:
-        """Erase a person's name and words in a journal; what was entered stays, for it is part of the sum."""
+        """Erase a person's name and words in a journal; the entries stay, because they are part of the sum."""
         for _ in range(TRIES):
             journal = await self._store.get(Journal, *key)
             history = await self._history(journal)
@@ -209,9 +209,9 @@ class Eraser:
         raise ConflictError.too_often(Journal.record, key.id)
 
     async def sweep(self, sweep: Sweep, erased: Erased, tenant: str | None) -> Erasure:
-        """Erase what one part of the feed leads to; `next` of the result leads to the next part."""
+        """Erase the candidates in one part of the feed; `next` of the result is the start of the next part."""
         events = await self._store.events(sweep.after, BATCH, tenant=tenant)
-        # A clock that was ahead dates an event long after those behind it: it must not end every sweep before them.
+        # A fast clock may date an event after later ones: it must not end every sweep before them.
         read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
         due = await self._due(read, sweep)
         left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
@@ -264,7 +264,7 @@ class Eraser:
         return due._replace(journals=await readable(self._store, Journal, keys_of(wanted, Journal.record)))
 
     async def _beside(self, events: Sequence[Event], person: str | None, found: Container[Key]) -> list[Thread]:
-        """Return the threads that runs of this person's threads began here: they were told what those knew."""
+        """Return the threads that runs of this person's threads started: they received the same data."""
         begun = keys_of([event for event in events if event.actor.startswith(THREAD)], Thread.record)
         threads = [thread for thread in await readable(self._store, Thread, begun) if thread.parent]
         keys = list(dict.fromkeys(key for thread in threads if (key := thread.parent)))
@@ -275,7 +275,7 @@ class Eraser:
         return [thread for thread in threads if thread.parent in of_person]
 
     async def _found_beside(self, events: Sequence[Event], person: str) -> list[Key]:
-        """Return beside which of the requests that begin here a person is named: no event tells of it."""
+        """Return the keys of requests in this part whose data beside the record names a person: no event records it."""
         keys, found = keys_of([event for event in events if event.type == CREATED], Request.record), list[Key]()
         for n in range(0, len(keys), AT_ONCE):
             some = keys[n : n + AT_ONCE]
@@ -287,10 +287,10 @@ class Eraser:
         try:
             return await self._is_beside(key, person)
         except UnreadableError:
-            return True  # Its own erasure says why it is left.
+            return True  # Its own erasure reports why it remains.
 
     async def _is_beside(self, key: Key, person: str) -> bool:
-        """Whether a person had a request delivered again, or attached a file to it."""
+        """Return whether a person redelivered a request's events, or attached a file to it."""
         if await self.attachments.is_from(key, person):
             return True
         after = 0
@@ -315,7 +315,7 @@ class Eraser:
         try:
             key = Key(request.tenant, request.continuation.key)
             if parent := (await self._store.get(Thread, *key)).parent:
-                # It was told the answer. First: once its thread is erased nobody knows any more who began that.
+                # That thread received the answer. Erase it first: afterwards nothing records who started it.
                 await self.thread(parent, erased)
             await self.thread(key, erased)
         except NotFoundError:
@@ -331,12 +331,13 @@ class Eraser:
             await self.attachments.erase(request, numbers_in(left))
 
     async def _forget_run(self, thread: Thread, erased: Erased) -> bool:
-        """Delete output, checkpoints and images; False when the thread has changed, and all is to be done again."""
+        """Delete output, checkpoints and images; return False if the thread changed and all must be repeated."""
         try:
             if self._savers:
                 await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
             if thread.images:
-                # Before their bytes go: if a new run begins meanwhile, its thread must not list what is gone.
+                # Before the bytes are deleted: if a new run starts in the meantime, its thread must not list deleted
+                # images.
                 await self._store.put(*thread.without_images(erased.by, erased.at))
                 failpoint("erase.before_images")
                 return False
@@ -364,9 +365,9 @@ class Eraser:
         history: Sequence[Event],
         person: str | None,
     ) -> R | None:
-        """Save the record without its content; None when somebody else was faster.
+        """Save the record without its content; return None after a concurrent update.
 
-        Raises `ConflictError` for one that does not verify: an erasure would sum up what was tampered with.
+        Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
         if found := misfits(record, history):
             raise ConflictError.unproven(record.record, record.id, found[0].what)
@@ -384,11 +385,11 @@ class Eraser:
 
 
 def changes_of(request: Request, person: str | None, history: Sequence[Event]) -> dict[str, Any]:
-    """Return what an erasure changes in a request."""
+    """Return an erasure's changes to a request."""
     changes = request_without(request, person, history) if person else request_without_content(request)
     return {name: value for name, value in changes.items() if getattr(request, name) != value}
 
 
 def is_bare(request: Request, person: str | None) -> bool:
-    """Whether its content is gone; names of those who erased it may be left."""
+    """Return whether the content is erased; names of those who erased it may remain."""
     return person is None and request.erased is not None and request.erased.rule != "person"

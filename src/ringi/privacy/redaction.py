@@ -1,4 +1,4 @@
-"""What is left of a record when its content, or what is one person's in it, is erased: no clock and no I/O."""
+"""Defines what an erasure leaves of a record, in full or for one person: no clock and no I/O."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ringi.domain.request import Request, Response
 from ringi.domain.thread import Thread
 
 TITLE = "erased"
-"""In place of a title; what lists draw must not be empty."""
+"""Replaces a title: lists must not show an empty one."""
 _STEPS = ("acquired", "interrupted", "done", "error", "given_back", "spared", "went_back")
 WORKED = frozenset(f"thread.{what}" for what in _STEPS)
-"""Events whose actor is a worker's process: no person."""
+"""Events whose actor is a worker process, not a person."""
 NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
 
 
 def nameless(name: str | None) -> str | None:
-    """Return what is left of a name: all of it when it is no person's."""
+    """Return the remaining part of a name: the whole name if it is not a person's."""
     is_persons = name is not None and name != SYSTEM and not name.startswith((AGENT, POLICY))
     return ERASED_PERSON if is_persons else name
 
 
 def left_of(event: Event, person: str | None = None) -> dict[str, Any]:
-    """Return what is left of an event's payload: who did it, unless that is the person's name, or any person's."""
+    """Return the remaining payload of an event: the actor, unless it is this person's name, or any person's."""
     if event.type in WORKED or person not in (None, event.actor):
         return {"actor": event.actor}
     return {"actor": nameless(event.actor)}
 
 
 def names(event: Event, person: str) -> bool:
-    """Whether an event names a person anywhere but in texts."""
+    """Return whether an event names a person outside of free text."""
     return event.actor == person or person in _named(event.changed)
 
 
@@ -44,7 +44,7 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
 
 
 def unknown_in(request: Request) -> list[str]:
-    """Return the dotted paths of what only a newer version knows; what it left empty does not count."""
+    """Return the dotted paths of fields that only a newer version knows, without empty ones."""
     try:
         Request.model_validate_json(request.model_dump_json(), extra="forbid")
     except ValidationError as error:
@@ -53,7 +53,7 @@ def unknown_in(request: Request) -> list[str]:
 
 
 def request_without_content(request: Request) -> dict[str, Any]:
-    """Return what changes when a request's content is erased; how and when it ended stays, and its digest."""
+    """Return the changes that erase a request's content; its end, outcome and digest stay."""
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "memory")
     nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
@@ -63,12 +63,12 @@ def request_without_content(request: Request) -> dict[str, Any]:
 
 
 def request_without(request: Request, person: str, history: Sequence[Event]) -> dict[str, Any]:
-    """Return what changes when a person's part in a request is erased: names, answer and words; if they asked, all."""
+    """Return the changes that erase a person's part in a request: names, answer, words; all content if they asked."""
     if request.asked_by == person:
         return request_without_content(request)
     changes: dict[str, Any] = {}
     if request.assignee == person:
-        # Without one it would be open to everybody.
+        # Without an assignee or group it would be open to everyone.
         changes["assignee"] = ERASED_PERSON
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
@@ -80,13 +80,13 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
 
 
 def has_spoken(request: Request, person: str, history: Sequence[Event]) -> bool:
-    """Whether words or values in a request, and so perhaps in its thread, are this person's."""
+    """Return whether text or values in a request, and so perhaps in its thread, are this person's."""
     ended = [event.actor for event in history if event.type in ("request.completed", "request.cancelled")]
     return person in (request.asked_by, *ended)
 
 
 def without_words(response: Response | None) -> Response | None:
-    """Return what is left of a response: the decision, when, by which channel, the digest of what it let happen."""
+    """Return a response without free text: its decision, time, channel and authorization digest."""
     if response is None:
         return None
     kept = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
@@ -94,7 +94,7 @@ def without_words(response: Response | None) -> Response | None:
 
 
 def thread_without_content(thread: Thread) -> dict[str, Any]:
-    """Return what changes when a thread's content is erased; whoever still runs it is stopped by the fence."""
+    """Return the changes that erase a thread's content; the fence stops a worker that still runs it."""
     run = thread.run.model_copy(update={"input": {}, "by": nameless(thread.run.by)}) if thread.run else None
     nothing = dict.fromkeys(("error", "attention", "missed", "reason", "images"))
     status = "idle" if thread.status == "error" else thread.status
