@@ -1,4 +1,4 @@
-"""What can be done with requests, wherever they are: the verbs of the inbox and of the client."""
+"""The operations on requests, shared by the local inbox and the HTTP client."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ringi.privacy.erasure import Erasure, Sweep
 
 
 def untold(done: Erasure) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 class InboxAPI(ABC):
-    """Questions to people, of one tenant."""
+    """The operations on one tenant's questions to people."""
 
     async def ask(
         self,
@@ -52,42 +52,91 @@ class InboxAPI(ABC):
         webhooks: Sequence[Webhook] = (),
         display: Sequence[Block] | None = None,
     ) -> Request:
-        """Put a question to people and return it, durable and pending.
+        """Ask people a question and return it, durably stored and pending.
 
-        `form` is a `Form`, or a pydantic model class (see `Form.of`); `expires_in` is seconds or a timedelta;
-        `display` shows tables, images, code, differences and links, which the digest covers. Asking again with the
-        same `id` and content returns the stored request, answered or not.
-        Raises `InvalidError` for content that breaks a rule, `DifferentAskError` for a taken id.
+        Asking again with the same `id` and content returns the stored request, answered or not.
+
+        Args:
+            title: The question, in one line.
+            id: The id of the request; None generates one.
+            kind: The kind of request; None derives it from the content.
+            description: More text for the person.
+            action: The call that needs approval.
+            form: A `Form`, or a pydantic model class (see `Form.of`).
+            schema: The JSON Schema of the answer's data, in place of a form.
+            allowed: The decisions that the person may take; None allows the kind's defaults.
+            actions: The presentation of decisions on the page.
+            context: More data about the question, as plain JSON.
+            thread_id: The id of the agent's thread.
+            run_id: The id of the thread's run.
+            assignee: The person who may answer; without assignee and groups, everyone may.
+            candidate_groups: The groups whose members may answer.
+            priority: The priority; None counts as `normal`.
+            due_at: The time by which an answer is wanted.
+            expires_in: Seconds or a timedelta until the request expires.
+            expires_at: The time at which the request expires, in place of `expires_in`.
+            fallback: Data that a run may read after an expiry; never a decision.
+            webhooks: Receivers of this request's events.
+            display: Tables, images, code, diffs and links to show; the digest covers them.
+
+        Raises:
+            InvalidError: The content breaks a rule.
+            DifferentAskError: The id exists with other content.
         """
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}
         return await self.submit(parsed(Ask, given))
 
     @abstractmethod
     async def submit(self, ask: Ask) -> Request:
-        """Store an ask, or return the stored request when its id exists with the same content."""
+        """Store an ask, or return the stored request if its id exists with the same content.
+
+        Args:
+            ask: The question.
+
+        Raises:
+            InvalidError: The ask breaks a rule.
+            DifferentAskError: The id exists with other content.
+        """
 
     @abstractmethod
     async def get(self, id: str) -> Request:
-        """Return a request, or raise `NotFoundError`."""
+        """Return a request.
+
+        Raises:
+            NotFoundError: There is no such request for this tenant.
+        """
 
     @abstractmethod
     async def find(self, query: Query | None = None) -> list[Request]:
-        """Return this tenant's matching requests, newest first."""
+        """Return this tenant's matching requests, newest first; without a query, the newest ones."""
 
     @abstractmethod
     async def count(self, query: Query) -> int:
-        """Return how many of this tenant's requests match, up to the query's limit."""
+        """Return the number of this tenant's matching requests, up to the query's limit."""
 
     @abstractmethod
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
-        """Return this tenant's events past a position, in order."""
+        """Return this tenant's events after a position, in order.
+
+        Args:
+            after: The position to read from, exclusive.
+            limit: The maximum number of events.
+            request_id: Only events of this request; None for all.
+
+        Raises:
+            InvalidError: `after` is not a position of this store.
+        """
 
     @abstractmethod
     def follow(self, after: Position | None = None, *, request_id: str | None = None) -> AsyncGenerator[Event, None]:
-        """Yield this tenant's events past a position in order, then each as it happens, for ever.
+        """Yield this tenant's events after a position in order, then each new event, without end.
 
-        No event is left out or comes twice; who broke off goes on after the `position` of the last. By default it
-        begins with the next event from the first step on, with `""` at the very first.
+        No event is missing or repeated. After an interruption, continue with the `position` of the last event.
+
+        Args:
+            after: The position to read from, exclusive. None starts with the next new event, `""` with the first of
+                all.
+            request_id: Only events of this request; None for all.
         """
 
     @abstractmethod
@@ -104,17 +153,43 @@ class InboxAPI(ABC):
     ) -> Request:
         """Decide a request and return it completed; the first answer wins.
 
-        The same answer from the same responder again returns the same. Raises `FinalError`
-        (with the winner) when it has ended, `DigestMismatchError` when `digest` is not what is
-        stored, `ClaimedError`, or `InvalidError` with an error per field: then it stays pending.
+        Repeating the same answer as the same responder returns the same request. After any other error than
+        `FinalError` the request stays pending.
+
+        Args:
+            id: The id of the request.
+            decision: One of the request's allowed decisions.
+            data: The answers to the form by field name, or the edited data.
+            digest: The digest of the request as the person saw it.
+            responder: The name of the person.
+            args: The whole edited arguments, for the decision `edit` on an action.
+            message: The person's text.
+
+        Raises:
+            FinalError: The request has ended; the error contains the winner.
+            DigestMismatchError: `digest` differs from the stored digest.
+            ClaimedError: Another person holds the claim.
+            InvalidError: The answer is invalid; there is one error for each field.
+            NotFoundError: There is no such request.
         """
 
     @abstractmethod
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
-        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+        """Store a file for a field of a pending request, and return its reference for the answer's data.
 
-        Only an answer of the same person can name it. Raises `InvalidError` for a file that the field does not take,
-        `FinalError`, `ClaimedError`.
+        Only an answer of the same person can name the file.
+
+        Args:
+            id: The id of the request.
+            field: The name of the form field.
+            name: The name of the file.
+            content: The bytes of the file.
+            by: The person who attaches the file.
+
+        Raises:
+            InvalidError: The field rejects the file.
+            FinalError: The request has ended.
+            ClaimedError: Another person holds the claim.
         """
 
     @abstractmethod
@@ -123,26 +198,48 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def claim(self, id: str, by: str) -> Request:
-        """Keep others from answering for a while; claiming again renews."""
+        """Reserve a request for one person for a limited time; claiming it again renews the claim.
+
+        Raises:
+            ClaimedError: Another person holds the claim.
+            FinalError: The request has ended.
+        """
 
     @abstractmethod
     async def release(self, id: str, by: str) -> Request:
-        """Give up a claim."""
+        """Release a claim.
+
+        Raises:
+            ClaimedError: Another person holds the claim.
+            FinalError: The request has ended.
+        """
 
     @abstractmethod
     async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
-        """Give a request to another person or to groups."""
+        """Assign a request to another person or to groups; a claim ends.
+
+        Raises:
+            ClaimedError: Another person holds the claim.
+            FinalError: The request has ended.
+        """
 
     @abstractmethod
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
-        """Withdraw a request; nothing that it gates will run."""
+        """Cancel a request; its gated action will not run.
+
+        Raises:
+            FinalError: The request has already ended.
+        """
 
     @abstractmethod
     async def erase(self, id: str, by: str) -> Request:
-        """Erase what an ended request says, and what its thread says; twice is once.
+        """Erase the content of an ended request and of its thread; idempotent.
 
-        Ids, digests, the decision, times and the chain stay. Raises `PendingError` for a request that
-        has not ended, `ThreadBusyError` while its run goes on.
+        Ids, digests, the decision, times and the hash chain stay.
+
+        Raises:
+            PendingError: The request has not ended.
+            ThreadBusyError: The run of its thread is in progress.
         """
 
     async def erase_all(
@@ -154,10 +251,20 @@ class InboxAPI(ABC):
         dry_run: bool = False,
         progress: Callable[[Erasure], None] = untold,
     ) -> Erasure:
-        """Erase all that is one person's, or all that ended before a time with the threads that did; return what.
+        """Erase one person's data, or all requests that ended before a time and their threads.
 
-        Of a request that others asked, a person's part goes: names, answers and words; the question stays.
-        With `dry_run` it only looks. `progress` is told what was done so far. Whoever is interrupted begins again.
+        If others asked a request, only the person's part is erased: names, answers and words; the question stays. An
+        interrupted call can be repeated.
+
+        Args:
+            by: The person who erases.
+            person: The person whose data to erase; another person than `by`. Give this or `before`, not both.
+            before: Erase requests that ended before this time.
+            dry_run: Only report the candidates; erase nothing.
+            progress: Receives the result so far after each part.
+
+        Returns:
+            The erased records, and those that cannot be erased now.
         """
         done, sweep = Erasure(), Sweep(person=person, before=before, dry_run=dry_run)
         while True:
@@ -169,36 +276,61 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        """Erase what one part of the feed leads to; see `erase_all`."""
+        """Erase the candidates in one part of the feed; see `erase_all`."""
 
     @abstractmethod
     async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        """Return what a person has told in approved answers, newest question first; `before` is a memory's place."""
+        """Return a person's memories, newest question first.
+
+        Args:
+            person: The name of the person.
+            limit: The maximum number of memories.
+            before: The `place` of the last memory of the previous page.
+        """
 
     @abstractmethod
     async def memory(self, id: str, person: str) -> Memory:
-        """Return what a person told in one request, or raise `NotFoundError`."""
+        """Return the person's memory in one request, or raise `NotFoundError`."""
 
     @abstractmethod
     async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given.
+        """Edit a memory; the answer itself is unchanged.
 
-        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        Args:
+            id: The id of the request.
+            data: The new data of the memory.
+            by: The person whose memory it is.
+            told_at: The `told_at` of the memory that the caller saw; None skips the check for concurrent edits.
+
+        Raises:
+            ConflictError: The memory was changed since.
+            InvalidError: The data does not fit the form.
+            NotFoundError: This person has no such memory.
         """
 
     @abstractmethod
     async def delete_memory(self, id: str, *, by: str) -> None:
-        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        """Delete a memory permanently; the answer itself is unchanged.
+
+        Raises:
+            NotFoundError: This person has no such memory.
+        """
 
     @abstractmethod
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+        """Wait until a request has ended (completed, cancelled or expired) and return it.
 
-        Only a completed one has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
-        request stays open.
+        Only a completed request has a `response`.
+
+        Args:
+            request: The request or its id.
+            timeout: Seconds to wait; None waits without a limit.
+
+        Raises:
+            WaitTimeoutError: The request did not end in time; it stays open.
         """
 
 
 def id_of(request: Request | str) -> str:
-    """Return the id of a request that is given itself or by its id."""
+    """Return the id of a request, from the request or its id."""
     return request if isinstance(request, str) else request.id

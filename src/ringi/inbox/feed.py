@@ -1,4 +1,4 @@
-"""The one reader of the events in a process: what it finds wakes everybody who waits here."""
+"""The only reader of events in a process: it wakes all local waiters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ringi.errors import RingiError
 
 log = limited(__name__)
 TOPIC = "events"
-"""Rung when there may be new events."""
+"""The topic that is notified when there may be new events."""
 BATCH = 500
 Listener = Callable[[Sequence[Event]], None]
 
 
 class Feed:
-    """Reads news from the first follower on: one query per ring and interval, however many wait.
+    """Reads new events while there are followers: one query per notification and interval, for any number of waiters.
 
-    This is the fallback that makes a lost wake-up cost one interval: it reads what changed
-    rather than everything that is waited for, so 10,000 waits cost the query of one.
+    It is the fallback for lost notifications: a loss costs one interval. It reads the changes rather than everything
+    that is waited for, so 10,000 waiters cost one query.
     """
 
     def __init__(self, store: Store, notifier: Notifier) -> None:
@@ -33,13 +33,13 @@ class Feed:
         self._reading: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self.position: Position | None = None
-        """Up to where the listeners were told; None before the first follower."""
+        """The position up to which listeners were notified; None before the first follower."""
         self.failures = 0
-        """How often the store could not be read; shown in the metrics."""
+        """The number of failed reads of the store; exposed as a metric."""
 
     @asynccontextmanager
     async def follow(self, listener: Listener | None = None) -> AsyncIterator[None]:
-        """Keep the feed read; all events after the block was entered wake their topics here."""
+        """Keep reading the feed; all events after the start of the block wake their topics in this process."""
         if listener:
             self._listeners.add(listener)
         try:
@@ -77,7 +77,7 @@ class Feed:
         except RingiError as error:
             self.failures += 1
             log.warning("the feed cannot be read, trying again: %s", error)
-        except Exception:  # A reader that ends here would leave everybody who waits asleep for ever.
+        except Exception:  # If this reader stopped, all local waiters would sleep forever.
             self.failures += 1
             log.exception("the feed cannot be read, trying again")
         return position

@@ -1,4 +1,4 @@
-"""The inbox: ask, claim, release, respond, cancel, wait, expire. The only place with rules."""
+"""The inbox: ask, claim, release, respond, cancel, wait, expire. It enforces all rules."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ from ringi.privacy.erasure import Eraser, Erasure, Sweep
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
 SWEEP = 200
-"""How many overdue requests are read in one go."""
+"""The number of overdue requests in one read."""
 SWEEPERS = 8
-"""How many requests expire at once: a hundred thousand that are due leave the store's turns to others."""
+"""The number of requests that expire concurrently; the limit leaves room for other users of the store."""
 RETENTION = "retention"
-"""The cursor up to which all that is old was erased."""
+"""The name of the cursor up to which old content was erased."""
 
 
 def everybody(request: Request) -> None:
-    """Refuse nobody: who holds the store may do everything with it."""
+    """Allow everything: a process with access to the store may change all of it."""
 
 
 class Limits(Frozen):
-    """What the inbox allows."""
+    """The limits of an inbox."""
 
     max_fields: int = 5
-    """Fields of one form."""
+    """The maximum number of fields in one form."""
     claim_seconds: float = 900.0
-    """How long a claim keeps others away."""
+    """The duration of a claim in seconds."""
 
 
 class Inbox(Closable, InboxAPI):
-    """Questions to people, of one tenant, on some store."""
+    """Questions to people, for one tenant of a store; `InboxAPI` documents arguments and errors."""
 
     def __init__(
         self,
@@ -77,9 +77,12 @@ class Inbox(Closable, InboxAPI):
         self._check: Check = everybody
 
     def of(self, tenant: str, check: Check = everybody) -> Inbox:
-        """Return the same inbox for another tenant, where `check` is asked about each request that is read.
+        """Return the same inbox for another tenant.
 
-        It raises to refuse. A change is checked on the very version that it would replace.
+        Args:
+            tenant: The other tenant.
+            check: Called with each request that is read; it raises to deny access. A change is checked on exactly the
+                version that it replaces.
         """
         other = copy.copy(self)
         other.tenant, other._check = tenant, check
@@ -88,9 +91,9 @@ class Inbox(Closable, InboxAPI):
     async def submit(
         self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
     ) -> Request:
-        """Store an ask, or return the stored request when its id exists with the same content.
+        """Store an ask, or return the stored request if its id exists with the same content.
 
-        Who believes that it exists says so: then it is looked for first, and nothing is written.
+        With `is_known=True`, read before writing. Raises `InvalidError`, or `DifferentAskError` for other content.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
         about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
@@ -102,10 +105,9 @@ class Inbox(Closable, InboxAPI):
         return await self._put(request, event, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
-        """Store an ask together with its approval by a rule of a policy, in one step and with one event.
+        """Store an ask together with its approval by a rule of a policy, atomically and with one event.
 
-        When its id exists with the same content, return what is stored: whether that was granted is for the caller
-        to see.
+        If its id exists with the same content, return the stored request: the caller must check its decision.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
         about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
@@ -133,20 +135,20 @@ class Inbox(Closable, InboxAPI):
         return await self.store.find(Request, (query or Query()).model_copy(update={"tenant": self.tenant}))
 
     async def count(self, query: Query) -> int:
-        """Return how many of this tenant's requests match, up to the query's limit."""
+        """Return the number of this tenant's matching requests, up to the query's limit."""
         return await self.store.count(Request, query.model_copy(update={"tenant": self.tenant}))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
-        """Return this tenant's events past a position, in order."""
+        """Return this tenant's events after a position, in order."""
         return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)
 
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield this tenant's events past a position in order, then each as it happens, for ever.
+        """Yield this tenant's events after a position in order, then each new event, without end.
 
-        No event is left out or comes twice; who broke off goes on after the `position` of the last. By default it
-        begins with the next event from the first step on, with `""` at the very first.
+        No event is missing or repeated; after an interruption, continue with the `position` of the last event. None
+        starts with the next new event, `""` with the first of all.
         """
         async with self.notifier.subscribe(TOPIC) as wakeup:
             place = await self.store.tail() if after is None else after
@@ -171,15 +173,15 @@ class Inbox(Closable, InboxAPI):
     ) -> Request:
         """Decide a request and return it completed; the first answer wins.
 
-        The same answer from the same responder again returns the same. Raises `FinalError`
-        (with the winner) when it has ended, `DigestMismatchError` when `digest` is not what is
-        stored, `ClaimedError`, or `InvalidError` with an error per field: then it stays pending.
+        Repeating the same answer as the same responder returns the same request. Raises `FinalError` (with the winner)
+        if it has ended, `DigestMismatchError` if `digest` differs from the stored one, `ClaimedError`, or
+        `InvalidError` with an error per field; the request then stays pending.
         """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
 
     async def answer(self, id: str, answer: Answer, *, by: str, channel: str) -> Request:
-        """Decide a request with an answer that was parsed already; see `respond`."""
+        """Decide a request with an answer that is already parsed; see `respond`."""
 
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, by):
@@ -197,10 +199,10 @@ class Inbox(Closable, InboxAPI):
         return request
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
-        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+        """Store a file for a field of a pending request, and return its reference for the answer's data.
 
-        It replaces what they attached to the field before, and only their own answer can name it. Raises `InvalidError`
-        for a file that the field does not take, `FinalError`, `ClaimedError`.
+        It replaces the person's earlier file in this field; only their own answer can name it. Raises `InvalidError`
+        for a file that the field rejects, `FinalError`, `ClaimedError`.
         """
         request, now = await self.get(id), self.clock()
         request.refuse_closed(by, now)
@@ -212,27 +214,27 @@ class Inbox(Closable, InboxAPI):
         return await self._eraser.attachments.content(await self.get(id), number)
 
     async def claim(self, id: str, by: str) -> Request:
-        """Keep others from answering for a while; claiming again renews."""
+        """Reserve a request for one person for a limited time; claiming it again renews the claim."""
         lease = timedelta(seconds=self.limits.claim_seconds)
         return await self._change(id, lambda request: request.claimed(by, self.clock(), lease))
 
     async def release(self, id: str, by: str) -> Request:
-        """Give up a claim."""
+        """Release a claim."""
         return await self._change(id, lambda request: request.released(by, self.clock()))
 
     async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
-        """Give a request to another person or to groups."""
+        """Assign a request to another person or to groups; a claim ends."""
         return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
 
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
-        """Withdraw a request; nothing that it gates will run."""
+        """Cancel a request; its gated action will not run."""
         return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
 
     async def erase(self, id: str, by: str) -> Request:
-        """Erase what an ended request says, and what its thread says; twice is once.
+        """Erase the content of an ended request and of its thread; idempotent.
 
-        Ids, digests, the decision, times and the chain stay. Raises `PendingError` for a request that
-        has not ended, `ThreadBusyError` while its run goes on.
+        Ids, digests, the decision, times and the hash chain stay. Raises `PendingError` for a request that has not
+        ended, `ThreadBusyError` while its run is in progress.
         """
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
         request = await self._eraser.request(key, erased, self._check)
@@ -240,7 +242,7 @@ class Inbox(Closable, InboxAPI):
         return request
 
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        """Erase what one part of the feed leads to; see `erase_all`."""
+        """Erase the candidates in one part of the feed; see `erase_all`."""
         rule = sweep.checked(by).rule
         done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
         if done.requests and not sweep.dry_run:
@@ -248,7 +250,7 @@ class Inbox(Closable, InboxAPI):
         return done
 
     async def retain(self, days: float) -> int:
-        """Erase what ended more than so many days ago, of all tenants; return how many requests that were."""
+        """Erase content that ended more than `days` days ago, for all tenants; return the number of requests."""
         number, before = 0, self.clock() - timedelta(days=days)
         while True:
             after = await self.store.cursor(RETENTION)
@@ -261,31 +263,28 @@ class Inbox(Closable, InboxAPI):
                 return number
 
     async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        """Return what a person has told in approved answers, newest question first; `before` is a memory's place."""
+        """Return a person's memories, newest question first; `before` is the `place` of a memory."""
         query = Query(remembered_by=person, limit=limit, before=before)
         return [memories.memory_of(request, person) for request in await self.find(query)]
 
     async def memory(self, id: str, person: str) -> Memory:
-        """Return what a person told in one request, or raise `NotFoundError`."""
+        """Return the person's memory in one request, or raise `NotFoundError`."""
         with memories.looked_for(id):
             return memories.memory_of(await self.get(id), person)
 
     async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given.
-
-        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
-        """
+        """Edit a memory; raise `ConflictError` if it was changed since `told_at`. The answer itself is unchanged."""
         with memories.looked_for(id):
             request = await self._change(id, lambda request: memories.edited(request, data, by, self.clock(), told_at))
         return memories.memory_of(request, by)
 
     async def delete_memory(self, id: str, *, by: str) -> None:
-        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        """Delete a memory permanently; the answer itself is unchanged."""
         with memories.looked_for(id):
             await self._change(id, lambda request: memories.forgotten(request, by, self.clock()))
 
     async def acknowledge(self, id: str, by: str) -> Request:
-        """Record that the run has taken up the outcome; once is enough."""
+        """Record that the run has taken up the outcome; idempotent."""
 
         def take_up(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock())
@@ -293,7 +292,7 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, take_up)
 
     async def remind(self, id: str) -> Request:
-        """Have those who may answer reminded, once; a request that has ended stays as it is."""
+        """Record one reminder for the people who may answer; an ended request is unchanged."""
         return await self._change(id, lambda request: request.reminded(self.clock()))
 
     async def mark_attention(self, id: str, why: str) -> Request:
@@ -305,7 +304,7 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, mark)
 
     async def retry(self, id: str, by: str) -> Request:
-        """Let the run that a request stopped try again; a request that is not marked stays as it is."""
+        """Let a stopped run try again, by removing the request's mark; an unmarked request is unchanged."""
 
         def again(request: Request) -> tuple[Request, Event | None]:
             return request.retried(by, self.clock()) if request.attention else (request, None)
@@ -313,9 +312,9 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, again)
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+        """Wait until a request has ended (completed, cancelled or expired) and return it.
 
-        Only a completed one has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
+        Only a completed request has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
         request stays open.
         """
         self.lifetime.check()
@@ -334,16 +333,16 @@ class Inbox(Closable, InboxAPI):
         return ended
 
     async def expire_due(self) -> int:
-        """End what nobody answered in time, of all tenants in turns; return how many that were."""
+        """Expire all overdue requests, of all tenants in turn; return the number."""
         ended = 0
         while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP)):
-            # Two servers that went through a page in one order would do everything twice.
+            # If two servers processed a page in the same order, they would both do all the work.
             left = iter(random.sample(due, len(due)))
             ended += sum(await asyncio.gather(*(self._expire_all(left) for _ in range(SWEEPERS))))
         return ended
 
     async def _ended(self, id: str) -> Request | None:
-        # A wait that kept the pending request at hand would take up half as much again.
+        # A wait that kept the pending request in memory would need 50 % more memory.
         request = await self.get(id)
         return request if request.is_final else None
 

@@ -1,4 +1,4 @@
-"""How long an inbox or a client may be used: until it is closed, and in the process that opened it."""
+"""The lifetime of an inbox or a client: until it is closed, and only in the process that opened it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ P = ParamSpec("P")
 
 
 class Lifetime:
-    """Refuses what is begun too late, and ends what is under way when it is over."""
+    """Rejects new operations after the end, and cancels the ones in progress."""
 
     def __init__(self, what: str) -> None:
         self._what, self._pid, self._is_over = what, os.getpid(), False
         self._running: set[asyncio.Task[Any]] = set()
 
     def check(self) -> None:
-        """Raise `ClosedError` after the end, and in a process that was forked since."""
+        """Raise `ClosedError` after the end, or in a process that was forked since."""
         if self.is_elsewhere:
             raise ClosedError(self._what, self._pid)
         if self._is_over:
@@ -33,18 +33,18 @@ class Lifetime:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether this is another process than the one that opened it."""
+        """Return whether this is a different process than the one that opened it."""
         return os.getpid() != self._pid
 
     def end(self) -> None:
-        """Refuse everything from now on."""
+        """End the lifetime: reject all new operations and cancel those in progress."""
         self._is_over = True
         for task in self._running:
             task.cancel()
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Do something that ends with `ClosedError` when the lifetime does."""
+        """Run a block that ends with `ClosedError` when the lifetime ends."""
         self.check()
         task = asyncio.current_task()
         if task:
@@ -52,7 +52,7 @@ class Lifetime:
         try:
             yield
         except asyncio.CancelledError:
-            if not task or not self._is_over or task.uncancel():  # Somebody else has cancelled it too.
+            if not task or not self._is_over or task.uncancel():  # Another caller has cancelled it too.
                 raise
             raise ClosedError(self._what) from None
         finally:
@@ -61,20 +61,20 @@ class Lifetime:
 
 
 class Closable:
-    """What of an inbox ends when it is closed: every verb comes by the store or by the eraser."""
+    """The closable part of an inbox: every operation uses the store or the eraser."""
 
     notifier: Notifier
     _closing: Callable[[], Awaitable[None]] | None = None
 
     @property
     def lifetime(self) -> Lifetime:
-        """How long it may be used."""
+        """The lifetime of the inbox."""
         lifetime: Lifetime = self.__dict__.setdefault("_lifetime", Lifetime("inbox"))
         return lifetime
 
     @property
     def store(self) -> Store:
-        """The store, or `ClosedError`."""
+        """The store; raises `ClosedError` after the end."""
         self.lifetime.check()
         return self._store
 
@@ -93,12 +93,12 @@ class Closable:
         self._erasing = eraser
 
     def end(self) -> None:
-        """Refuse everything from now on, and wake all that waits to tell it."""
+        """End the lifetime, and wake all waiters so that they raise `ClosedError`."""
         self.lifetime.end()
         self.notifier.ring_all()
 
     async def close(self) -> None:
-        """Close it and what it stands on; who still waits gets `ClosedError`. Twice is once."""
+        """Close the inbox and the services that it opened; waiters get `ClosedError`. Idempotent."""
         if self.lifetime.is_elsewhere:  # The connections belong to the process that opened them.
             return
         if self._closing:
@@ -108,20 +108,20 @@ class Closable:
 
 
 class Openable(Protocol):
-    """What is opened by `async with` or by `await`, and closed by its own `close()`."""
+    """Opened by `async with` or by `await`, and closed by its own `close()`."""
 
     _closing: Callable[[], Awaitable[None]] | None
 
     @property
     def lifetime(self) -> Lifetime:
-        """How long it may be used."""
+        """The lifetime of the object."""
 
 
 O = TypeVar("O", bound=Openable)  # noqa: E741
 
 
 class Opening(Generic[O]):
-    """Something to be opened: `async with opening as it`, or `it = await opening` and later `await it.close()`."""
+    """An object to be opened: `async with opening as it`, or `it = await opening` and later `await it.close()`."""
 
     def __init__(self, context: AbstractAsyncContextManager[O]) -> None:
         self._context, self._stack = context, AsyncExitStack()
@@ -144,7 +144,7 @@ class Opening(Generic[O]):
 
 
 def opening(opened: Callable[P, AbstractAsyncContextManager[O]]) -> Callable[P, Opening[O]]:
-    """Return what opens something in a block as one that opens it by `await` too."""
+    """Return a function whose result can be opened with `async with` or with `await`."""
 
     def open(*args: P.args, **kwargs: P.kwargs) -> Opening[O]:
         return Opening(opened(*args, **kwargs))

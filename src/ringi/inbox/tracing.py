@@ -1,7 +1,7 @@
-"""Spans over the time that a person takes, for those who have set up OpenTelemetry.
+"""OpenTelemetry spans for human waiting times, if OpenTelemetry is configured.
 
-A request and a run keep the trace in which they began, as a `traceparent`: processes that never speak with each
-other write into the agent's own trace. Spans hold ids and states, no names and no texts.
+A request and a run store the trace in which they began, as a `traceparent`. So processes that never communicate write
+to the agent's own trace. Spans contain ids and states, but no names and no texts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ W3C = TraceContextTextMapPropagator()
 
 @dataclass(frozen=True)
 class Beginning:
-    """The span of a request or a run that is about to be stored: what follows has it for its parent."""
+    """The span of a request or a run that is about to be stored; it is the parent of later spans."""
 
     traceparent: str | None = None
     _span: Span | None = None
 
     def asked(self, request: Request) -> None:
-        """Write that a request was asked; one that is not stored leaves no span."""
+        """Record that a request was asked; a request that is not stored leaves no span."""
         self._end(_attributes(request), request.created_at)
 
     def started(self, thread: Thread, at: datetime) -> None:
-        """Write that a run was started."""
+        """Record that a run was started."""
         self._end(_attributes_of_run(thread), at)
 
     def _end(self, attributes: Mapping[str, str], at: datetime) -> None:
@@ -46,7 +46,7 @@ class Beginning:
 
 
 def beginning(what: str, at: datetime) -> Beginning:
-    """Return the beginning of a request or a run, in the trace of whoever asks or starts it, else in one of its own."""
+    """Return the start of a request or a run, in the caller's trace, or in a new one if there is none."""
     if not is_on():
         return Beginning()
     span = _tracer().start_span(f"ringi.{what}", start_time=_nanoseconds(at))
@@ -57,7 +57,7 @@ def beginning(what: str, at: datetime) -> Beginning:
 
 @contextmanager
 def within(traceparent: str | None) -> Iterator[None]:
-    """Let the spans that begin inside belong to a trace, unless one is under way already."""
+    """Make the spans of a block part of a trace, unless a span is active already."""
     if not traceparent or not is_on() or trace.get_current_span().get_span_context().is_valid:
         yield
         return
@@ -70,7 +70,7 @@ def within(traceparent: str | None) -> Iterator[None]:
 
 @contextmanager
 def running(thread: Thread, run: Run) -> Iterator[None]:
-    """Write one stretch of a run; the agent's own spans are its children."""
+    """Record one stretch of a run; the agent's own spans are its children."""
     if not is_on():
         yield
         return
@@ -80,7 +80,7 @@ def running(thread: Thread, run: Run) -> Iterator[None]:
 
 
 def outgoing() -> dict[str, str]:
-    """Return the headers that carry the present trace to a server."""
+    """Return the headers that propagate the current trace to a server."""
     carrier = dict[str, str]()
     if is_on():
         W3C.inject(carrier)
@@ -88,20 +88,20 @@ def outgoing() -> dict[str, str]:
 
 
 def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return the trace that a call came with."""
+    """Return the trace of an incoming call."""
     if not is_on():
         return None
     return next((value.decode("latin-1") for name, value in headers if name == HEADER.encode()), None)
 
 
 def seen(request: Request) -> None:
-    """Write that a person has opened a request."""
+    """Record that a person opened a request."""
     if is_on():
         _write("seen", request)
 
 
 def changed(before: Request, after: Request) -> None:
-    """Write what a person or a run has done with a request."""
+    """Record an operation of a person or a run on a request."""
     if not is_on():
         return
     if before.status != after.status:
@@ -113,7 +113,7 @@ def changed(before: Request, after: Request) -> None:
 
 
 def is_on() -> bool:
-    """Whether anybody has set up OpenTelemetry."""
+    """Return whether OpenTelemetry is configured."""
     return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
 
 
@@ -124,7 +124,7 @@ def _write(what: str, request: Request, began: datetime | None = None, ended: da
 
 
 def _context(traceparent: str | None) -> Context:
-    # What began before tracing was set up has no trace: each of its spans is the root of its own.
+    # A request from before tracing was configured has no trace: each of its spans becomes the root of a new trace.
     return W3C.extract({HEADER: traceparent}, Context()) if traceparent else Context()
 
 
