@@ -1,4 +1,4 @@
-"""The inbox's verbs over HTTP: same calls, same models, same errors; what breaks on the way is tried again."""
+"""The inbox over HTTP: same operations, models and errors; failed calls are retried."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ringi.privacy.erasure import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
 BEGINNING = "0"
-"""The place before the first event, as it is written in a header."""
+"""The position before the first event, as written in a header."""
 PAGE = 200
 POLL_SECONDS = 25.0
-"""How long a server holds a reply at most."""
+"""The maximum seconds for which a server delays a reply."""
 PARAMETERS = {
     "statuses": "status",
     "kind": "kind",
@@ -47,16 +47,22 @@ PARAMETERS = {
     "text": "q",
     "before": "cursor",
 }
-"""From the fields of a query to the parameters of the list."""
+"""Maps the fields of a query to the parameters of the list."""
 ELSEWHERE = {"tenant", "limit", "mine"}
-"""Fields of a query that are said by the token, by the pages asked for, and by a flag."""
+"""Fields of a query that the token, the requested pages or a flag determine."""
 
 
 class Client(InboxAPI):
-    """An inbox behind the address of a server. Who asks and answers is whose token it is.
+    """An inbox behind a server's URL. The owner of the token asks and answers.
 
-    A call that gets lost, and one that the server cannot take now, is made again for `retry_for` seconds; it asks and
-    decides once nevertheless.
+    A lost call, or one that the server cannot accept now, is retried for `retry_for` seconds. Retries never ask or
+    decide twice. `InboxAPI` documents arguments and errors. Every call can also raise `UnavailableError`,
+    `ForbiddenError`, `LimitError` or `HttpError`.
+
+    Args:
+        url: The address of the server, such as `https://inbox.example.com`.
+        token: The token of the caller.
+        retry_for: Seconds for which a call is retried.
     """
 
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
@@ -74,8 +80,8 @@ class Client(InboxAPI):
         await self._wire.close()
 
     async def submit(self, ask: Ask) -> Request:
-        """Store an ask, or return the stored request when its id exists with the same content."""
-        # An id made by the server would be another one for each try.
+        """Store an ask, or return the stored request if its id exists with the same content."""
+        # A server-generated id would differ for each attempt.
         id = ask.id or uuid.uuid4().hex
         body = {**given(ask.plain()), "id": id}
         return request_of(await self._wire.call(Call("POST", REQUESTS, id, body)))
@@ -87,33 +93,34 @@ class Client(InboxAPI):
     async def find(self, query: Query | None = None) -> list[Request]:
         """Return this tenant's matching requests that the token may see, newest first.
 
-        Raises `InvalidError` for a field of the query that cannot be asked over HTTP.
+        Raises:
+            InvalidError: A field of the query is not supported over HTTP.
         """
         query = query or Query()
         return list(map(request_of, await self._listed(REQUESTS, await self._parameters(query), query.limit)))
 
     async def count(self, query: Query) -> int:
-        """Return how many of this tenant's requests match, up to the query's limit; they are listed for it."""
+        """Return the number of this tenant's matching requests, up to the query's limit, by listing them."""
         return len(await self.find(query))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
-        """Return the events past a position that the token may see, in order."""
+        """Return the events after a position that the token may see, in order."""
         return (await self._page(after, limit, request_id))[0]
 
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events past a position that the token may see in order, then each as it happens, for ever.
+        """Yield the events after a position that the token may see in order, then each new event, without end.
 
-        No event is left out or comes twice, through restarts of the server and broken connections; after an error
-        go on after the `position` of the last. By default it begins with the next event from the first step on, with
-        `""` at the very first. Events that are in the audit trail only may come some seconds later.
+        No event is missing or repeated, even if the server restarts or connections break. After an error, continue with
+        the `position` of the last event. `after=None` starts with the next new event, `""` with the first of all.
+        Events that are only in the audit trail may arrive some seconds later.
         """
         place = await self._end() if after is None else after
         path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
         async with aclosing(self._wire.rings(path, lambda: place or BEGINNING)) as rings:
             async for ring in rings:
-                # News come in bursts, and the first ring brings all of them.
+                # Events arrive in bursts, and the first notification fetches all of them.
                 is_read = ring in known
                 while not is_read:
                     events, place, is_read = await self._news(place, request_id)
@@ -134,18 +141,22 @@ class Client(InboxAPI):
     ) -> Request:
         """Decide a request as the token's owner and return it completed; the first answer wins.
 
-        The same answer again returns the same. Raises `FinalError` (with the winner) when it has
-        ended, `DigestMismatchError` when `digest` is not what is stored, `ClaimedError`, or
-        `InvalidError` with an error per field: then it stays pending.
+        Repeating the same answer returns the same request.
+
+        Raises:
+            FinalError: The request has ended; the error contains the winner.
+            DigestMismatchError: `digest` differs from the stored digest.
+            ClaimedError: Another person holds the claim.
+            InvalidError: The answer is invalid; there is one error for each field. The request stays pending.
         """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self._change(id, "respond", responder, given(Answer.parse(body)))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
-        """Keep a file for a field of a pending request, and return what the answer's data has to say of it.
+        """Store a file for a field of a pending request, and return its reference for the answer's data.
 
-        Only an answer of the token's owner can name it. Raises `InvalidError` for a file that the field does not
-        take, `FinalError`, `ClaimedError`.
+        Only an answer of the token's owner can name it. Raises `InvalidError` for a file that the field rejects,
+        `FinalError`, `ClaimedError`.
         """
         await self._refuse_other(by)
         if len(content) > MAX_FILE:
@@ -161,23 +172,23 @@ class Client(InboxAPI):
         return content
 
     async def claim(self, id: str, by: str | None = None) -> Request:
-        """Keep others from answering for a while; claiming again renews."""
+        """Reserve a request for the token's owner for a limited time; claiming it again renews the claim."""
         return await self._change(id, "claim", by, {})
 
     async def release(self, id: str, by: str | None = None) -> Request:
-        """Give up a claim."""
+        """Release a claim."""
         return await self._change(id, "release", by, {})
 
     async def reassign(
         self, id: str, by: str | None = None, *, assignee: str | None = None, groups: Sequence[str] = ()
     ) -> Request:
-        """Give a request to another person or to groups; raises `LostReplyError` when the reply is lost."""
-        # Once it is somebody else's, a second try could be refused, or take it away from them again.
+        """Assign a request to another person or to groups; raises `LostReplyError` if the reply is lost."""
+        # After the change, a retry could be rejected, or take the request away from the new assignee.
         to = {"assignee": assignee, "candidate_groups": list(groups)}
         return await self._change(id, "reassign", by, to, is_repeatable=False)
 
     async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
-        """Withdraw a request; nothing that it gates will run."""
+        """Cancel a request; its gated action will not run."""
         await self._refuse_other(by)
         call = Call("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
         try:
@@ -189,7 +200,7 @@ class Client(InboxAPI):
         return request_of(await self._wire.call(call))
 
     async def erase(self, id: str, by: str | None = None) -> Request:
-        """Erase what an ended request says, and what its thread says; an admin's token may. Twice is once."""
+        """Erase the content of an ended request and of its thread; idempotent. Requires an admin's token."""
         return await self._change(id, "erase", by, {})
 
     async def erase_all(
@@ -201,33 +212,33 @@ class Client(InboxAPI):
         dry_run: bool = False,
         progress: Callable[[Erasure], None] = untold,
     ) -> Erasure:
-        """Erase all that is one person's, or all that ended before a time; see `Inbox.erase_all`."""
+        """Erase one person's data, or all that ended before a time; see `InboxAPI.erase_all`."""
         by = by or await self._actor()
         return await super().erase_all(by, person=person, before=before, dry_run=dry_run, progress=progress)
 
     async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
-        """Erase what one part of the feed leads to; see `erase_all`."""
+        """Erase the candidates in one part of the feed; see `erase_all`."""
         await self._refuse_other(by)
         found = await self._wire.call(Call("POST", "/v1/erasures", body=jsonable(sweep)))
         return Erasure.model_validate(found, extra="ignore")
 
     async def memories(self, person: str | None = None, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        """Return what the token's owner has told in approved answers, newest question first."""
+        """Return the memories of the token's owner, newest question first."""
         await self._refuse_other(person)
         params = {} if before is None else {"cursor": before}
         return [await self._memory(item) for item in await self._listed(MEMORIES, params, limit)]
 
     async def memory(self, id: str, person: str | None = None) -> Memory:
-        """Return what the token's owner told in one request, or raise `NotFoundError`."""
+        """Return the memory of the token's owner in one request, or raise `NotFoundError`."""
         await self._refuse_other(person)
         return await self._memory(await self._wire.call(about_memory("GET", id)))
 
     async def edit_memory(
         self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
     ) -> Memory:
-        """Change what is remembered of one's answer; the answer itself stays as it was given.
+        """Edit a memory; the answer itself is unchanged.
 
-        With the `told_at` of the memory that the caller saw, raises `ConflictError` when it was changed since.
+        Raises `ConflictError` if `told_at` is given and the memory was changed since.
         """
         await self._refuse_other(by)
         return await self._memory(
@@ -235,21 +246,24 @@ class Client(InboxAPI):
         )
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
-        """Remember one's answer no longer, ever; the answer itself stays as it was given."""
+        """Delete a memory permanently; the answer itself is unchanged."""
         await self._refuse_other(by)
         try:
             await self._wire.call(about_memory("DELETE", id))
         except LostReplyError:
-            # It may have been the first call that ended it.
+            # The first attempt may have deleted it.
             with suppress(NotFoundError):
                 await self._wire.call(about_memory("DELETE", id))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Return the request, given itself or by its id, once it has ended: completed, cancelled or expired.
+        """Wait until a request has ended (completed, cancelled or expired) and return it.
 
-        Only a completed one has a `response`. Goes on through restarts of the server and broken connections. Raises
-        `WaitTimeoutError` after `timeout` seconds (None: never), the request stays open; `UnavailableError` when no
-        server answered within the timeout.
+        Only a completed request has a `response`. Waiting continues through restarts of the server and broken
+        connections.
+
+        Raises:
+            WaitTimeoutError: The request did not end within `timeout` seconds (None: no limit); it stays open.
+            UnavailableError: No server answered within the timeout.
         """
         id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
         seen: Request | None = None
@@ -336,7 +350,7 @@ class Client(InboxAPI):
 
 
 def path_of(id: str) -> str:
-    """Return the address of a request."""
+    """Return the URL path of a request."""
     return f"{REQUESTS}/{quote(id, safe='')}"
 
 
@@ -347,12 +361,12 @@ def about_memory(method: str, id: str, body: dict[str, Any] | None = None) -> Ca
 
 
 def given(model: Ask | Answer) -> dict[str, Any]:
-    """Return what an ask or an answer says, as plain JSON data."""
+    """Return an ask or an answer as plain JSON data."""
     return {name: value for name, value in jsonable(model).items() if value is not None}
 
 
 def request_of(body: Any) -> Request:
-    """Return a request from a server's JSON; what a newer server says besides is left out."""
+    """Return a request from a server's JSON, without the fields that only a newer server knows."""
     return Request.model_validate(body, extra="ignore")
 
 

@@ -1,4 +1,4 @@
-"""One call to a server, made again while that is safe; a refusal comes back as the error that it was there."""
+"""HTTP calls to one server, retried while that is safe; error replies become the errors of the inbox."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from ringi.inbox import tracing
 from ringi.inbox.lifetime import Lifetime
 
 GRACE_SECONDS = 10.0
-"""How long a server may take for a reply, beyond what it was asked to wait."""
+"""Seconds that a server may take for a reply, beyond the delay that the client requested."""
 SILENCE_SECONDS = 40.0
-"""How long a stream may be silent: a server beats every 15 s."""
+"""Seconds that a stream may be silent: a server sends a heartbeat every 15 s."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LOST = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError, httpx.ProxyError)
 GATEWAY = (502, 504)
-"""What a proxy says when the server did not answer it; the call may have arrived."""
+"""Status codes of a proxy whose server did not answer; the call may have arrived."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is sent, and what is known of it when it comes to naming what went wrong."""
+    """A request to the server, with the details for error messages."""
 
     method: str
     path: str
@@ -50,38 +50,38 @@ class Call:
     body: Mapping[str, Any] | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     is_repeatable: bool = True
-    """Whether sending it twice does the same as sending it once."""
+    """True if sending it twice has the same effect as sending it once."""
     kind: str = "request"
-    """What the id is of."""
+    """The kind of object that the id identifies."""
     is_raw: bool = False
-    """Whether the reply is no JSON."""
+    """True if the reply is not JSON."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
 class Transport:
-    """The connections to one server, under one token."""
+    """The connections to one server, with one token."""
 
     def __init__(self, url: str, token: str, retry_for: float) -> None:
         if not url.startswith(("http://", "https://")):
             raise SettingError("url", url, "give the address of a server, such as https://inbox.example.com")
         self.url, self._retry_for = url.rstrip("/"), retry_for
-        # A hundred waits would take all connections of the default pool, and leave none to ask with.
+        # A hundred waits would occupy the whole default pool and block all other calls.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self.lifetime = Lifetime("client")
         self._http = httpx.AsyncClient(headers={"authorization": f"Bearer {token.strip()}"}, limits=limits)
 
     async def close(self) -> None:
-        """Close all connections; who still waits gets `ClosedError`."""
+        """Close all connections; waiters get `ClosedError`."""
         if not self.lifetime.is_elsewhere:
             self.lifetime.end()
             await self._http.aclose()
 
     async def call(self, call: Call, *, retry_for: float | None = None) -> Any:
-        """Return the JSON of the reply, None where there is nothing to say, or raise what the server refused it with.
+        """Return the JSON of the reply, None for an empty one, or raise the error that the server replied.
 
-        A call that got lost, and one that the server could not take, is made again until `retry_for` seconds are over.
+        A lost call, or one that the server could not accept, is retried for `retry_for` seconds.
         """
         patience = RetryPolicy(self._retry_for if retry_for is None else retry_for)
         while True:
@@ -91,10 +91,10 @@ class Transport:
                 await patience.pause(error)
 
     async def rings(self, path: str, place: Callable[[], str | None]) -> AsyncGenerator[str, None]:
-        """Yield the position of each event of a stream past `place()`, and "" for each sign of life.
+        """Yield the position of each event of a stream after `place()`, and "" for each heartbeat.
 
-        A stream that breaks is opened again past the place that it is then; it raises `UnavailableError` when that
-        was in vain for as long as a call is tried.
+        A broken stream is reopened after the current `place()`; `UnavailableError` is raised if that fails for as long
+        as a call is retried.
         """
         patience = RetryPolicy(self._retry_for)
         while True:
@@ -116,7 +116,7 @@ class Transport:
         timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
         opened = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
-            # What is held between two lines is not used: to close it cancels nobody who does something else meanwhile.
+            # The stream is not in use between two lines: closing it then cancels no other task.
             with self.lifetime.using():
                 reply = await opened.__aenter__()
             async with AsyncExitStack() as stack:
@@ -164,7 +164,7 @@ class Transport:
 
 
 def read_json(content: bytes) -> Any:
-    """Return what the JSON of a reply says, None for what is none."""
+    """Return the JSON of a reply, None if it is not JSON."""
     try:
         return json.loads(content)
     except ValueError:
@@ -172,13 +172,13 @@ def read_json(content: bytes) -> Any:
 
 
 class RetryPolicy:
-    """How long to try, and with which pauses: growing, and never all clients at once."""
+    """The duration of retries and the pauses between them: growing, and jittered between clients."""
 
     def __init__(self, seconds: float) -> None:
         self._ends_at, self._next = time.monotonic() + seconds, FIRST_PAUSE
 
     async def pause(self, error: LimitError | UnavailableError) -> None:
-        """Wait before the next try, as long as the server asked at least, or raise the error when time is up."""
+        """Sleep before the next attempt, at least as long as the server asked, or raise the error when time is up."""
         seconds = max(error.retry_after, self._next * random.uniform(0.5, 1))
         if time.monotonic() + seconds > self._ends_at:
             raise error
@@ -187,7 +187,7 @@ class RetryPolicy:
 
 
 def written(body: Mapping[str, Any] | None) -> bytes | None:
-    """Return a body as bytes, or raise `InvalidError` for what is no portable JSON."""
+    """Return a body as bytes, or raise `InvalidError` if it is not portable JSON."""
     if body is None:
         return None
     canonical(body)
@@ -196,7 +196,7 @@ def written(body: Mapping[str, Any] | None) -> bytes | None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a server said when it refused a call."""
+    """The content of an error reply."""
 
     call: Call
     status: int
@@ -205,7 +205,7 @@ class Refusal:
 
     @property
     def detail(self) -> str:
-        """The server's own words."""
+        """The server's own message."""
         return str(self.problem.get("detail", ""))
 
 
@@ -226,11 +226,11 @@ ERROR_BY_CODE: dict[str, Told] = {
     "not_found": lambda told: errors.NotFoundError(told.call.kind, told.call.id),
     "forbidden": lambda told: errors.ForbiddenError(told.detail),
 }
-"""From the code of a problem document to the error that the inbox raises."""
+"""Maps the code of a problem document to the error that the inbox raises."""
 
 
 def error_of(url: str, call: Call, reply: httpx.Response, body: Any) -> RingiError:
-    """Return the error that a reply stands for."""
+    """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
     told = Refusal(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))
     code = problem.get("code")
@@ -246,14 +246,14 @@ def error_of(url: str, call: Call, reply: httpx.Response, body: Any) -> RingiErr
 
 
 def unknown(told: Refusal, code: str | None) -> HttpError:
-    """Return the error of a reply that no verb expects."""
+    """Return the error for a reply that no operation expects."""
     if not told.detail:
         return HttpError.foreign(str(told.call), told.status)
     return HttpError.refused(str(told.call), told.status, code, told.detail)
 
 
 def seconds_of(retry_after: str | None) -> float:
-    """Return the seconds of a Retry-After header, which may hold a number or a date."""
+    """Return the seconds of a Retry-After header, which contains a number or a date."""
     if not retry_after:
         return 0.0
     if retry_after.strip().isdecimal():
