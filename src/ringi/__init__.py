@@ -1,4 +1,4 @@
-"""An agent stops, asks a person, and goes on: minutes or months later, on any machine."""
+"""Ringi: an agent stops, asks a person, and continues minutes or months later, on any machine."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +145,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # The gate for LangChain's agents needs LangChain; all else here does without it.
+    # The gate for LangChain's agents needs LangChain; everything else works without it.
     if name != "Approval":
         raise AttributeError(name)
     from ringi.base.extras import missing

@@ -1,4 +1,4 @@
-"""From a URL to the parts behind it. The only file that names concrete backends."""
+"""Opens the services behind a URL. Only this file names concrete backends."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from ringi.privacy.erasure import Eraser
 
 log = limited(__name__)
 RETENTION_SECONDS = 600.0
-"""How often a process looks for what has become too old to be kept."""
+"""Seconds between two searches for content that has passed its retention period."""
 LONGEST_DAYS = 36_500
 Notify = Literal["auto", "polling", "pubsub", "webhook"]
 NOTIFY = get_args(Notify)
 
 
 class PollingNotifier(MemoryNotifier):
-    """Tells nobody: every wake-up comes from reading the store again."""
+    """Sends no notifications: listeners wake only by reading the store again."""
 
     async def publish(self, topic: str) -> None:
         """Do nothing."""
@@ -56,7 +56,7 @@ def home() -> Path:
 
 
 def resolved_url(url: str | None) -> str:
-    """Return the URL given, else `RINGI_URL`, else the SQLite file in the home folder."""
+    """Return the given URL, else `RINGI_URL`, else the SQLite file in the home folder."""
     return url or os.environ.get("RINGI_URL") or f"sqlite:///{home().absolute() / 'ringi.db'}"
 
 
@@ -64,7 +64,7 @@ def resolved_url(url: str | None) -> str:
 async def open_backend(
     url: str | None = None, *, notify: Notify = "auto", poll_interval: float = 0.5
 ) -> AsyncIterator[Backend]:
-    """Open the parts behind a URL and close them at the end of the block."""
+    """Open the services behind a URL, and close them at the end of the block."""
     url = resolved_url(url)
     if not poll_interval > 0:
         raise SettingError("poll_interval", poll_interval, "give seconds above 0")
@@ -79,10 +79,7 @@ async def open_backend(
 
 @asynccontextmanager
 async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, Stream]]:
-    """Open a store and its streams to be read only: nothing is created, migrated or written.
-
-    Raises `SettingError` where there is none.
-    """
+    """Open a store and its streams read-only: nothing is created or migrated. Raises `SettingError` if it is absent."""
     url = resolved_url(url)
     scheme = urlsplit(url).scheme
     if scheme == "sqlite":
@@ -123,7 +120,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
     @asynccontextmanager
     async def another_store() -> AsyncIterator[Store]:
-        # Never a new file in the place of one that was deleted, nor a lease in another that was put there.
+        # Never create a new file in place of a deleted one, nor write leases to a replaced one.
         database.check_files()
         async with Database(database.path) as another:
             database.check_files()
@@ -201,7 +198,7 @@ async def _open_notifier(
     *,
     is_pubsub: bool,
 ) -> Notifier:
-    """Open what wakes up: nothing, the Redis of `RINGI_REDIS_URL`, or what the store has of its own."""
+    """Open the notifier: polling only, the Redis of `RINGI_REDIS_URL`, or the store's own notifier."""
     redis_url = os.environ.get("RINGI_REDIS_URL")
     if notify in ("polling", "webhook"):
         return await stack.enter_async_context(PollingNotifier(poll_interval))
@@ -219,7 +216,7 @@ async def _open_notifier(
 
 
 def need_redis() -> None:
-    """Raise `MissingExtraError` where there is no driver for Redis."""
+    """Raise `MissingExtraError` if the driver for Redis is not installed."""
     try:
         import redis.asyncio  # noqa: F401
     except ImportError as error:
@@ -227,7 +224,7 @@ def need_redis() -> None:
 
 
 def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
-    """Return the savers of one process: they share a few connections, closed at the end of the stack."""
+    """Return the savers of one process: they share a few connections, which the stack closes."""
     opened: list[Any] = []
 
     def savers(held: Thread) -> Any:
@@ -263,7 +260,7 @@ def memory_agent_stores() -> Any:
 
 
 def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentStores:
-    """Return the stores of agents of one process, opened with the first and closed at the end of the stack."""
+    """Return the stores of agents in one process: opened on first use, closed by the stack."""
     opened: list[Any] = []
 
     def store(*scope: str) -> Any:
@@ -278,7 +275,7 @@ def agent_stores(stack: AsyncExitStack, open_all: Callable[[], Any]) -> AgentSto
 
 
 def sqlite_file(url: str | None) -> Path:
-    """Return the file of a SQLite store, or raise `SettingError` for another one."""
+    """Return the file of a SQLite store, or raise `SettingError` for any other store."""
     url = resolved_url(url)
     if urlsplit(url).scheme != "sqlite":
         raise SettingError("url", url, "this copies SQLite files: use pg_dump, or the persistence of Redis")
@@ -315,13 +312,16 @@ async def open(
     clock: Clock | None = None,
     limits: Limits | None = None,
 ) -> AsyncIterator[Inbox]:
-    """Open an inbox: `memory://`, `sqlite:///file.db`, `postgresql://…`, `redis://…`, by default `RINGI_URL`.
+    """Open an inbox on a store and expire overdue requests; raise `SettingError` for an invalid URL or setting.
 
-    While it is open it also ends what nobody answers in time. `"auto"` is woken at once, and looks every
-    `poll_interval` seconds in case it was not; `"pubsub"` is `"auto"` that refuses to open without messages between
-    machines; `"polling"` only looks. `"webhook"` is `"polling"` that also delivers, while it is open, as a server does:
-    to the receivers of `RINGI_WEBHOOKS`, and to those that asks name.
-    Without a `clock` deadlines count by the time of the store.
+    Args:
+        url: `memory://`, `sqlite:///file.db`, `postgresql://…` or `redis://…`; by default `RINGI_URL`.
+        tenant: The tenant of the inbox.
+        notify: `"auto"` is woken at once and also polls; `"pubsub"` also requires messages between machines;
+            `"polling"` only polls; `"webhook"` also delivers to the receivers of `RINGI_WEBHOOKS` and of asks.
+        poll_interval: Seconds between two polls.
+        clock: The clock for deadlines; by default the time of the store.
+        limits: The limits of the inbox; by default `Limits()`.
     """
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
@@ -343,7 +343,7 @@ async def _delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[None]:
 async def inbox_on(
     backend: Backend, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, limits: Limits | None = None
 ) -> AsyncIterator[Inbox]:
-    """Open an inbox, with its sweeper, on parts that are open already."""
+    """Open an inbox and its expiry loop on services that are already open."""
     days = retain_days()
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
     time = clock or backend.clock
@@ -363,7 +363,7 @@ async def inbox_on(
 
 
 def retain_days() -> float | None:
-    """Return after how many days what has ended is erased, as `RINGI_RETAIN_DAYS` says; None for never."""
+    """Return the retention period in days from `RINGI_RETAIN_DAYS`; None keeps content forever."""
     text = os.environ.get("RINGI_RETAIN_DAYS")
     if not text:
         return None
@@ -377,7 +377,7 @@ def retain_days() -> float | None:
 
 
 def needing_langgraph(savers: Savers) -> Savers:
-    """Return savers that name the extra when it is missing."""
+    """Return savers that raise an error naming the missing extra."""
 
     def opened(held: Thread) -> Any:
         try:
@@ -389,7 +389,7 @@ def needing_langgraph(savers: Savers) -> Savers:
 
 
 async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:
-    """Do the work again and again; a failure is logged and the next round tries anew."""
+    """Repeat the work; a failure is logged, and the next round tries again."""
     while True:
         try:
             await work()

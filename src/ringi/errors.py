@@ -1,38 +1,38 @@
-"""Everything Ringi raises on purpose.
+"""All errors that Ringi raises on purpose.
 
 RingiError
-├── InvalidError            bad input; `errors` names each field and what to do          422
-├── NotFoundError           absent, or another tenant's: the two look alike              404
-├── ForbiddenError          this principal may not do that                               403
-├── ConflictError           the record is not in the state the caller thought            409
-│   ├── FinalError          decided, cancelled or expired already; tells the winner
-│   ├── PendingError        the request is still open; only what has ended can be erased
-│   ├── DigestMismatchError what was shown to the caller is not what is stored
-│   ├── ClaimedError        somebody else holds the claim
+├── InvalidError            invalid input; `errors` names each field and its correction  422
+├── NotFoundError           absent, or another tenant's: indistinguishable               404
+├── ForbiddenError          the caller has no permission for this                        403
+├── ConflictError           the record is not in the state that the caller assumed       409
+│   ├── FinalError          already decided, cancelled or expired; contains the winner
+│   ├── PendingError        the request is still open; only ended requests can be erased
+│   ├── DigestMismatchError the caller saw other content than is stored
+│   ├── ClaimedError        another person holds the claim
 │   ├── DifferentAskError   the id exists with other content
-│   └── ThreadBusyError     the thread runs or waits for a person
+│   └── ThreadBusyError     the thread is running or waits for a person
 ├── FenceError              a newer worker holds this thread
 ├── LimitError              too many open requests, asks or streams                      429
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
-│   ├── OutageError         the store of a run was away while its agent was at work
+│   ├── OutageError         the store of a run was unavailable while its agent worked
 │   ├── UnreachableError    the client got no answer from its server
 │   └── UnreadableError     this version cannot read a record; nothing was changed
-├── AgentError              an agent could not do without what is away; not its run's own store
-├── HttpError               a server answered what no verb of the client knows
-├── LostReplyError          nobody knows whether a change that was sent was made
+├── AgentError              an agent needs an unavailable service other than its run's store
+├── HttpError               a server sent a reply that the client does not know
+├── LostReplyError          a change was sent, but it is unknown whether it was made
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
-├── NotAuthorizedError      what is about to run is not what a person authorized
-├── NotFinishedError    a person did not let an agent's task end as finished
-├── UndecidedError          nobody answered, and an agent has no way to be told so
-├── AskedAgainError         an agent took an answer and asks the very same again
-├── UnsupportedError        this store does not do that                              501
-├── LaterError              the time of a job has not come; it is called again then
-├── SignatureError          a delivery is not from who it says, or too old
+├── NotAuthorizedError      the call differs from the one that a person authorized
+├── NotFinishedError    no person has confirmed that an agent's task is finished
+├── UndecidedError          a question ended unanswered, and its agent cannot be told
+├── AskedAgainError         an agent received an answer and asks the same question again
+├── UnsupportedError        this store does not support the operation                501
+├── LaterError              a job is not due yet; it is called again later
+├── SignatureError          a delivery has no valid signature, or is too old
 ├── MissingExtraError       an optional dependency is not installed
 ├── OutdatedError           an installed dependency is older than what agents need
-├── SettingError            a setting or URL has no meaning here
-└── DefinitionError         what an assistant is made of does not fit together
+├── SettingError            a setting or URL is invalid
+└── DefinitionError         the parts of an assistant are inconsistent
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
 
 
 class FieldError(NamedTuple):
-    """One thing wrong with one field; `field` is a dotted path, '' for the whole."""
+    """A fault of one field; `field` is a dotted path, '' for the whole."""
 
     field: str
     message: str
@@ -69,7 +69,7 @@ class InvalidError(RingiError):
 
 
 class NotFoundError(RingiError):
-    """There is no such thing, or it is not yours to know of."""
+    """The object does not exist, or the caller may not know of it."""
 
     def __init__(self, kind: str, id: str, why: str | None = None) -> None:
         self.kind, self.id = kind, id
@@ -77,14 +77,14 @@ class NotFoundError(RingiError):
 
 
 class ForbiddenError(RingiError):
-    """The caller is known but may not do this."""
+    """The caller is authenticated but has no permission for this."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
 
     @classmethod
     def other_name(cls, given: str, own: str) -> ForbiddenError:
-        """Return the error of acting under a name that the token does not bear."""
+        """Return the error for acting under another name than the token's."""
         return cls(f"{given!r} is not {own!r}, whose token this is: leave the name out, or use the token of {given!r}")
 
 
@@ -96,22 +96,22 @@ class ConflictError(RingiError):
 
     @classmethod
     def too_often(cls, kind: str, id: str) -> ConflictError:
-        """Return the error of a change that lost every race."""
+        """Return the error for a change that met a concurrent update at every attempt."""
         return cls(f"{kind} {id!r} changes too often: try again")
 
     @classmethod
     def retold(cls, id: str) -> ConflictError:
-        """Return the error of an edit of a memory that the caller has not seen as it is now."""
+        """Return the error for an edit of a memory that was changed since the caller read it."""
         return cls(f"memory {id!r} was changed elsewhere meanwhile: read it again, and then change it")
 
     @classmethod
     def unproven(cls, kind: str, id: str, what: str) -> ConflictError:
-        """Return the error of an erasure that would hide what was tampered with."""
+        """Return the error for an erasure that would hide tampering."""
         return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")
 
     @classmethod
     def of_newer(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
-        """Return the error of an erasure that cannot tell what of a newer version's words is whose."""
+        """Return the error for an erasure that cannot tell whose the fields of a newer version are."""
         what = f"a newer Ringi wrote {', '.join(unknown)}, which may tell of them"
         return cls(
             f"{kind} {id!r} keeps what is theirs: {what}; erase with that version, or the whole {kind} by its id"
@@ -119,17 +119,17 @@ class ConflictError(RingiError):
 
     @classmethod
     def not_answered(cls, id: str) -> ConflictError:
-        """Return the error of asking again what nobody had answered."""
+        """Return the error for repeating a question that nobody had answered."""
         return cls(f"thread {id!r} did not fail on an answer: there is nothing to ask again, retry it instead")
 
     @classmethod
     def moved(cls, cursor: str, old: str) -> ConflictError:
-        """Return the error of a follower that was overtaken by another."""
+        """Return the error for a follower whose cursor another follower has moved."""
         return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")
 
 
 class FinalError(ConflictError):
-    """The request has ended; `winner` says how, who and when."""
+    """The request has ended; `winner` contains the decision, the responder and the time."""
 
     def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
         self.id, self.status, self.winner = id, status, winner
@@ -138,7 +138,7 @@ class FinalError(ConflictError):
 
 
 class PendingError(ConflictError):
-    """The request is still open; what people may yet answer cannot be erased."""
+    """The request is still open; it cannot be erased while people may answer."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -146,7 +146,7 @@ class PendingError(ConflictError):
 
 
 class DigestMismatchError(ConflictError):
-    """The digest sent back is not that of the stored request."""
+    """The digest in the answer differs from that of the stored request."""
 
     def __init__(self, id: str, digest: str) -> None:
         self.id, self.digest = id, digest
@@ -154,7 +154,7 @@ class DigestMismatchError(ConflictError):
 
 
 class ClaimedError(ConflictError):
-    """Somebody else holds the claim."""
+    """Another person holds the claim."""
 
     def __init__(self, id: str, claimed_by: str) -> None:
         self.id, self.claimed_by = id, claimed_by
@@ -170,7 +170,7 @@ class DifferentAskError(ConflictError):
 
 
 class ThreadBusyError(ConflictError):
-    """The thread runs, or waits for a person; new input would drop the question."""
+    """The thread is running or waits for a person; new input would drop the question."""
 
     def __init__(self, id: str, status: str) -> None:
         self.id, self.status = id, status
@@ -178,7 +178,7 @@ class ThreadBusyError(ConflictError):
 
 
 class FenceError(RingiError):
-    """A newer worker holds the thread; this one may neither commit nor print."""
+    """A newer worker holds the thread; this one may neither commit nor write output."""
 
     def __init__(self, id: str, fence: int) -> None:
         self.id, self.fence = id, fence
@@ -194,10 +194,10 @@ class LimitError(RingiError):
 
 
 class UnavailableError(RingiError):
-    """The store, or another part that is named, cannot answer now; nothing was acknowledged, retrying is safe."""
+    """The store, or another named service, cannot answer now. Nothing was acknowledged; retrying is safe."""
 
     is_unwritten = False
-    """True if nothing was written and nothing will be; else a change that was sent may still be saved."""
+    """True if nothing was written or will be; otherwise a change that was sent may still be saved."""
 
     def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store", unwritten: bool = False) -> None:
         self.retry_after, self.is_unwritten = retry_after, unwritten
@@ -205,12 +205,12 @@ class UnavailableError(RingiError):
 
     @classmethod
     def replaced(cls, why: str = "another database stands where this process found its own") -> UnavailableError:
-        """Return the error of a process that has outlived its database."""
+        """Return the error for a process whose database was replaced."""
         return cls(f"{why}: put the database in order and restart the process")
 
 
 class OutageError(UnavailableError):
-    """The store that keeps a run was away while its agent was at work: no fault of the agent."""
+    """The store of a run was unavailable while its agent worked; the agent is not at fault."""
 
     def __init__(self, error: UnavailableError) -> None:
         self.retry_after = error.retry_after
@@ -218,7 +218,7 @@ class OutageError(UnavailableError):
 
 
 class UnreachableError(UnavailableError):
-    """The server gives no answer now; every try that could be repeated was."""
+    """The server does not answer now; all safe retries were made."""
 
     def __init__(self, url: str, why: object, retry_after: float = 0.0) -> None:
         self.url, self.retry_after = url, retry_after
@@ -230,7 +230,7 @@ class UnreadableError(UnavailableError):
 
     is_unwritten = True
     position: str | None = None
-    """Where it stands, if it is an event: what follows can be read after this position."""
+    """The position of an unreadable event: later events can be read after it."""
 
     def __init__(self, kind: str, id: str, why: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after
@@ -239,19 +239,19 @@ class UnreadableError(UnavailableError):
 
     @classmethod
     def of_event(cls, position: object, why: object) -> UnreadableError:
-        """Return the error of an event that is damaged, or of several up to this position."""
+        """Return the error for one or more damaged events up to this position."""
         error = cls("event", str(position), str(why))
         error.position = str(position)
         return error
 
     @classmethod
     def of_memory(cls, version: object, why: str) -> UnreadableError:
-        """Return the error of an assistant's memory, as this version of its schema was written."""
+        """Return the error for an assistant's unreadable memory, with the version of its schema."""
         return cls("context memory", f"schema_version {version}", why)
 
 
 class AgentError(RingiError):
-    """An agent's own code found something unavailable, and that was not the store that keeps its run."""
+    """An agent's own code found a service unavailable, other than the store of its run."""
 
     def __init__(self, error: UnavailableError) -> None:
         self.error = error
@@ -259,7 +259,7 @@ class AgentError(RingiError):
 
 
 class HttpError(RingiError):
-    """A server answered what no verb knows; `status` and `code` tell what, as far as it said."""
+    """A server sent an unknown reply; `status` and `code` describe it, if the server sent them."""
 
     def __init__(self, what: str, *, status: int | None = None, code: str | None = None) -> None:
         self.status, self.code = status, code
@@ -267,24 +267,24 @@ class HttpError(RingiError):
 
     @classmethod
     def refused(cls, call: str, status: int, code: str | None, detail: str) -> HttpError:
-        """Return the error of a refusal that has no class of its own."""
+        """Return the error for an error reply without a class of its own."""
         return cls(f"{call}: {status}: {detail}", status=status, code=code)
 
     @classmethod
     def foreign(cls, call: str, status: int) -> HttpError:
-        """Return the error of a reply that is not Ringi's."""
+        """Return the error for a reply that does not come from Ringi."""
         return cls(f"{call}: {status}, and no JSON of Ringi: is this the address of its server?", status=status)
 
 
 class LostReplyError(RingiError):
-    """A change was sent, and nobody knows whether it was made."""
+    """A change was sent, but its reply was lost: it is unknown whether the change was made."""
 
     def __init__(self, call: str, why: object) -> None:
         super().__init__(f"{call}: the reply was lost ({why}): read the request again to see whether it was done")
 
 
 class ClosedError(RingiError):
-    """What was closed is used once more, or was closed while somebody waited."""
+    """The inbox or client was used after it was closed, or closed while a caller waited."""
 
     def __init__(self, what: str, pid: int | None = None) -> None:
         why = f"was opened in process {pid}, which forked this one" if pid else "is closed"
@@ -292,7 +292,7 @@ class ClosedError(RingiError):
 
 
 class WaitTimeoutError(RingiError):
-    """Nobody answered within the time the caller was ready to wait."""
+    """Nobody answered within the caller's timeout."""
 
     def __init__(self, id: str, timeout: float) -> None:
         self.id, self.timeout = id, timeout
@@ -300,7 +300,7 @@ class WaitTimeoutError(RingiError):
 
 
 class NotAuthorizedError(RingiError):
-    """What is about to run is not what a person authorized; it must not run."""
+    """The call differs from the one that a person authorized; it must not run."""
 
     def __init__(self, id: str, why: str) -> None:
         self.id = id
@@ -308,21 +308,21 @@ class NotAuthorizedError(RingiError):
 
 
 class UndecidedError(RingiError):
-    """A question ended without an answer, and its agent has no way to be told so."""
+    """A question ended without an answer, and its agent cannot be told."""
 
     def __init__(self, id: str, status: str) -> None:
         super().__init__(f"request {id!r} is {status}, and its agent takes no silence: retry the run to ask again")
 
 
 class NotFinishedError(RingiError):
-    """An agent ends although nobody has completed its task; what it did is no result."""
+    """An agent ended although nobody confirmed its task as finished; its output is not a result."""
 
     def __init__(self, task: str, why: str) -> None:
         super().__init__(f"the task {task[:200]!r} is not finished: {why}")
 
 
 class AskedAgainError(RingiError):
-    """The agent was handed an answer and still asks: its interrupts are not in a stable order, or one was caught."""
+    """The agent received an answer but asks again: its interrupts have no stable order, or it caught one."""
 
     def __init__(self, interrupts: Sequence[str]) -> None:
         remedy = "ask once per node, and let GraphBubbleUp through where it catches exceptions"
@@ -330,7 +330,7 @@ class AskedAgainError(RingiError):
 
 
 class LaterError(RingiError):
-    """The time of a job has not come: its handler is called again after `seconds`; nothing failed."""
+    """A job is not due yet: its handler is called again after `seconds`. This is not a failure."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -338,7 +338,7 @@ class LaterError(RingiError):
 
 
 class SignatureError(RingiError):
-    """A delivery that none of the secrets signed, or not within the last minutes: it may be anybody's."""
+    """No secret signed the delivery within the last minutes: its sender is unknown."""
 
     def __init__(self, why: Exception | None) -> None:
         super().__init__(f"not a delivery that was signed here and now ({why or 'no secret'}): refuse it with 401")
@@ -360,26 +360,26 @@ class OutdatedError(RingiError):
 
 
 class UnsupportedError(RingiError):
-    """The store in use does not do this; others do."""
+    """The store in use does not support this; others do."""
 
     @classmethod
     def of_agents(cls, store: str) -> UnsupportedError:
-        """Return the error of a store that keeps requests and no runs."""
+        """Return the error for a store that supports requests but no runs."""
         return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
 
     @classmethod
     def of_given_memories(cls) -> UnsupportedError:
-        """Return the error of a memory that no person approved."""
+        """Return the error for a memory that no person approved."""
         return cls("a run only reads memories: ask its person with a form and context={'memory_category': …}")
 
     @classmethod
     def of_waiting_memories(cls) -> UnsupportedError:
-        """Return the error of a wait inside a coroutine for what only its own loop can do."""
+        """Return the error for a blocking wait inside a coroutine for work of its own event loop."""
         return cls("a coroutine would wait for itself here: use `await store.asearch(…)`, or `aget`")
 
 
 class SettingError(RingiError):
-    """A setting, an option or a URL has no meaning here."""
+    """A setting, an option or a URL is invalid."""
 
     def __init__(self, name: str, value: object, remedy: str) -> None:
         self.name, self.value = name, value
@@ -387,7 +387,7 @@ class SettingError(RingiError):
 
 
 class DefinitionError(RingiError):
-    """What an assistant is made of does not fit together; `errors` has one entry for each fault."""
+    """The parts of an assistant are inconsistent; `errors` has one entry for each fault."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -395,5 +395,5 @@ class DefinitionError(RingiError):
 
 
 def without_password(value: object) -> object:
-    """Return what may be shown of a value: of a URL, all but its password."""
+    """Return a value for display: a URL without its password."""
     return PASSWORD.sub(r"\1:…@", value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The same verbs without async: each call runs on one event loop in the background of the process."""
+"""The same operations without async: each call runs on one background event loop of the process."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from ringi.inbox.lifetime import Lifetime
 P = ParamSpec("P")
 T = TypeVar("T")
 LOOP = BlockingPortalProvider()
-"""Starts with the first that is opened and ends with the last that is closed."""
+"""Starts with the first open object and ends when the last one is closed."""
 OPEN: WeakSet[_Blocking] = WeakSet()
-"""What a program may leave open at its end: the loop in the background would never end then."""
+"""The objects that a program may leave open at exit: they would keep the background loop running."""
 
 
 def close_all() -> None:
-    """Close what is open."""
+    """Close all open objects."""
     for desk in list(OPEN):
         desk.close()
 
 
-# Before the pools of threads end, as `atexit` would not: their own hook is registered by the import of their module.
+# Before the thread pools end, which is too early for `atexit`: importing their module registers their own hook.
 threading._register_atexit(close_all)  # type: ignore[attr-defined]
 
 
 class _Blocking:
-    """What does its verbs in the background; safe to be used by many threads."""
+    """Runs its operations in the background; safe for use by several threads."""
 
     def __init__(self, verbs: Any, portal: BlockingPortal) -> None:
         self._verbs, self._portal, self._stack = verbs, portal, ExitStack()
@@ -55,7 +55,7 @@ class _Blocking:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; who still waits gets `ClosedError`. Twice is once."""
+        """Close all connections; waiters get `ClosedError`. Idempotent."""
         if not self._lifetime.is_elsewhere:
             self._stack.close()
 
@@ -66,7 +66,7 @@ class _Blocking:
         except CancelledError:
             raise self._closed() from None
         finally:
-            # Else a wait that Ctrl-C has broken off would go on, and the end of the program would wait for it.
+            # Otherwise a wait interrupted by Ctrl-C would continue, and the program would wait for it at exit.
             running.cancel()
             self._running.discard(running)
 
@@ -90,7 +90,7 @@ class _Blocking:
 
 
 def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
-    """Return the verb as one that blocks until it is done."""
+    """Return the operation as a function that blocks until it is done."""
 
     def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
         own: Callable[P, Coroutine[Any, Any, T]] = getattr(desk._verbs, verb.__name__)
@@ -103,7 +103,7 @@ def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Cal
 def stepping(
     verb: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
-    """Return the verb as one whose iterator blocks until the next is there."""
+    """Return the operation as a function whose iterator blocks until the next item."""
 
     def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
         steps: AsyncGenerator[T, None] = getattr(desk._verbs, verb.__name__)(*args, **kwargs)
@@ -146,7 +146,7 @@ class Inbox(_Blocking):
 
 
 class Client(_Blocking):
-    """An inbox behind the address of a server; see `ringi.Client`. Close it, or use it as a `with` block."""
+    """An inbox behind a server's URL; see `ringi.Client`. Close it, or use it as a `with` block."""
 
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
         with ExitStack() as stack:
@@ -184,7 +184,7 @@ class Client(_Blocking):
 def blocking_open(
     opened: Callable[P, AbstractAsyncContextManager[inbox.Inbox]],
 ) -> Callable[P, Inbox]:
-    """Return what opens an inbox as one that opens it without async."""
+    """Return the blocking variant of a function that opens an inbox."""
 
     @functools.wraps(opened)
     def open(*args: P.args, **kwargs: P.kwargs) -> Inbox:
@@ -200,4 +200,4 @@ def blocking_open(
 
 
 open = blocking_open(connect.open)
-"""As `ringi.open`, for programs without async: a `with` block, or close it yourself."""
+"""The blocking variant of `ringi.open`: use it as a `with` block, or close the inbox yourself."""
