@@ -25,7 +25,7 @@ Decision = Literal["approve", "edit", "reject", "respond"]
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
-"""Kinds whose answer allows an action: expiry never counts as an answer to them."""
+"""Kinds whose answer authorizes an action: they must not have a fallback."""
 
 IGNORE = "ignore"
 """Agent Inbox's name for a rejection."""

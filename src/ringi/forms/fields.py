@@ -361,7 +361,7 @@ class Attachment(_Field):
         def __init__(self, name: str = "", /, **given: Unpack[AttachmentParts]) -> None: ...
 
     def accept(self, value: object) -> AttachedFile:
-        """Return the file reference; raise FieldValidationError if it is invalid. The inbox checks that the file exists."""
+        """Return the file reference; raise FieldValidationError if it is invalid. The inbox checks that it exists."""
         file = attached_file(value)
         self.check_file(file["size"], file["media_type"])
         return file
