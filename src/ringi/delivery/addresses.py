@@ -1,4 +1,4 @@
-"""Where a delivery may go: a name is resolved once, all it stands for is checked, and that is connected to."""
+"""The addresses that a delivery may reach: a name is resolved once, and only checked addresses are connected to."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ringi.errors import RingiError
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 NO_ADDRESS = "the host has no address that may be called from here"
-"""What is said of a name that leads to a private network and of one that does not exist: callers cannot tell them
-apart, and so learn nothing about the names of the server's own network."""
+"""The error for a name in a private network and for a name that does not exist. They are indistinguishable, so that
+callers learn nothing about the names in the server's own network."""
 TRANSLATED = IPv6Network("64:ff9b::/96")
-"""What a NAT64 gateway takes for an address of version 4."""
+"""The prefix of addresses that a NAT64 gateway translates to IPv4."""
 RESOLVERS = 64
-"""Names that are looked up at once: one that nobody answers for takes half a minute."""
+"""The number of concurrent name lookups: a lookup without a reply takes half a minute."""
 
 
 class RefusedAddressError(RingiError):
-    """An address that deliveries may not reach: its message is for operators."""
+    """An address that deliveries may not reach; the message is for operators."""
 
     told: str
-    """What anybody may know."""
+    """The part of the message that any caller may see."""
 
     def __init__(self, host: str, address: Address) -> None:
         super().__init__(f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW")
@@ -33,7 +33,7 @@ class RefusedAddressError(RingiError):
 
     @classmethod
     def in_clear(cls, host: str) -> RefusedAddressError:
-        """Return the error of an address that others on the way could read."""
+        """Return the error for a connection without encryption, which others on the network could read."""
         error = cls.__new__(cls)
         error.told = f"{host} is called without TLS: use https, or allow its network"
         RingiError.__init__(error, error.told)
@@ -41,7 +41,7 @@ class RefusedAddressError(RingiError):
 
 
 def literal_address(host: str) -> Address | None:
-    """Return the address that a host is without being looked up, in any notation; None for a name."""
+    """Return the address that a host denotes without a lookup, in any notation; None for a name."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return IPv4Address("127.0.0.1")
@@ -57,23 +57,23 @@ def literal_address(host: str) -> Address | None:
 
 
 def is_callable(address: Address, allow: Sequence[Network]) -> bool:
-    """Whether deliveries may reach an address over TLS."""
+    """Return whether deliveries may reach an address over TLS."""
     meant = embedded(address) or address
     return any(meant in network for network in allow) or is_public(meant)
 
 
 class Addresses:
-    """Resolves names, and refuses what is not public and not allowed."""
+    """Resolves names, and rejects addresses that are neither public nor allowed."""
 
     def __init__(self, allow: Sequence[Network]) -> None:
         self._allow = allow
-        # In the loop's own executor names that nobody answers for would keep the store's work waiting.
+        # In the event loop's own executor, lookups without a reply would delay the store's work.
         self._threads = ThreadPoolExecutor(RESOLVERS, "ringi-resolve")
 
     async def of(self, host: str, port: int, *, is_clear: bool) -> list[Address]:
-        """Return the addresses of a host, all of them fit to be connected to.
+        """Return the addresses of a host; all of them may be connected to.
 
-        Raises `RefusedAddressError`, or `OSError` when there are none.
+        Raises `RefusedAddressError`, or `OSError` if the host has no address.
         """
         look = socket.getaddrinfo
         loop = asyncio.get_running_loop()
@@ -84,7 +84,7 @@ class Addresses:
         return addresses
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Shut down the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, host: str, address: Address, is_clear: bool) -> None:
@@ -96,7 +96,7 @@ class Addresses:
 
 
 def embedded(address: Address) -> IPv4Address | None:
-    """Return the address of version 4 that one of version 6 is only another way to write."""
+    """Return the IPv4 address that is embedded in an IPv6 address, if any."""
     if isinstance(address, IPv4Address):
         return None
     if address in TRANSLATED:
@@ -105,6 +105,6 @@ def embedded(address: Address) -> IPv4Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address belongs to one machine of the open internet."""
+    """Return whether the address belongs to one host on the public internet."""
     is_site_local = isinstance(address, IPv6Address) and address.is_site_local
     return address.is_global and not (address.is_multicast or address.is_reserved or is_site_local)

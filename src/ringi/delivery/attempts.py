@@ -1,4 +1,4 @@
-"""What was tried to deliver: items of a stream per request, told apart by the delivery that they belong to."""
+"""Delivery attempts: items in one stream per request, each with the id of its delivery."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Target(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The delivery's id."""
+        """The id of the delivery."""
         return f"{self.endpoint}.{self.version}.{self.request_id}"
 
     @classmethod
     def parse(cls, id: str) -> Target:
-        """Return what a delivery's id says, or raise `NotFoundError`."""
+        """Return the target that a delivery's id encodes, or raise `NotFoundError`."""
         parts = DELIVERY.fullmatch(id)
         if not parts:
             raise NotFoundError("delivery", id)
@@ -42,18 +42,18 @@ class Attempt(Frozen):
 
     at: datetime
     status: Status
-    """`queued` by an operator, `waiting` for the next try, or how it ended."""
+    """`queued` by an operator, `waiting` for the next attempt, or the result."""
     code: int | None = None
     error: str | None = None
     seconds: float | None = None
-    """How long the receiver took."""
+    """The receiver's response time in seconds."""
     next_at: datetime | None = None
     by: str | None = None
-    """Who had it delivered again."""
+    """The person who requested the redelivery."""
 
 
 class Entry(Attempt):
-    """A try, and which delivery it belongs to."""
+    """An attempt and the delivery that it belongs to."""
 
     delivery: str
     event: str
@@ -62,7 +62,7 @@ class Entry(Attempt):
     endpoint: str
     host: str
     series: int = 0
-    """0 for the first; each redelivery begins another."""
+    """0 for the first series; each redelivery starts another."""
 
 
 class Delivery(Frozen):
@@ -71,7 +71,7 @@ class Delivery(Frozen):
     id: str
     request_id: str
     event: str
-    """The id of the event: what the receiver knows it by."""
+    """The id of the event, which the receiver sees."""
     type: str
     happened_at: datetime
     endpoint: str
@@ -82,7 +82,7 @@ class Delivery(Frozen):
 
     @classmethod
     def of(cls, entries: list[Entry]) -> Delivery:
-        """Return the delivery that these tries belong to."""
+        """Return the delivery that these attempts belong to."""
         last = entries[-1]
         shared = {name: getattr(last, name) for name in ("event", "type", "happened_at", "endpoint", "host", "status")}
         tries = tuple(Attempt(**each.model_dump(include=set(Attempt.model_fields))) for each in entries)
@@ -91,29 +91,29 @@ class Delivery(Frozen):
 
 
 class TryLog:
-    """The tries of all deliveries, kept in streams."""
+    """The attempts of all deliveries, stored in streams."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
 
     async def add(self, tenant: str, request_id: str, tried: Entry) -> None:
-        """Keep a try, durably."""
+        """Store an attempt durably."""
         item = StreamItem(tried.model_dump(mode="json", exclude_defaults=True))
         await self._stream.append(deliveries_of(tenant, request_id), [item], fence=0)
 
     async def forget(self, tenant: str, request_id: str) -> None:
-        """Forget all tries to deliver a request's events."""
+        """Delete all attempts to deliver a request's events."""
         await self._stream.delete(deliveries_of(tenant, request_id), fence=0)
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
-        """Return the deliveries of a request, in the order of their first tries."""
+        """Return the deliveries of a request, ordered by first attempt."""
         grouped: dict[str, list[Entry]] = {}
         for tried in await self._read(tenant, request_id):
             grouped.setdefault(tried.delivery, []).append(tried)
         return [Delivery.of(tries) for tries in grouped.values()]
 
     async def of(self, tenant: str, target: Target) -> list[Entry]:
-        """Return the tries of one delivery."""
+        """Return the attempts of one delivery."""
         return [tried for tried in await self._read(tenant, target.request_id) if tried.delivery == target.id]
 
     async def _read(self, tenant: str, request_id: str) -> list[Entry]:
@@ -123,18 +123,18 @@ class TryLog:
 
 
 class EndpointState:
-    """Which endpoints have said that they are gone, as long as their address stays the same."""
+    """The endpoints that replied 410 Gone, as long as their address is unchanged."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
 
     async def is_off(self, key: Key, address: str) -> bool:
-        """Whether the newest word on this address is that it is gone."""
+        """Return whether the latest state of this address is gone."""
         said = [item.event for item in await read_all(self._stream, key) if item.event["address"] == address]
         return bool(said and said[-1]["off"])
 
     async def turn(self, key: Key, address: str, *, off: bool) -> None:
-        """Keep that an address is gone, or that it is there again; nothing when that is known."""
+        """Record that an address is gone or available again; do nothing if that is already recorded."""
         if off != await self.is_off(key, address):
             await self._stream.append(key, [StreamItem({"address": address, "off": off})], fence=0)
 

@@ -1,4 +1,4 @@
-"""Deliveries: each event goes to each of its receivers at least once, however often somebody dies on the way."""
+"""Deliveries: each event is sent to each receiver at least once, even if processes are killed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from ringi.inbox.inbox import Inbox
 log = logging.getLogger(__name__)
 
 CURSOR, CURSOR_OF_ASKED = "deliveries", "deliveries/asked"
-"""Where the followers are: one that knows no receivers of its own must not pass by events in place of one that does."""
+"""The followers' cursors. A process without receivers must not move the cursor of one that has some."""
 CONCURRENCY = 64
-"""How many receivers one process calls at once: of those configured, and again of those that asks name."""
+"""The number of concurrent calls of one process: for configured receivers, and again for receivers that asks name."""
 
 GRACE_SECONDS = 5.0
-"""How long calls that were begun may go on at the end."""
+"""Seconds for which calls in progress may continue at shutdown."""
 
 
 NOTHING_YET = {"status": "queued", "code": None, "error": None, "seconds": None, "next_at": None}
 
 
 class Deliveries:
-    """Makes deliveries, and tells what became of them."""
+    """Makes deliveries, and reports their results."""
 
     def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self.settings = backend, inbox.clock, settings
@@ -46,11 +46,11 @@ class Deliveries:
         self._reminders = Reminders(inbox, settings.remind_before)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
-        """Raise `InvalidError` for receivers of an ask that could never be delivered to."""
+        """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
         self.settings.check(webhooks, tenant)
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Deliver until `stop` is set; what this process leaves undone the next one does."""
+        """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
         is_empty = self.settings.is_empty
         follower = Follower(self._backend, self._clock, self._jobs_of, CURSOR_OF_ASKED if is_empty else CURSOR)
         following = asyncio.create_task(follower.run())
@@ -59,7 +59,7 @@ class Deliveries:
             async with Caller(self.settings, self._clock) as caller:
                 deliver = DeliveryWorker(self._backend, self._clock, self.settings, caller).deliver
                 handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
-                # Without receivers of its own it would give up what a process beside it is to deliver.
+                # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
@@ -71,9 +71,9 @@ class Deliveries:
         return await self._log.of_request(tenant, request_id)
 
     async def redeliver(self, tenant: str, id: str, *, by: str) -> Delivery:
-        """Deliver once more, now, whatever became of it; also to an endpoint that said that it is gone.
+        """Deliver again now, whatever the previous result; also to an endpoint that replied 410 Gone.
 
-        Raises `NotFoundError` for a delivery that was never tried.
+        Raises `NotFoundError` for a delivery without any attempt.
         """
         target = Target.parse(id)
         tries = await self._log.of(tenant, target)
@@ -106,7 +106,7 @@ class Deliveries:
 
 @asynccontextmanager
 async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries]:
-    """Deliver events as the environment says; at the end what is on its way is left to the next process."""
+    """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
     check_trust()
     working = asyncio.create_task(deliveries.work(stop))
@@ -123,6 +123,6 @@ async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries
 
 
 def told(working: asyncio.Task[None]) -> None:
-    """Log why nothing is delivered any more: whoever serves beside it would notice at its own end only."""
+    """Log why deliveries have stopped: a server beside it would otherwise notice only at its own end."""
     if not working.cancelled() and (error := working.exception()):
         log.error("nothing is delivered any more: %s", error)

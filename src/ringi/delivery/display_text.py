@@ -1,4 +1,4 @@
-"""Display blocks as plain lines of a mail: bounded, and nothing in them is a link or hides what is there."""
+"""Display blocks as plain lines of a mail: bounded, without links and without characters that hide content."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from itertools import islice
 from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
 
 MOST_LINES = 20
-"""Rows of a table, or lines of code or of a difference, that a mail shows; the page shows all."""
+"""Rows of a table, or lines of code or of a diff, in a mail; the page shows all."""
 MOST_CHARACTERS = 200
-"""Of one line."""
+"""The maximum number of characters in one line."""
 MOST_CELL = 60
 
 
 def one_line(text: str) -> str:
-    """Return a text that an agent wrote as one line, without what would hide it, turn it around, or make it a link."""
+    """Return an agent's text as one line, without characters that hide it, reverse it, or make it a link."""
     return " ".join(_plain(text).split())
 
 
 def lines_of(block: Block, words: Mapping[str, str]) -> Iterator[str]:
-    """Yield what a block is, and then what it holds, of images nothing."""
+    """Yield the description of a block and then its content; images have no content."""
     yield one_line(summary_of(block, words))
     lines = _lines(block)
     for line in islice(lines, MOST_LINES):
@@ -44,7 +44,7 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def changed(before: list[str], after: list[str]) -> Iterator[str]:
-    """Yield the lines that go and those that come, without those that both texts begin or end with."""
+    """Yield the removed and the added lines, without the lines that both texts begin or end with."""
     least = min(len(before), len(after))
     start = next((n for n in range(least) if before[n] != after[n]), least)
     end = next((n for n in range(least - start) if before[-1 - n] != after[-1 - n]), least - start)
@@ -53,7 +53,7 @@ def changed(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, with a mark where it was cut."""
+    """Return a text of at most `most` characters, with an ellipsis if it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""One mail about one request: in it nothing can be decided, a link shows the question to who is signed in."""
+"""Mails about requests: a mail contains a link for signed-in users, but no way to decide."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WORDS: dict[Language, dict[str, str]] = {
 
 
 class NoTlsError(OSError):
-    """A mail server to which all would go in clear."""
+    """The mail server offers no TLS: everything would be sent in clear text."""
 
     def __init__(self) -> None:
         super().__init__("the mail server offers no TLS: no password, and with smtp+starttls no mail, is sent in clear")
@@ -94,7 +94,7 @@ class Mailer:
         self._settings, self._timeout, self._tls = settings, timeout, trusting()
 
     async def send(self, box: Mailbox, id: str, type: str, request: Request) -> Outcome:
-        """Send one mail, and return what became of it; raises nothing."""
+        """Send one mail and return the outcome; never raises."""
         began = time.monotonic()
         code: int | None = 250
         error: str | None = None
@@ -132,7 +132,7 @@ class Mailer:
             if user:
                 server.login(user, password or "")
             server.send_message(message)
-            # What goes wrong from here on is no reason to send it again.
+            # Errors from here on are no reason to send the mail again.
             with suppress(smtplib.SMTPException, OSError):
                 server.quit()
         finally:
@@ -145,7 +145,7 @@ def type_of(error: Exception) -> str:
 
 
 def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
-    """Return the mail. It holds no arguments: a mailbox is no place for them. What is displayed it shows in part."""
+    """Return the mail. Arguments are excluded, because mailboxes are not confidential; display blocks are abridged."""
     words, link = WORDS[box.language], f"{settings.page}/r/{quote(request.id, safe='')}"
     title = one_line(request.title)
     facts = [(words["asked"], one_line(request.asked_by or ""))]
@@ -175,9 +175,9 @@ def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Re
 
 
 class EncodedSubject(str):
-    """A subject that is written as encoded words, whatever it contains.
+    """A subject that is always written as encoded words.
 
-    `EmailMessage` decodes the encoded words in a plain string: `=?utf-8?q?=0d=0aReply-To:…?=` becomes a header.
+    `EmailMessage` decodes encoded words in a plain string: `=?utf-8?q?=0d=0aReply-To:…?=` would become a header.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Who is told by e-mail, and by which server."""
+"""The mail settings: the recipients and the mail server."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ from ringi.errors import InvalidError, SettingError
 log = logging.getLogger(__name__)
 Language = Literal["en", "ja", "zh"]
 MAIL = "mail-"
-"""How the names of these receivers begin."""
+"""The prefix of these receivers' names."""
 STARTTLS = "smtp+starttls"
-"""The scheme of a server that gets nothing in clear."""
+"""The scheme of a mail server that requires TLS."""
 PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 
 
 class Mailbox(Frozen):
-    """A person who is told of the requests that they may answer."""
+    """A person who receives mails about the requests that they may answer."""
 
     address: Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
-    """An address as in an address book: no display name, no quotes, and no `?`, which encoded words need."""
+    """A plain address: no display name, no quotes, and no `?`, which encoded words need."""
     name: Name
     """The name of the person's token."""
     groups: tuple[Name, ...] = ()
     admin: bool = False
-    """Whether the person administers the tenant, and hears of what nobody else on the list may answer."""
+    """True if the person administers the tenant; they receive mails about requests that nobody else on the list may
+    answer."""
     language: Language = "en"
     tenant: str = DEFAULT_TENANT
 
     @property
     def id(self) -> str:
-        """The name of this receiver; the address is nobody else's business."""
+        """The name of this receiver, which does not reveal the address."""
         return f"{MAIL}{sha256(f'{self.tenant}/{self.name}'.encode()).hexdigest()[:12]}"
 
     def is_told_of(self, request: Request) -> bool:
-        """Whether the person may answer this request."""
+        """Return whether the person may answer this request."""
         return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
 
 
 class MailSettings(Frozen):
-    """How mail is sent."""
+    """The settings for sending mail."""
 
     server: str
     sender: str
     page: str
-    """Where people open the page."""
+    """The URL of the page for people."""
     boxes: tuple[Mailbox, ...]
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
-        """Return what the variables of the environment say, None without `RINGI_SMTP_URL`; or raise `SettingError`."""
+        """Return the settings in the environment variables, None without `RINGI_SMTP_URL`; or raise `SettingError`."""
         server = variables.get("RINGI_SMTP_URL")
         if not server:
             return None
@@ -82,7 +83,7 @@ class MailSettings(Frozen):
         return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
 
     def told(self, type: str, request: Request) -> Iterator[Mailbox]:
-        """Return who is told of this event: who may answer, else who administers."""
+        """Return the recipients of this event: those who may answer, else the administrators."""
         if type not in MAIL_EVENTS or (type != "request.expired" and request.is_final):
             return
         own = [box for box in self.boxes if box.tenant == request.tenant]
@@ -93,7 +94,7 @@ class MailSettings(Frozen):
         yield from told
 
     def box(self, id: str) -> Mailbox | None:
-        """Return who has this name as a receiver."""
+        """Return the mailbox with this receiver name."""
         return next((box for box in self.boxes if box.id == id), None)
 
 

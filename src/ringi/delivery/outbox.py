@@ -1,4 +1,4 @@
-"""Reads the events past a cursor that is kept, and makes a job of each that somebody is to be told of."""
+"""Follows the events from a stored cursor, and creates a job for each event that has receivers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ringi.inbox.feed import TOPIC
 log = limited(__name__)
 BATCH = 200
 CURSOR_SAVE_EVERY = 1_000
-"""How many events that nobody is told of may be read without keeping where."""
+"""The number of events without receivers between two saves of the cursor."""
 INITIAL_LOOKBACK = timedelta(hours=1)
-"""How far back the first follower of a store begins: what is older is no news to anybody."""
+"""The age limit of events at the start of a store's first follower: older events are not delivered."""
 JobsOf = Callable[[Event, Request], Iterable[Job]]
 
 
 class Follower:
-    """Submits the jobs of each event at least once, whoever is killed when; several may follow side by side."""
+    """Submits the jobs of each event at least once, even if processes are killed; several may run concurrently."""
 
     def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
         self._backend, self._clock, self._jobs_of, self._cursor = backend, clock, jobs_of, cursor
@@ -35,7 +35,7 @@ class Follower:
         self._unkept = 0
 
     async def run(self) -> None:
-        """Follow for ever."""
+        """Follow without end."""
         is_placed = False
         async with self._backend.notifier.subscribe(TOPIC) as wakeup:
             while True:
@@ -76,7 +76,8 @@ class Follower:
             await self._backend.store.move_cursor(self._cursor, self._kept, self._at)
             self._kept = self._at
         except ConflictError:
-            # Another server follows too. What both submit is delivered once: who comes second sees that it is done.
+            # Another server follows too. A job that both submit is delivered once: the second worker sees that it is
+            # done.
             self._kept = self._at = await self._backend.store.cursor(self._cursor)
         self._unkept = 0
 

@@ -1,4 +1,4 @@
-"""Reminders before a request is due: an event of the request, so that it is made once, and delivered like any other."""
+"""Reminders before a request is due: each is an event of the request, so it occurs once and is delivered as such."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ KIND = "remind"
 
 
 class Reminders:
-    """Makes the job of a reminder when something is asked, and does it when its time has come."""
+    """Creates a reminder's job when a request is asked, and does it when it is due."""
 
     def __init__(self, inbox: Inbox, before: float) -> None:
         self._inbox, self._before = inbox, before
 
     def of(self, event: Event, request: Request) -> Iterator[Job]:
-        """Return the job, for a request that is due some day."""
+        """Return the job for a request with a due time."""
         if event.type == "request.created" and request.due_at and not request.is_final:
             key = f"remind:{request.tenant}/{request.id}"
             yield Job(key=key, kind=KIND, lane=key, payload={"tenant": request.tenant, "request": request.id})
 
     async def remind(self, job: Job) -> None:
-        """Remind, or be called again at the time for it; of what has ended or was reminded of, nobody hears."""
+        """Record a reminder, or raise `LaterError` until it is due; ended or already reminded requests are skipped."""
         inbox = self._inbox.of(job.payload["tenant"])
         try:
             request = await inbox.get(job.payload["request"])
@@ -41,5 +41,5 @@ class Reminders:
 
 
 def reminder_time(asked: datetime, due: datetime, before: float) -> datetime:
-    """Return when to remind of a request: so many seconds before it is due; of less time than that, half."""
+    """Return the time of the reminder: `before` seconds before the due time, or halfway if there is less time."""
     return max(due - timedelta(seconds=before), asked + (due - asked) / 2)

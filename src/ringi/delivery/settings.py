@@ -1,4 +1,4 @@
-"""The receivers that a server is configured with, and how it delivers."""
+"""The configured receivers of a server, and its delivery settings."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ SECONDS = {
 }
 RESERVED = ("ask-", "mail-")
 SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
-"""Seconds before each try, from the one before."""
+"""Seconds between an attempt and the previous one."""
 
 
 class Endpoint(Frozen):
-    """A receiver of the server's own; without an address, secrets that asks may refer to."""
+    """A configured receiver of the server; without an address, only a set of secrets that asks may refer to."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
     url: Url | None = None
     secrets: tuple[str, ...] = ()
-    """Each of them signs."""
+    """Every secret signs."""
     headers: Headers = {}
     events: tuple[WebhookEventName, ...] = WEBHOOK_EVENTS
     tenant: str | None = None
-    """Whose requests; None for those of all."""
+    """The tenant whose requests it receives; None for all tenants."""
     max_tries: Tries | None = None
 
     def hears(self, tenant: str) -> bool:
-        """Whether it is for the requests of this tenant."""
+        """Return whether the endpoint receives the requests of this tenant."""
         return self.tenant is None or self.tenant == tenant
 
 
 class DeliverySettings(Frozen):
-    """How deliveries are made."""
+    """The delivery settings."""
 
     endpoints: tuple[Endpoint, ...] = ()
     schedule: tuple[float, ...] = SCHEDULE
     jitter: float = 0.1
-    """By which part of it, at most, each wait is longer: so that those who failed together do not come together."""
+    """The maximum fraction by which a delay is extended, so that retries after a common failure are spread."""
     timeout: float = 15.0
-    """Seconds that a receiver has to answer."""
+    """Seconds that a receiver has to reply."""
     mail: MailSettings | None = None
     remind_before: float = 3600.0
-    """Seconds before `due_at`; of less time than that, half."""
+    """Seconds before `due_at`; halfway, if there is less time."""
     allow: tuple[Network, ...] = ()
-    """Networks that are not public and may be reached all the same, also without TLS."""
+    """Private networks that deliveries may reach all the same, even without TLS."""
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
-        """Return what the variables of the environment say, or raise `SettingError`."""
+        """Return the settings in the environment variables, or raise `SettingError`."""
         given = {name: value for name, value in variables.items() if name.startswith(OURS) and value}
         read: dict[str, Any] = {"endpoints": _endpoints(given.get("RINGI_WEBHOOKS", "[]"))}
         if text := given.get("RINGI_WEBHOOK_SCHEDULE"):
@@ -80,11 +80,11 @@ class DeliverySettings(Frozen):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is to be told but those whom asks name."""
+        """Return whether there are no receivers except those that asks name."""
         return not (self.endpoints or self.mail)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
-        """Raise `InvalidError` for receivers of an ask that could never be delivered to."""
+        """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
         errors = [
             FieldError(f"webhooks.{number}.{field}", why)
             for number, webhook in enumerate(webhooks)
@@ -94,7 +94,7 @@ class DeliverySettings(Frozen):
             raise InvalidError(errors)
 
     def secrets_of(self, name: str | None, tenant: str) -> tuple[str, ...] | None:
-        """Return the secrets that an ask of this tenant refers to; None when there is no such name."""
+        """Return the secrets that an ask of this tenant refers to; None if the name does not exist."""
         if name is None:
             return ()
         return next((each.secrets for each in self.endpoints if each.name == name and each.hears(tenant)), None)

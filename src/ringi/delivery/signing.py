@@ -1,4 +1,4 @@
-"""Standard Webhooks: how a delivery is signed, and how a receiver makes sure of it."""
+"""Standard Webhooks signatures: signing a delivery, and verifying it at the receiver."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ringi.errors import MissingExtraError, SettingError, SignatureError
 
 PREFIX = "whsec_"
 SIZES = range(24, 65)
-"""How many bytes a secret may have."""
+"""The allowed sizes of a secret in bytes."""
 
 
 def new_secret() -> str:
-    """Return a new secret, for one endpoint."""
+    """Return a new secret for one endpoint."""
     return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def checked_secret(secret: str) -> str:
-    """Return the secret, or raise `SettingError` for one that is none; the message does not show it."""
+    """Return the secret, or raise `SettingError` if it is invalid; the message does not contain it."""
     try:
         size = len(base64.b64decode(secret.removeprefix(PREFIX), validate=True)) if secret.startswith(PREFIX) else 0
     except binascii.Error:
@@ -34,7 +34,7 @@ def checked_secret(secret: str) -> str:
 
 
 def signed(keys: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers of a delivery. Each secret signs, so that receivers may change theirs one after another."""
+    """Return the headers of a delivery. Each secret signs, so that receivers can rotate theirs one after another."""
     stamp = at.astimezone(UTC)
     headers = {"webhook-id": id, "webhook-timestamp": str(int(stamp.timestamp()))}
     if not keys:
@@ -45,14 +45,14 @@ def signed(keys: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str,
 def verify(keys: Sequence[str], headers: Mapping[str, str], body: bytes) -> Any:
     """Return the JSON of a delivery that one of the secrets signed in the last five minutes.
 
-    Raises `SignatureError` for everything else. A receiver may get a delivery twice, so it remembers the
-    `webhook-id` of those that it has taken.
+    Raises `SignatureError` otherwise. A delivery may arrive twice, so the receiver must remember each `webhook-id` that
+    it has processed.
     """
     why: Exception | None = None
     for key in keys:
         try:
             return _webhook(key).verify(body, dict(headers))
-        # The library lets out what it stumbles over in a header or a body that is garbled.
+        # The library leaks various exceptions for a malformed header or body.
         except MissingExtraError:
             raise
         except Exception as error:

@@ -1,4 +1,4 @@
-"""TLS to receivers and mail servers: whom it trusts, and why it does not trust one."""
+"""TLS to receivers and mail servers: the trusted authorities, and the reasons for a failed verification."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ringi.errors import SettingError
 
 
 def trusting() -> ssl.SSLContext:
-    """Return what trusts the public authorities; with `SSL_CERT_FILE` or `SSL_CERT_DIR`, those in it instead."""
+    """Return a context that trusts the public authorities, or those in `SSL_CERT_FILE` or `SSL_CERT_DIR` instead."""
     return httpx.create_ssl_context()
 
 
 def check_trust() -> None:
-    """Raise `SettingError` when the authorities that the environment names cannot be read."""
+    """Raise `SettingError` if the authorities in the environment settings cannot be read."""
     try:
         trusting()
     except OSError as error:
@@ -25,7 +25,7 @@ def check_trust() -> None:
 
 
 def tls_fault(error: BaseException) -> str | None:
-    """Return what is wrong with the other side's TLS; None when the error is of another kind."""
+    """Return the fault of the peer's TLS; None for any other kind of error."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"TLS: its certificate is not trusted: {error.verify_message.rstrip('.')}"
     if isinstance(error, ssl.SSLError):

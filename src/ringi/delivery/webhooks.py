@@ -1,4 +1,4 @@
-"""Webhooks: who is to be told of an event, and one call to tell them."""
+"""Webhooks: the receivers of an event, and the HTTP call to one of them."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from ringi.domain.webhook import Webhook, host_of
 
 log = logging.getLogger(__name__)
 READ_AT_MOST = 16 * 1024
-"""Bytes of a reply; nothing in it is looked at."""
+"""The maximum number of bytes read from a reply; its content is not evaluated."""
 CONNECT_SECONDS = 5.0
-"""How long one of several addresses of a name may be silent before the next is tried."""
+"""Seconds to wait for one of several addresses of a name before the next is tried."""
 AGENT = "Ringi-Webhooks/1"
 OF_ASK = "ask-"
-"""How the names of receivers begin that an ask names."""
+"""The prefix of the names of receivers that asks name."""
 GONE = 410
 TEST = "webhook.test"
 """The type of the event that `ringi webhooks test` sends."""
 NO_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-signed"
-"""Kinds of jobs. What agents name has workers of its own: a thousand dead addresses are one agent's own harm.
-Who is configured with no secrets leaves those that are signed to others."""
+"""Kinds of jobs. Receivers in asks have workers of their own, so that an agent's dead addresses delay nobody else. A
+process without secrets leaves signed deliveries to other processes."""
 
 
 class Receiver(NamedTuple):
-    """Where one event is delivered to."""
+    """The receiver of one event."""
 
     name: str
     url: str
@@ -55,27 +55,27 @@ class Receiver(NamedTuple):
     secrets: tuple[str, ...]
     max_tries: int | None
     switch: Key
-    """Where it is kept that it is gone."""
+    """The key of its endpoint state."""
 
     @property
     def host(self) -> str:
-        """What may be shown of its address."""
+        """The displayable part of its address."""
         return host_of(self.url)
 
     @property
     def address(self) -> str:
-        """What tells its address from another, and gives nothing away."""
+        """A value that identifies the address without revealing it."""
         return sha256(self.url.encode()).hexdigest()
 
 
 class Receivers:
-    """Who is to be told of the events of a request."""
+    """The receivers of a request's events."""
 
     def __init__(self, settings: DeliverySettings) -> None:
         self._settings = settings
 
     def of(self, type: str, request: Request) -> Iterator[Receiver]:
-        """Return those who want to know of this event."""
+        """Return the receivers of this event."""
         for endpoint in self._settings.endpoints:
             if endpoint.url and endpoint.hears(request.tenant) and type in endpoint.events:
                 yield from self._named(request, endpoint.name)
@@ -84,7 +84,7 @@ class Receivers:
                 yield from self._named(request, f"{OF_ASK}{number}")
 
     def named(self, request: Request, name: str) -> Receiver | None:
-        """Return the receiver with this name, unless it was taken out of the configuration."""
+        """Return the receiver with this name; None if it was removed from the configuration."""
         return next(self._named(request, name), None)
 
     def _named(self, request: Request, name: str) -> Iterator[Receiver]:
@@ -100,19 +100,19 @@ class Receivers:
 
 
 def configured(endpoint: Endpoint, url: str) -> Receiver:
-    """Return an endpoint of the server's own as a receiver."""
+    """Return a configured endpoint of the server as a receiver."""
     switch = Key("", f"off/{endpoint.name}")
     return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, switch)
 
 
 def asked(request: Request, name: str) -> Webhook | None:
-    """Return what an ask said of the receiver with this name, if it named one."""
+    """Return the webhook of an ask for the receiver with this name, if there is one."""
     named = {f"{OF_ASK}{number}": webhook for number, webhook in enumerate(request.webhooks)}
     return named.get(name)
 
 
 def kind_of(request: Request, name: str) -> str:
-    """Return the kind of the jobs of a receiver."""
+    """Return the kind of a receiver's jobs."""
     webhook = asked(request, name)
     if webhook:
         return ASKED_SIGNED if webhook.secret_ref else ASKED
@@ -120,7 +120,7 @@ def kind_of(request: Request, name: str) -> str:
 
 
 def lane_of(request: Request, name: str) -> str:
-    """Return the lane of a receiver: who is slow or dead holds up only what goes there too."""
+    """Return the lane of a receiver: a slow or dead one delays only deliveries to the same lane."""
     if name.startswith(MAIL):
         return "mail"
     webhook = asked(request, name)
@@ -128,31 +128,31 @@ def lane_of(request: Request, name: str) -> str:
 
 
 class Outcome(NamedTuple):
-    """What became of one call."""
+    """The outcome of one call."""
 
     seconds: float
     code: int | None = None
     error: str | None = None
     retry_after: float | None = None
-    """Seconds for which the receiver asked to be left alone."""
+    """Seconds that the receiver asked to wait."""
     is_final: bool = False
-    """Whether another try is of no use: the address may not be called."""
+    """True if a retry is useless: the address may not be called."""
     reply: bytes = b""
-    """The beginning of what the receiver said."""
+    """The beginning of the receiver's reply."""
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the receiver took it."""
+        """Return whether the receiver accepted the delivery."""
         return self.error is None
 
 
 class Caller:
-    """Calls receivers: each time the name is resolved and checked anew, and what was checked is called."""
+    """Calls receivers: each call resolves and checks the name again, and connects to the checked address."""
 
     def __init__(self, settings: DeliverySettings, clock: Clock) -> None:
         self._timeout, self._addresses, self._clock = settings.timeout, Addresses(settings.allow), clock
-        # A connection that is kept belongs to an address, and would serve another name there without a look at its
-        # certificate. Proxies of the environment would resolve the name a second time.
+        # A pooled connection belongs to an address, and would serve another name there without verifying its
+        # certificate. Proxies from the environment would resolve the name again.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout))
         self._client = httpx.AsyncClient(
@@ -167,7 +167,7 @@ class Caller:
         await self._client.aclose()
 
     async def call(self, receiver: Receiver, id: str, body: bytes) -> Outcome:
-        """Deliver once, and return what became of it; raises nothing."""
+        """Deliver once and return the outcome; never raises."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._timeout):
@@ -181,13 +181,13 @@ class Caller:
             outcome = Outcome(0.0, error=refused.told, is_final=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as failure:
             is_nowhere = isinstance(failure, socket.gaierror) and failure.errno in NO_NAME
-            # An agent must not learn from a second try that a name is not one of the server's own network.
+            # A retry must not reveal to an agent that a name is not in the server's own network.
             is_final = is_nowhere and receiver.name.startswith(OF_ASK)
             outcome = Outcome(0.0, error=NO_ADDRESS if is_nowhere else reason(failure), is_final=is_final)
         return outcome._replace(seconds=round(time.monotonic() - began, 3))
 
     async def test(self, endpoint: Endpoint, url: str) -> Outcome:
-        """Send an endpoint a signed event that says nothing, once, and return what came back; raises nothing."""
+        """Send an endpoint one signed test event and return the outcome; never raises."""
         data = {"title": f"A test of the endpoint {endpoint.name}"}
         body = json.dumps({"type": TEST, "timestamp": jsonable(self._clock()), "data": data}).encode()
         return await self.call(configured(endpoint, url), f"test_{uuid.uuid4().hex}", body)
@@ -218,7 +218,7 @@ class Caller:
 
 
 async def drained(response: httpx.Response) -> bytes:
-    """Let the receiver finish a short reply, so that it sees no broken connection, and return the beginning of it."""
+    """Read the rest of a short reply, so that the receiver sees no broken connection; return its beginning."""
     reply = b""
     with suppress(TimeoutError, httpx.HTTPError):
         async with asyncio.timeout(1):
@@ -232,13 +232,13 @@ async def drained(response: httpx.Response) -> bytes:
 
 
 def body_of(type: str, at: datetime, request: Request) -> bytes:
-    """Return what is sent: the event, with its request as it is now."""
+    """Return the body: the event, with its request in the present state."""
     data = request.model_dump(mode="json", include=Request.public())
     return json.dumps({"type": type, "timestamp": jsonable(at), "data": data}, separators=(",", ":")).encode()
 
 
 def misfit(response: httpx.Response) -> str | None:
-    """Return why a reply does not count as taken; None when it does."""
+    """Return the reason why a reply does not count as accepted; None if it does."""
     if response.is_success:
         return None
     if response.has_redirect_location:
@@ -247,7 +247,7 @@ def misfit(response: httpx.Response) -> str | None:
 
 
 def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the seconds that `Retry-After` says, as seconds or as a date; None when it says nothing."""
+    """Return the seconds of `Retry-After`, given as seconds or as a date; None without a valid value."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -258,7 +258,7 @@ def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
 
 
 def reason(error: Exception) -> str:
-    """Return why there was no reply, in words that show nothing of the request."""
+    """Return the reason for a missing reply, without any content of the request."""
     if fault := tls_fault(error):
         return fault
     if isinstance(error, httpx.TimeoutException):

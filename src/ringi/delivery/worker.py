@@ -1,4 +1,4 @@
-"""Does the jobs of delivery: one try each time it is called, until the delivery is settled."""
+"""Does delivery jobs: one attempt per call, until the delivery is settled."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ringi.errors import LaterError, NotFoundError
 
 ERASED: WebhookEventName = "request.erased"
 LONGEST_WAIT = 86_400.0
-"""Seconds for which a receiver's `Retry-After` is followed."""
+"""The maximum seconds of a receiver's `Retry-After` that are honored."""
 
 UNKNOWN = "not configured where it was tried: give the same receivers to all servers and workers"
 
 
 class Task(Frozen):
-    """What a job has to deliver; with what it says, the event need not be looked up."""
+    """The content of a delivery job; with it, the event need not be read."""
 
     tenant: str
     request_id: str
@@ -42,17 +42,17 @@ class Task(Frozen):
 
     @property
     def target(self) -> Target:
-        """Which delivery it is."""
+        """The target of the delivery."""
         return Target(self.endpoint, self.version, self.request_id)
 
     def job(self, request: Request) -> Job:
-        """Return the job that does it."""
+        """Return the job for this task."""
         kind, lane = kind_of(request, self.endpoint), lane_of(request, self.endpoint)
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
         return Job(key=key, kind=kind, lane=lane, payload=self.model_dump(mode="json"))
 
     def tried(self, host: str, at: datetime, status: Status, **more: object) -> Entry:
-        """Return what is kept of a try."""
+        """Return the record of an attempt."""
         shared = {"event": self.event, "type": self.type, "happened_at": self.happened_at, "series": self.series}
         return Entry.model_validate(
             {"delivery": self.target.id, "endpoint": self.endpoint, "host": host, "at": at, "status": status}
@@ -62,14 +62,14 @@ class Task(Frozen):
 
 
 class Plan(NamedTuple):
-    """What follows from a try."""
+    """The consequence of an attempt."""
 
     status: Status
     wait: float | None = None
 
 
 class DeliveryWorker:
-    """Tries deliveries."""
+    """Attempts deliveries."""
 
     def __init__(self, backend: Backend, clock: Clock, settings: DeliverySettings, caller: Caller) -> None:
         self._store, self._clock, self._settings, self._caller = backend.store, clock, settings, caller
@@ -78,7 +78,7 @@ class DeliveryWorker:
         self._log, self._switches = TryLog(backend.stream), EndpointState(backend.stream)
 
     async def deliver(self, job: Job) -> None:
-        """Try once, and be called again when that was not enough; what is settled is left alone."""
+        """Attempt once, and raise `LaterError` for a retry; a settled delivery is skipped."""
         task = Task.model_validate(job.payload)
         tries = await self._log.of(task.tenant, task.target)
         mine = [each for each in tries if each.series == task.series and each.status != "queued"]
@@ -90,7 +90,7 @@ class DeliveryWorker:
         except NotFoundError:
             return
         if request.erased and task.type != ERASED:
-            # Its tries are forgotten too: it would be told as if for the first time.
+            # Its attempts were deleted too: the event would be delivered as if for the first time.
             return
         deliver = self._mail if task.endpoint.startswith(MAIL) else self._post
         await deliver(task, request, len(mine) + 1)
@@ -128,7 +128,8 @@ class DeliveryWorker:
             raise LaterError(plan.wait)
 
     async def _unknown(self, task: Task, number: int) -> None:
-        # Another process may know it: to give up here would lose what only the settings of this one lack.
+        # Another process may know this receiver: giving up here would lose deliveries that only this process cannot
+        # make.
         outcome = Outcome(0.0, error=UNKNOWN)
         await self._keep(task, "", self._clock(), outcome, self._planned(number, None, outcome))
 
@@ -138,13 +139,13 @@ class DeliveryWorker:
     async def _note(self, task: Task, tried: Entry) -> None:
         await self._log.add(task.tenant, task.request_id, tried)
         if task.type != ERASED and (await self._store.get(Request, task.tenant, task.request_id)).erased:
-            # It was erased during the call, and what a server has said may name somebody.
+            # The request was erased during the call, and the server's reply may contain personal data.
             await self._log.forget(task.tenant, task.request_id)
 
     def _refuse_early(self, mine: Sequence[Entry]) -> None:
         due = mine[-1].next_at if mine else None
         left = (due - self._clock()).total_seconds() if due else 0
-        # A queue is no clock: it may call again early, or call what it had called already.
+        # The queue's timing is not exact: it may call early, or repeat a call.
         if left > 0:
             raise LaterError(left)
 
@@ -163,6 +164,6 @@ class DeliveryWorker:
 
 
 def is_settled(task: Task, tries: Sequence[Entry], mine: Sequence[Entry]) -> bool:
-    """Whether nothing is left to do: it ended, or somebody had it delivered again since."""
+    """Return whether nothing is left to do: the series has ended, or a later redelivery replaced it."""
     is_overtaken = any(each.series > task.series for each in tries)
     return is_overtaken or bool(mine and mine[-1].status != "waiting")
