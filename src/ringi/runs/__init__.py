@@ -1,4 +1,4 @@
-"""Agents on threads: started, parked on questions, resumed."""
+"""Run agents on threads: start them, park them on questions and resume them."""
 
 from ringi.runs.agent import Agent
 

@@ -1,4 +1,4 @@
-"""An agent that Ringi runs: a LangGraph graph or workflow, and how it meets the outside."""
+"""An agent that Ringi runs: a LangGraph graph or workflow with its input, output and settings."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ringi.runs.answer_schema import EVERY_NODE, Terms, answers_of
 
 State = Mapping[str, Any]
 NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
-"""The oldest versions that keep an answer with its own question, and refuse an unfit one before it is stored."""
+"""The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
 ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
 COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
 def as_it_is(input: dict[str, Any]) -> Any:
-    """Return the input of a run as the graph's own input."""
+    """Return the run input unchanged, as the graph's input."""
     return input
 
 
 def no_context(input: dict[str, Any], by: str | None) -> Any:
-    """Return no context of a run."""
+    """Return None: the run has no context."""
     return None
 
 
 def nothing(state: State) -> dict[str, Any]:
-    """Show nothing of the state."""
+    """Return an empty object: no part of the state is shown."""
     return {}
 
 
 class UnfitValuesError(InvalidError):
-    """What an agent shows of its state is no JSON object that can be stored."""
+    """The values that an agent shows of its state are not a storable JSON object."""
 
     def __init__(self, agent: str, why: str) -> None:
         super().__init__([FieldError("output", f"agent {agent!r} cannot show these: {why}")])
@@ -46,7 +46,7 @@ class UnfitValuesError(InvalidError):
 
 @dataclass(frozen=True)
 class Agent:
-    """A name, a graph compiled without a checkpointer, and what is shown of it."""
+    """A name, a graph compiled without a checkpointer, and the settings of its runs."""
 
     name: str
     graph: Any
@@ -54,55 +54,59 @@ class Agent:
     title: str = ""
     description: str = ""
     input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
-    """JSON Schema of a run's input."""
+    """JSON Schema of the run input."""
     input: Callable[[dict[str, Any]], Any] = as_it_is
-    """From a run's input to the graph's input."""
+    """Converts the run input to the graph's input."""
     context: Callable[[dict[str, Any], str | None], Any] = no_context
-    """From a run's input, and the name of who started it, to `runtime.context` for the graph's `context_schema`.
+    """Returns `runtime.context` for the graph's `context_schema`, from the run input and the name of the run's starter.
 
-    It is made anew each time that the run goes on. Without it the schema's own defaults are used, if it has all.
+    It is called each time the run resumes. Without it, the schema's defaults are used if all fields have one.
     """
     output: Callable[[State], dict[str, Any]] | None = None
-    """From the graph's state to the JSON that people may see; None for its final messages, else its output."""
+    """Converts the graph's state to the JSON that people may see. None shows the final messages, else the output."""
     expires_in: float | None = None
-    """Seconds until nobody may answer any more what the graph asks without Ringi's own `ask`; None for never."""
+    """Seconds until a question asked without Ringi's own `ask` expires; None for never."""
     assignee: str | None = None
-    """Who is asked by such a question."""
+    """The assignee of such a question."""
     candidate_groups: tuple[str, ...] = ()
     is_internal: bool = False
-    """Whether only runs of other agents begin it: people and programs are not offered it."""
+    """True if only runs of other agents may start this agent; it is not offered to people or programs."""
     answers: Any = None
-    """What a plain `interrupt()` takes: a JSON Schema or a type, or such by node; None for any JSON but null."""
+    """The schema of answers to a plain `interrupt()`: a JSON Schema, a type, or a mapping of either by node.
+
+    None allows any JSON value except null.
+    """
     rejected: Any = False
-    """What a plain `interrupt()` returns for a rejection, if it may return that; None where nobody can reject."""
+    """The value that a plain `interrupt()` returns for a rejection; None if a rejection is not allowed."""
     memories: bool = False
-    """Whether `runtime.store` has what the person who started a run told before, in place of the agent's own store."""
+    """True if `runtime.store` holds the memories of the person who started the run, in place of the agent's own store.
+    """
     subgraphs: bool = False
-    """Whether what is said in graphs that its nodes call is streamed, too, as with `subgraphs=True` of LangGraph."""
+    """True to also stream messages of graphs that the nodes call, like LangGraph's `subgraphs=True`."""
     history: bool = True
-    """Whether the checkpoints before the newest are kept once a run has ended; those of a `DeltaChannel` always are."""
+    """True to retain earlier checkpoints after a run has ended; checkpoints of a `DeltaChannel` are always retained."""
     images: bool = False
-    """Whether people may send images with a message; the graph gets them as LangChain's content blocks."""
+    """True if people may attach images to a message; the graph receives them as LangChain content blocks."""
 
     @property
     def whom(self) -> dict[str, Any]:
-        """For whom, and until when, a question is whose graph does not say."""
+        """Return the default assignee and expiry of a question whose graph sets neither."""
         return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
 
     def terms(self, node: str) -> Terms:
-        """Return what a plain `interrupt()` in this node takes."""
+        """Return the answer schema and rejection value of a plain `interrupt()` in this node."""
         schemas = answers_of(self.answers, nodes_of(self.graph))
         return Terms(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
 
     def check_input(self, input: dict[str, Any]) -> None:
-        """Raise `InvalidError` with a field of `input` unless the schema allows it."""
+        """Raise `InvalidError` with a field of `input` if the schema does not allow the input."""
         forms.check_instance(self.input_schema, input, field="input")
 
 
 def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents by name.
 
-    Two of one name are a `SettingError`, and so is what is no compiled graph, or one that stops without a question.
+    Raises `SettingError` if two agents share a name, a graph is not compiled, or a graph has static breakpoints.
     Raises `OutdatedError` if there are agents and a library is too old for them.
     """
     named: dict[str, Agent] = {}
@@ -128,7 +132,10 @@ def nodes_of(graph: Any) -> frozenset[str]:
 
 
 def is_graph(graph: Any) -> bool:
-    """Tell whether a worker can run it; without LangGraph, which is told elsewhere, everything is one."""
+    """Return True if a worker can run the object.
+
+    Without LangGraph every object passes; another check reports the missing library.
+    """
     try:
         from langgraph.pregel import Pregel
     except ModuleNotFoundError:
@@ -137,9 +144,9 @@ def is_graph(graph: Any) -> bool:
 
 
 def breakpoints(graph: Any) -> list[str]:
-    """Return the nodes at which a graph, or one within it, was compiled to stop.
+    """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
 
-    Such a stop has no question and no answer. A worker cannot tell it from a step that is yet to do, and goes on.
+    Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
     """
     within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     places = ("interrupt_before_nodes", "interrupt_after_nodes")
@@ -147,7 +154,7 @@ def breakpoints(graph: Any) -> list[str]:
 
 
 def check_versions() -> None:
-    """Raise `OutdatedError` for an installed library that is too old; one that is missing is told elsewhere."""
+    """Raise `OutdatedError` if an installed library is too old; another check reports missing libraries."""
     for name, needed in NEEDED.items():
         with suppress(metadata.PackageNotFoundError):
             found = metadata.version(name)
@@ -156,5 +163,5 @@ def check_versions() -> None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the first three numbers of a version, to compare it by."""
+    """Return the first three numbers of a version, for comparison."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

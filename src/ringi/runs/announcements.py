@@ -1,4 +1,4 @@
-"""What workers say of their agents, so that a server without agents can list and start them."""
+"""Announcements of agents by workers, so that a server without agents can list and start them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ringi.forms import form as forms
 from ringi.runs.agent import Agent
 
 ANNOUNCED_SECONDS = 60.0
-"""How long the agents of a killed worker stay on the list; a worker that ends takes them off.
+"""Seconds for which the agents of a killed worker stay listed; a worker that shuts down removes its own.
 
-It is renewed three times as often: on SQLite each time is a flush of the disk, and wakes the other processes.
+It is renewed three times as often. On SQLite each renewal flushes to disk and wakes the other processes.
 """
 MISSING_SECONDS = 60.0
-"""How long the runs of an agent that no worker announces any more wait for one: workers restart one after another."""
+"""Seconds for which runs wait for an agent that no worker announces: workers restart one after another."""
 
 
 class Offer(Frozen):
-    """An agent as its worker describes it."""
+    """The description of an agent, as announced by its worker."""
 
     name: str
     title: str = ""
@@ -30,7 +30,7 @@ class Offer(Frozen):
     input_schema: dict[str, Any]
     is_internal: bool = False
     images: bool = Field(default=False, exclude_if=is_empty)
-    """Only said where it is so: a server of a version before this would not read the announcement."""
+    """Omitted when false: a server of an earlier version could not read the announcement."""
 
     @classmethod
     def of(cls, agent: Agent) -> Offer:
@@ -38,7 +38,7 @@ class Offer(Frozen):
         return cls(**{name: getattr(agent, name) for name in cls.model_fields})
 
     def check_input(self, input: dict[str, Any]) -> None:
-        """Raise `InvalidError` with a field of `input` unless the schema allows it."""
+        """Raise `InvalidError` with a field of `input` if the schema does not allow the input."""
         forms.check_instance(self.input_schema, input, field="input")
 
 
@@ -46,14 +46,14 @@ OFFERS: TypeAdapter[list[Offer]] = TypeAdapter(list[Offer])
 
 
 def written(agents: Mapping[str, Agent]) -> str:
-    """Return the announcement of a worker."""
+    """Serialize the announcement of a worker."""
     return OFFERS.dump_json([Offer.of(agent) for agent in agents.values()]).decode()
 
 
 def read(announcements: Iterable[str]) -> Mapping[str, Sequence[Offer]]:
-    """Return the different descriptions of each agent by name, in the order of the announcements.
+    """Return the distinct descriptions of each agent by name, in the order of the announcements.
 
-    What a newer version announces and this one cannot read is left out.
+    Announcements of a newer version that this version cannot read are skipped.
     """
     found: dict[str, list[Offer]] = {}
     for announcement in announcements:

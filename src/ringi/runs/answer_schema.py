@@ -1,4 +1,4 @@
-"""What an agent says of the answers that its plain interrupts take."""
+"""The answer schemas that an agent declares for its plain interrupts."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ringi.errors import InvalidError, SettingError
 from ringi.forms import form as forms
 
 EVERY_NODE = ""
-"""The key of the schema that holds for every node."""
+"""The key of the schema that applies to every node."""
 TELLING = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf", "not", "if", "$ref"}
-"""The keywords of which a JSON Schema has at least one, unless it allows anything."""
+"""A JSON Schema has at least one of these keywords, unless it allows any value."""
 REMEDY = "give a JSON Schema or a type, or one for each node"
 Schema: TypeAlias = dict[str, Any]
 
 
 class Terms(NamedTuple):
-    """What a plain interrupt takes: the graph itself says nothing of it."""
+    """The schema and rejection value of a plain interrupt, which the graph itself does not declare."""
 
     schema: Schema | None = None
-    """JSON Schema of the answer; None for any JSON but null."""
+    """JSON Schema of the answer; None allows any JSON value except null."""
     rejected: Any = False
-    """What `interrupt` returns for a rejection; None where nobody can reject."""
+    """The value that `interrupt` returns for a rejection; None if a rejection is not allowed."""
 
 
 ANYTHING = Terms()
 
 
 def answers_of(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
-    """Return the schemas by node from the `answers` of an agent; raise `SettingError` for what is neither."""
+    """Return the schemas by node from an agent's `answers`; raise `SettingError` if an entry is invalid."""
     if answers is None:
         return {}
     if not isinstance(answers, dict) or not set(nodes) & set(answers):
@@ -43,13 +43,13 @@ def answers_of(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
 
 
 def schema_of(name: str, given: Any) -> Schema:
-    """Return a JSON Schema as it is, or that of a type."""
+    """Return a JSON Schema unchanged, or the schema of a type."""
     try:
         schema = given if isinstance(given, dict) else TypeAdapter(given).json_schema()
         forms.check_schema(schema, field=name)
     except (PydanticUserError, InvalidError) as error:
         raise SettingError(name, given, f"{error}: {REMEDY}") from error
     if schema and not TELLING & set(schema):
-        # Else a misspelled node would be a schema that allows anything.
+        # Otherwise a misspelled node name would be taken for a schema that allows any value.
         raise SettingError(name, ", ".join(map(str, schema)), f"neither a schema nor a node of the graph: {REMEDY}")
     return schema

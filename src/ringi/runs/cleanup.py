@@ -1,4 +1,4 @@
-"""Requests of a thread that its run does not wait for any more."""
+"""Close the requests of a thread that its run no longer waits for."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ FAILED = "the run failed"
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return what a thread's runs wait for."""
+    """Return the requests that a thread's runs wait for."""
     return await _found(backend, thread, statuses=("pending",))
 
 
 async def asked_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return what a thread's newest run has asked, answered or not."""
+    """Return all requests of a thread's newest run, answered or not."""
     return [request for request in await _found(backend, thread) if request.run_id == thread.run_id]
 
 
 async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return what a thread's runs have asked and cannot go on after, answered or not."""
+    """Return the requests after which a thread's runs cannot continue, answered or not."""
     return await _found(backend, thread, attention=True)
 
 
 async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return what has ended and was not taken up by the thread's run."""
+    """Return the ended requests that the thread's run has not acknowledged."""
     return await _found(backend, thread, unacknowledged=True)
 
 
 def is_asked_by(thread: Thread, request: Request) -> bool:
-    """Whether a run of the thread goes on after the request: anybody may post one that only names the thread."""
+    """Return True if a run of the thread resumes after the request: anyone may post a request that names the thread."""
     return is_ours(request) and request.continuation is not None and request.continuation.key == thread.id
 
 
 async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Request]:
     query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **wanted)
-    # To the last page: many requests that somebody posted with this thread's id would hide the run's own.
+    # Read every page: otherwise many requests posted by others with this thread's id would hide the run's own.
     found = [request async for page in pages(backend.store, Request, query) for request in page]
     return [request for request in found if is_asked_by(thread, request)]
 
 
 async def drop_others(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
-    """Leave nothing open of what a thread's run no longer asks, nor anything waiting to be taken up."""
-    # All at once: a run that parks, or goes on, waits for these reads.
+    """Cancel or acknowledge all requests of a thread except those its run still asks."""
+    # In parallel: a run that parks or resumes waits for these reads.
     pending, ended = await asyncio.gather(open_requests(backend, thread), _ended(backend, thread))
     for stale in pending:
         if stale.id not in asked:
@@ -73,19 +73,19 @@ async def _ended(backend: Backend, thread: Thread) -> list[Request]:
 
 
 async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
-    """Cancel what the thread's newest run asks; nothing that it gates will run."""
+    """Cancel the requests of the thread's newest run; the calls that they gate will not run."""
     for request in await open_requests(backend, thread):
         if request.run_id == thread.run_id:
             await cancel_quietly(inbox, request, by, reason)
 
 
 async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
-    """Leave nothing open of a run that is over, nor anything waiting to be taken up by it."""
+    """Cancel or acknowledge all remaining requests of an ended run."""
     asked = await open_requests(backend, thread) if thread.status == "error" else []
     left = [*(request for request in asked if request.run_id == thread.run_id), *await _ended(backend, thread)]
     now = await backend.store.get(Thread, *thread.key)
     if not left or now.run != thread.run or now.is_live:
-        # What was found may belong to a run that has begun since, or to this one, which an operator retried.
+        # The requests may belong to a newer run, or to this run after an operator retried it.
         return
     for request in left:
         await cancel_quietly(inbox, request, SYSTEM, FAILED)
@@ -93,7 +93,7 @@ async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
 
 
 async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
-    """Leave nothing open of a run that somebody ended, and tell who watches the thread."""
+    """Close all requests of a run that a person ended, and notify the thread's watchers."""
     await withdraw(backend, inbox, thread, by, reason)
     await close_orphans(backend, inbox, thread)
     fence, run_id = thread.fence, str(thread.run_id)
@@ -107,13 +107,13 @@ async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, rea
 
 
 async def tell(backend: Backend, thread: Thread) -> None:
-    """Ring for those who watch a thread."""
+    """Notify the watchers of a thread."""
     for topic in (thread.topic, TOPIC, stream_topic(thread.key)):
         await backend.notifier.publish(topic)
 
 
 async def cancel_quietly(inbox: Inbox, request: Request, by: str, reason: str) -> None:
-    """Cancel a request unless it has ended already."""
+    """Cancel a request unless it has already ended."""
     if request.is_final:
         return
     try:

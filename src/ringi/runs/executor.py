@@ -1,4 +1,4 @@
-"""One worker's turn with a thread: from where it stands to its next question or its end."""
+"""Execute one run on one worker, from its current position to the next question or the end."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from ringi.runs.runner import Runner
 
 log = logging.getLogger(__name__)
 TRIES = 5
-"""How many workers may die of one stretch before it is given up."""
+"""The number of workers that may die in one stretch before the run is given up."""
 OUTAGES = 50
-"""How often the store may be away in one stretch: it may be just what this run does that it cannot keep."""
+"""The number of store outages allowed in one stretch: the run itself may cause them."""
 Asked: TypeAlias = tuple[Question, Sequence[Request]]
 MISSED = (
     "the agent's own code caught the pause of {titles}: nobody was asked, and what it gates was not done. "
@@ -57,7 +57,7 @@ MISSED = (
 )
 MOST_MISSED = 10
 MAX_TRACEBACK = 16_000
-"""Characters of a traceback that are kept: its beginning and its end."""
+"""The number of characters stored of a traceback: its beginning and its end."""
 NO_WORDS = "no message; its traceback is in the log and, for admins, on the page of the thread"
 NOT_TAKEN = (
     "the agent failed on an answer ({why}). Ask again, or correct its code and retry: it gets the same answer once more"
@@ -69,7 +69,7 @@ REFUSED = (
 
 
 class RunExecutor:
-    """The work on one thread under one lease."""
+    """Executes one thread's run under one lease."""
 
     def __init__(self, hold: LeasedRun, agents: Mapping[str, Agent], room: Room) -> None:
         self._hold, self._lease, self._emitter, self._inbox = hold, hold.lease, hold.emitter, hold.inbox
@@ -86,14 +86,14 @@ class RunExecutor:
         """The answers that the agent has been given since its last pause, and the checkpoint at which it was."""
 
     async def take(self) -> None:
-        """Go on until the run asks, ends or fails.
+        """Continue the run until it asks, ends or fails.
 
-        Raises `FenceError` when another worker or a cancel took the thread, and `UnavailableError`:
-        the store's trouble is not the run's, which goes on where it was once somebody takes it up.
+        Raises `FenceError` if another worker or a cancel took the thread.
+        Raises `UnavailableError` for a store outage: it does not fail the run, and the next worker continues it.
         """
         await self._emitter.take_over()
         try:
-            # Also where the agent takes none any more: the history has them.
+            # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._hold.thread):
                 while await self._step():
                     failpoint("run.between_steps")
@@ -109,7 +109,7 @@ class RunExecutor:
     async def _fail(self, error: Exception) -> None:
         failure = failure_of(error.error if isinstance(error, AgentError) else error)
         steps, (asked_at, taken) = self._graph.failed_steps, self._taken
-        # A task of a workflow is a step of its own, within the one that asks.
+        # A task of a workflow is a step of its own, nested in the step that asks.
         found = [requests for question, requests in taken if question.task_id in steps]
         refused = found or [requests for _, requests in taken if steps]
         answers = [request for requests in refused or [each for _, each in taken] for request in requests]
@@ -184,7 +184,7 @@ class RunExecutor:
         attempt = self._run.attempt
         for earlier in range(attempt):
             asked = await self._asked(request_id(self._lease.key, question, position, earlier))
-            # What the failure withdrew, or silence ended, is asked again; what a person has decided counts.
+            # A request that the failure withdrew, or that expired, is asked again; a person's decision counts.
             counts = asked and asked.id not in self._run.anew and asked.attention != REFUSED
             if asked and counts and (asked.response or not asked.is_final):
                 return asked
@@ -206,7 +206,7 @@ class RunExecutor:
         try:
             return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
         except DifferentAskError:
-            # A deploy may have changed the schema of the tool since people were asked: it is the same question.
+            # A deploy may have changed the tool's schema since the question was asked: it is the same question.
             if digest_of(question.asks[position]) == question.digests[position]:
                 raise
             return await self._inbox.get(id)
@@ -218,7 +218,7 @@ class RunExecutor:
             return None
 
     async def _recover(self, requests: Sequence[Request]) -> None:
-        """Take the marks away: what a deploy had removed is there again."""
+        """Remove the stuck marks: a later deploy has restored the missing steps."""
         for request in requests:
             if request.needs_attention:
                 await self._inbox.retry(request.id, SYSTEM)
@@ -244,7 +244,7 @@ class RunExecutor:
         return {node for node in nodes if not self._graph.has_node(node)}
 
     async def _mark_stuck(self, place: GraphPosition, lost: set[str]) -> bool:
-        # Going on would commit a state in which the lost step was never asked: its request would silently be gone.
+        # Resuming would commit a state in which the lost step never asked, and would silently drop its request.
         why = f"the deployed agent has no step {', '.join(map(repr, sorted(lost)))} any more"
         pending = await open_requests(self._backend, self._lease.thread)
         stuck = [r for r in pending if r.continuation and r.continuation.args.get("node") in lost]
@@ -260,7 +260,8 @@ class RunExecutor:
         await self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
         for request in requests:
             if request.is_unacknowledged:
-                # Its interrupt waits for others too. Without this it would be handed over again and again until then.
+                # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
+                # then.
                 await self._inbox.acknowledge(request.id, SYSTEM)
         failpoint("run.before_park")
         await self._hold.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
@@ -269,7 +270,7 @@ class RunExecutor:
     async def _finish(self, values: dict[str, Any]) -> bool:
         titles = self._lease.thread.missed
         if titles:
-            # Not before: a run that waits for people needs no operator.
+            # Not earlier: a run that waits for people needs no operator.
             await self._hold.mark(missed(titles))
         if not self._graph.agent.history:
             await self._forget()
@@ -285,13 +286,13 @@ class RunExecutor:
         except FenceError:
             raise
         except Exception:
-            # What the run was for is done: tried again, or failed, it would be for the sake of disk space.
+            # The run's work is done: it must not be retried or failed because disk space was not freed.
             id = self._lease.key.id
             log.warning("thread %s keeps its old checkpoints until its next run ends", id, exc_info=True)
 
 
 async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease, room: Room) -> None:
-    """Take one turn with a thread that is held."""
+    """Execute the next stretch of a leased thread."""
     hold, thread = LeasedRun(backend, inbox, lease), lease.thread
     try:
         if thread.agent not in agents:
@@ -315,7 +316,7 @@ async def advance(backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], l
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return what people are told of an error, and where it came from for operators."""
+    """Return the message of an error for people, and its origin for operators."""
     name = type(error).__name__
     text = "".join(traceback.format_exception(error))
     if len(text) > MAX_TRACEBACK:
@@ -324,19 +325,19 @@ def failure_of(error: Exception) -> Failure:
 
 
 def missed(titles: Sequence[str]) -> str:
-    """Return what an operator is told of questions that were not asked."""
+    """Return the message to an operator about questions that were swallowed."""
     return MISSED.format(titles=", ".join(f"“{title}”" for title in titles))
 
 
 def ended_of(asked: Sequence[Asked]) -> Sequence[Asked]:
     """Return the questions that can be answered now, with their requests."""
     ended = [each for each in asked if all(request.is_final for request in each[1])]
-    # Of answers that are sent together one that is refused stops the others half-way: their effects would come twice.
+    # If one of several answers is refused, it stops the others midway and their effects would be repeated.
     return [each for each in ended if each[0].is_particular][:1] or ended
 
 
 def request_id(key: Key, question: Question, position: int, attempt: int, refusals: int = 0) -> str:
-    """Return the id of a question's request: the same whenever this attempt of the run asks it."""
+    """Return the id of a question's request: stable for this attempt of the run."""
     place: list[Any] = [checkpoint_thread(key), question.interrupt_id, question.digests[position]]
     place += [attempt] if attempt else []
     place += [{"position": position, "refusals": refusals}] if position or refusals else []
@@ -347,7 +348,7 @@ REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_r
 
 
 def interrupt_of(request: Request) -> Interrupt:
-    """Return a request as AG-UI shows a pause."""
+    """Return a request in the AG-UI format of an interrupt."""
     schema = request.form.json_schema() if request.form else request.data_schema
     return Interrupt(
         id=request.id,

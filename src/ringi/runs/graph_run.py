@@ -1,4 +1,4 @@
-"""One run of a LangGraph graph: where it stands, what it asks, and how it goes on."""
+"""One run of a LangGraph graph: its position, its questions and its resumption."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from ringi.runs.tool_arguments import misfit, schema_of, tools_of
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
-"""Whether a run asks people, as the switch said when it began."""
+"""The key that records whether a run asks people, as set when the run began."""
 MAX_FIELDS = "ringi_max_fields"
-"""How many fields the server lets a form have."""
+"""The key of the maximum number of fields in a form, as set by the server."""
 MODEL_FORMS = "ringi_model_forms"
 """The tag of a model that may put a form into its answer."""
 QUIET_CALLS = "ringi_quiet_calls"
-"""The tag of a model whose tool calls call nothing, and are not shown: it says by them what it understood."""
+"""The tag of a model whose tool calls run no tool and are not shown: they carry structured output."""
 MODEL = "ls_model_type"
-"""In the metadata of what a model says; what a step returns has none."""
+"""The metadata key present on model messages and absent on step results."""
 MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
-"""How often a step's results wait for its last words: LangGraph hands them on within a few."""
+"""The number of event-loop turns for which a step's results wait for its last messages; LangGraph needs a few."""
 INTERRUPTS = "__interrupt__"
-"""The channel under which a checkpoint keeps the interrupts of its tasks."""
+"""The channel in which a checkpoint stores the interrupts of its tasks."""
 
 
 class Question(NamedTuple):
@@ -59,37 +59,37 @@ class Question(NamedTuple):
     interrupt_id: str
     node: str
     asks: tuple[Ask, ...]
-    """What people are asked: most interrupts ask one thing."""
+    """The questions to people; most interrupts ask one."""
     dialect: InterruptFormat
     schema: dict[str, Any] | None
     digests: tuple[str, ...] = ()
-    """What identifies each: the digest of what the graph itself asks, without the schema of the tool."""
+    """The digest of each question as the graph asks it, without the tool's schema."""
     unfit: Mapping[int, str] = MappingProxyType({})
-    """The calls that their tools refuse, and why: the model is told, and nobody is asked."""
+    """The calls that their tools refuse, with the reason: the model receives it, and no person is asked."""
     task_id: str = ""
     """The step of the outermost graph that asks."""
 
     @property
     def positions(self) -> list[int]:
-        """The positions of what people are asked."""
+        """The positions of the questions that people are asked."""
         return [position for position in range(len(self.asks)) if position not in self.unfit]
 
     @property
     def is_particular(self) -> bool:
-        """Whether the graph may refuse an answer that was fit for the schema."""
+        """True if the graph may refuse an answer that matches the schema."""
         return self.schema is not None and self.dialect is not OWN
 
 
 @dataclass(frozen=True)
 class GraphPosition:
-    """Where a graph stands between two stretches."""
+    """The position of a graph between two stretches."""
 
     values: Any
     questions: tuple[Question, ...] = ()
     asking: frozenset[str] = frozenset()
-    """The ids of the steps that ask them."""
+    """The ids of the steps that ask the questions."""
     lost: frozenset[str] = frozenset()
-    """Interrupts of steps that the graph, as it is now, would not run next."""
+    """Interrupts of steps that the current graph would not run next."""
     has_begun: bool = False
     has_more: bool = False
     checkpoint_id: str | None = None
@@ -100,7 +100,7 @@ class GraphRun:
 
     def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: RunContext, max_fields: int) -> None:
         self.agent = agent
-        # A graph that was compiled with a store has its own use for it.
+        # A graph that was compiled with a store uses its own store.
         store = agent.graph.store or host.store_of(agent)
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
         self._run_id, self._tools = run_id, tools_of(agent.graph)
@@ -108,7 +108,7 @@ class GraphRun:
         self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
 
     async def place(self) -> GraphPosition:
-        """Return where the graph stands, from its newest checkpoint."""
+        """Return the position of the graph, from its newest checkpoint."""
         snapshot: StateSnapshot
         saved: CheckpointTuple | None
         snapshot, saved = await asyncio.gather(
@@ -125,13 +125,13 @@ class GraphRun:
         has_begun = metadata.get(RUN) == self._run_id
         self._decide(metadata.get(ASKS, True) if has_begun else hitl_enabled())
         lost = lost_of(saved, {task.id for task in snapshot.tasks})
-        # `next` leaves out steps whose results are saved: after a crash they still have to be committed.
+        # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
         return GraphPosition(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
 
     def has_node(self, name: str) -> bool:
-        """Whether the deployed graph still has this node."""
+        """Return whether the deployed graph still has this node."""
         return name in self._graph.nodes
 
     def prepared(self, input: dict[str, Any]) -> Any:
@@ -140,7 +140,7 @@ class GraphRun:
             return self.agent.input(input)
 
     def shown(self, place: GraphPosition) -> dict[str, Any]:
-        """Return what the agent shows of its state, or raise `UnfitValuesError`."""
+        """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
         with agents_own():
             given = self._given(place.values)
         try:
@@ -158,18 +158,18 @@ class GraphRun:
         return self.agent.output(state or {})
 
     def context(self, input: dict[str, Any], by: str | None) -> Any:
-        """Return what `runtime.context` is in a run with this input."""
+        """Return `runtime.context` for a run with this input."""
         with agents_own():
             given = self.agent.context(input, by)
         schema = getattr(self._graph, "context_schema", None)
         if given is None and schema is not None:
-            # One that needs values has none; its nodes then find None, as without Ringi.
+            # If the schema requires values, there is no context, and nodes receive None as without Ringi.
             with suppress(TypeError, ValueError):
                 return schema()
         return given
 
     async def go(self, input: Any, emitter: Emitter, context: Any = None) -> None:
-        """Run until the graph ends or asks, telling the emitter what it says."""
+        """Run until the graph ends or asks, and pass its output to the emitter."""
         emitter.begin()
         translation = Translation(emitter)
         self._saver.before_write = translation.stored
@@ -180,7 +180,7 @@ class GraphRun:
         translation.end()
 
     async def go_back(self, checkpoint_id: str) -> None:
-        """Stand again where the graph stood at a checkpoint, with all of its steps still to do."""
+        """Return the graph to its position at a checkpoint, with all steps of that position pending."""
         place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
         await self._graph.aupdate_state({**self._config, "configurable": place}, None, as_node="__copy__")
 
@@ -190,17 +190,17 @@ class GraphRun:
         return frozenset(self._saver.failed)
 
     async def forget(self) -> None:
-        """Remove the checkpoints that an ended run leaves behind and nothing goes on from."""
+        """Delete the checkpoints of an ended run that no later run needs."""
         await self._saver.keep_newest(self._config["configurable"]["thread_id"])
 
     def _decide(self, asks: bool) -> None:
-        # Without it a call that somebody rejected would run if the switch is off by the time its run goes on.
+        # Otherwise a rejected call would run if questions are disabled before its run resumes.
         for part in ("configurable", "metadata"):
             self._config[part][ASKS] = asks
 
 
 def lost_of(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
-    """Return the interrupts of a checkpoint whose steps are none of these tasks."""
+    """Return the interrupts of a checkpoint whose steps are not among these tasks."""
     writes = (saved.pending_writes or []) if saved else []
     gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
     return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
@@ -208,7 +208,10 @@ def lost_of(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
 
 @contextmanager
 def agents_own() -> Iterator[None]:
-    """Raise as `AgentError` what is away for the agent's own code; taken for the run's store, it is tried for ever."""
+    """Raise outages in the agent's own code as `AgentError`.
+
+    An outage mistaken for one of the run's store would be retried forever.
+    """
     try:
         yield
     except OutageError:
@@ -223,7 +226,7 @@ def question_of(
     tools: Mapping[str, BaseTool] = MappingProxyType({}),
     terms: Terms = ANYTHING,
 ) -> Question:
-    """Return an interrupt as something that people can be asked."""
+    """Return an interrupt as a question for people."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
     dialect, asks = dialect_of(interrupt.value, schema, terms)
     question = Question(interrupt.id, node, asks, dialect, schema, tuple(map(digest_of, asks)))
@@ -231,7 +234,7 @@ def question_of(
 
 
 def of_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
-    """Return a question about calls with the schemas of their tools, and without the calls that these refuse."""
+    """Return a question about calls with their tools' schemas, without the calls that the tools refuse."""
     asks, unfit = list(question.asks), dict[int, str]()
     for position, ask in enumerate(question.asks):
         action = ask.action
@@ -248,7 +251,7 @@ def of_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Q
 
 
 def resume_value(question: Question, requests: Sequence[Request]) -> Any:
-    """Return what the graph's `interrupt` call returns once all its requests have ended."""
+    """Return the result of the graph's `interrupt` call once all its requests have ended."""
     refused = {position: {"type": "reject", "message": why} for position, why in question.unfit.items()}
     if not refused:
         return question.dialect.answer(requests, question.schema)
@@ -259,13 +262,13 @@ def resume_value(question: Question, requests: Sequence[Request]) -> Any:
 
 
 def resume_with(answers: dict[str, Any]) -> Command[Any]:
-    """Return the keyed resume of these interrupts: a bare one may answer a later question."""
+    """Return a resume command keyed by interrupt: a value without a key could answer a later question."""
     return Command(resume=answers)
 
 
 @dataclass
 class Translation:
-    """From LangGraph's stream to the emitter's words, with names that a second try repeats."""
+    """Translates LangGraph's stream to emitter calls, with ids that are stable across attempts."""
 
     emitter: Emitter
     step: int = 0
@@ -274,7 +277,7 @@ class Translation:
     running: set[str] = field(default_factory=set)
 
     def take(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
-        """Tell the emitter of one part, `is_inner` if a graph within the agent's own produced it."""
+        """Pass one part to the emitter; `is_inner` means that a nested graph produced it."""
         if mode == "debug":
             self._debug(part, is_inner)
         elif mode == "custom":
@@ -283,9 +286,9 @@ class Translation:
             self._message(*part)
 
     async def stored(self, task_id: str | None) -> None:
-        """Return when all that a step has said is in the stream.
+        """Return once all output of a step is stored in the stream.
 
-        Its results are saved next, and then it never runs again to say what is missing.
+        Its results are saved next, and the step never runs again to repeat missing output.
         """
         for _ in range(LOOP_TURNS):
             if task_id not in self.running:
@@ -294,7 +297,7 @@ class Translation:
         await self.emitter.flush()
 
     def end(self) -> None:
-        """Close what is still open."""
+        """Close all open messages."""
         for message in list(self.messages.values()):
             self._close(message)
 
@@ -343,7 +346,7 @@ class Translation:
             known.whole = chunk if known.whole is None else known.whole + chunk
 
     def _left_of(self, message: AIMessage, text: str, place: str) -> str:
-        """Return what is left to say of a step's result; what was said of it within the step is in the stream."""
+        """Return the part of a step's result that is not yet in the stream."""
         left, known, repeated = left_of(text, place, self.messages.values())
         if known and message.id:
             self.messages[message.id] = known

@@ -1,4 +1,4 @@
-"""Images of a thread's messages: how a run begins with them, and how its graph and its checkpoints see them."""
+"""Images of a thread's messages: storage at the start of a run, and access by the graph and its checkpoints."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ringi.runs.message_ids import began_with
 
 TRIES = 10
 ROOM = 128 * 1024 * 1024
-"""Bytes of images that the runs of one worker have in memory together."""
+"""Maximum bytes of images that the runs of one worker hold in memory together."""
 PATIENCE = 30.0
-"""Seconds for which a run waits for room."""
+"""Seconds for which a run waits for image memory."""
 
 
 def anybodys(thread: Thread) -> None:
-    """Let whoever asks begin a run of a thread that is there already."""
+    """Allow any caller to begin a run on an existing thread."""
 
 
 async def begin_with(
@@ -52,8 +52,8 @@ async def begin_with(
 ) -> Thread:
     """Store images and begin the run whose newest message they belong to, both or neither.
 
-    The run begins only if the thread is as it was before the images were stored: an erasure may have come between.
-    With `once`, a message that began the newest run begins no other one.
+    The run begins only if the thread has not changed since the images were stored: it may have been erased meanwhile.
+    With `once`, a message that began the newest run does not begin another one.
     """
     images, has_reserved = Images(backend.stream), False
     for _ in range(TRIES):
@@ -66,7 +66,8 @@ async def begin_with(
             raise ThreadBusyError(known.id, known.status)
         with suppress(ConflictError, FenceError):
             others = await images.unlisted(key, new, (known.images if known else None) or ())
-            # Images of others may be of a run that is about to begin. Only once each, or nobody would ever begin one.
+            # Images of others may belong to a run that is about to begin. Reserve only once, or no run would ever
+            # begin.
             if known is None or known.erased or (others and not has_reserved):
                 known, has_reserved = await reserve(backend, known, key, agent, by=by, now=clock()), True
                 await images.release(key, others, fence=known.fence + 1)
@@ -75,9 +76,9 @@ async def begin_with(
 
 
 async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, *, by: str, now: datetime) -> Thread:
-    """Save the thread, without a run, so that no run whose images were stored before can begin any more.
+    """Save the thread without a run, so that no run can begin with images stored earlier.
 
-    An erasure finds it by this event, so images are stored only in a thread that an erasure finds.
+    An erasure finds the thread by this event. Images are therefore stored only in threads that an erasure can find.
     """
     if known:
         thread, event = known.reserved(by, now)
@@ -90,7 +91,7 @@ async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, 
 async def begin_from(
     backend: Backend, known: Thread, agent: str, run: Run, new: Sequence[NewImage], *, by: str, now: datetime
 ) -> Thread:
-    """Store images and begin their run on the thread as it is known, or raise `ConflictError` or `FenceError`."""
+    """Store images and begin their run on the known thread, or raise `ConflictError` or `FenceError`."""
     images, key, fence = Images(backend.stream), known.key, known.fence + 1
     files = await images.add(key, new, fence=fence, listed=known.images or ())
     failpoint("images.stored")
@@ -104,7 +105,7 @@ async def begin_from(
             with suppress(UnavailableError):
                 await images.release(key, numbers, fence=fence)
             raise
-        # The store may have saved the run all the same, or save it yet: its images stay until the next ones come.
+        # The store may have saved the run, or may still save it: its images stay until the next images are stored.
         saved = await found(backend, key)
         if saved and set(numbers) <= set(saved.images or ()):
             return saved
@@ -116,7 +117,7 @@ async def begin_from(
 
 
 async def found(backend: Backend, key: Key) -> Thread | None:
-    """Return a thread, None if there is none yet."""
+    """Return a thread; None if it does not exist yet."""
     try:
         return await backend.store.get(Thread, *key)
     except NotFoundError:
@@ -138,7 +139,7 @@ async def saver_of(backend: Backend, thread: Thread) -> Any:
 
 
 async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
-    """Return what is known of the images that a thread lists; raise `UnreadableError` for one that is missing."""
+    """Return the metadata of the images that a thread lists; raise `UnreadableError` if one is missing."""
     try:
         return [await images.find(thread.key, number) for number in thread.images or ()]
     except NotFoundError as error:
@@ -146,7 +147,7 @@ async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
 
 
 class Room:
-    """Bounds the bytes of images that the runs of one worker have in memory together."""
+    """Bounds the bytes of images that the runs of one worker hold in memory together."""
 
     def __init__(self, size: int = ROOM) -> None:
         self._size = self._free = size
@@ -154,11 +155,11 @@ class Room:
 
     @asynccontextmanager
     async def of(self, size: int) -> AsyncIterator[None]:
-        """Wait until there is room for so many bytes, and hold it while the block lasts."""
+        """Reserve `size` bytes for the duration of the block, waiting until they are available."""
         size = min(size, self._size)
         async with self._freed:
             with suppress(TimeoutError):
-                # Not for ever: code of an agent may wait for a person, or for the run that waits here.
+                # The wait is bounded: agent code may wait for a person, or for the run that waits here.
                 async with asyncio.timeout(PATIENCE):
                     await self._freed.wait_for(lambda: self._free >= size)
             self._free -= size
@@ -171,7 +172,7 @@ class Room:
 
 
 class RunImages:
-    """The images of one thread in the hands of the worker that runs it."""
+    """The images of one thread, for the worker that runs it."""
 
     def __init__(self, stream: Stream, saver: Any, room: Room) -> None:
         self._images, self._saver, self._room = Images(stream), saver, room
@@ -181,7 +182,7 @@ class RunImages:
 
     @asynccontextmanager
     async def loaded(self, thread: Thread) -> AsyncIterator[None]:
-        """Have all images of the thread in memory while the block lasts: the graph's history may hold any of them."""
+        """Load all images of the thread for the duration of the block: the graph's history may contain any of them."""
         if not thread.images:
             yield
             return
@@ -220,7 +221,7 @@ class RunImages:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Raise as `AgentError` that an image is damaged: tried again it would be the same, so the run fails."""
+    """Raise a damaged image as `AgentError`: a retry would fail in the same way, so the run fails."""
     try:
         yield
     except UnreadableError as error:

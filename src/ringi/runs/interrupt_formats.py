@@ -1,4 +1,4 @@
-"""How graphs ask through an interrupt: what each way means to people, and how it wants to be answered."""
+"""The interrupt formats of graphs: conversion of interrupts to questions, and of decisions to resume values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ringi.runs.answer_schema import ANYTHING, Terms
 from ringi.runs.model_form import clean
 
 ENVELOPE = "ringi"
-"""The key under which a question of ours, and its answer, travel through an interrupt."""
+"""The key of a Ringi question, and of its answer, within an interrupt."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSALS: tuple[Decision, ...] = ("reject", "respond")
@@ -29,21 +29,22 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class InterruptFormat(NamedTuple):
-    """One way to ask: from an interrupt's value and `response_schema` to questions, and from their ends back."""
+    """One interrupt format: reads interrupts as questions, and converts ended requests to an answer."""
 
     read: Callable[[Any, Schema | None], Sequence[Ask]]
-    """Return what people are asked; nothing when the value is in another dialect."""
+    """Returns the questions; empty if the value is in another format."""
     answer: Callable[[Sequence[Request], Schema | None], Any]
-    """Return what `interrupt` returns once all have ended; raises `UndecidedError` if it cannot tell of a silence."""
+    """Returns the result of `interrupt` once all requests have ended; raises `UndecidedError` if silence has no value.
+    """
 
 
 class Ruling(NamedTuple):
-    """What is to become of a call."""
+    """The decision on a call."""
 
     decision: Decision
     name: str
     args: dict[str, Any]
-    """The arguments with which it may run, if it may."""
+    """The arguments with which an allowed call runs."""
     words: str | None
 
 
@@ -56,27 +57,27 @@ class ActionRequest(BaseModel):
 
 
 class ReviewConfig(BaseModel):
-    """What people may decide about the calls of one tool."""
+    """The decisions that people may make about the calls of one tool."""
 
     action_name: str
     allowed_decisions: list[str]
 
 
 class HitlRequest(BaseModel):
-    """What `HumanInTheLoopMiddleware` asks about all calls of one turn."""
+    """The request of `HumanInTheLoopMiddleware` about all calls of one turn."""
 
     action_requests: list[ActionRequest] = Field(min_length=1)
     review_configs: list[ReviewConfig]
 
     def allowed(self, position: int) -> list[str]:
-        """Return what people may decide about the call at this position."""
+        """Return the allowed decisions for the call at this position."""
         name, config = self.action_requests[position].name, self.review_configs[position : position + 1]
         named = [each for each in (*config, *self.review_configs) if each.action_name == name]
         return named[0].allowed_decisions if named else []
 
 
 class ToolApproval(BaseModel):
-    """What `HumanInTheLoopMiddleware` asks about a single call."""
+    """The request of `HumanInTheLoopMiddleware` about a single call."""
 
     type: str = Field(pattern="^tool_approval$")
     name: str
@@ -85,14 +86,14 @@ class ToolApproval(BaseModel):
 
 
 class InboxAction(BaseModel):
-    """The call of Agent Inbox's request."""
+    """The call in a request of Agent Inbox."""
 
     action: str
     args: dict[str, Any]
 
 
 class InboxConfig(BaseModel):
-    """What people may decide in Agent Inbox; a key that is missing allows nothing, as there."""
+    """The decisions that Agent Inbox allows; as in Agent Inbox, a missing key allows nothing."""
 
     allow_accept: bool = False
     allow_edit: bool = False
@@ -101,13 +102,13 @@ class InboxConfig(BaseModel):
 
     @property
     def allowed(self) -> list[str]:
-        """The same in our words."""
+        """The allowed decisions under Ringi's names."""
         offers = (self.allow_accept, self.allow_edit, self.allow_ignore, self.allow_respond)
         return [decision for decision, is_offered in zip(DECISIONS, offers, strict=True) if is_offered]
 
 
 class HumanInterrupt(BaseModel):
-    """What a graph asks that was made for Agent Inbox."""
+    """The interrupt of a graph that was written for Agent Inbox."""
 
     action_request: InboxAction
     config: InboxConfig
@@ -115,8 +116,8 @@ class HumanInterrupt(BaseModel):
 
 
 def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return the question of our own `ask`."""
-    # `ask` always has a schema. Without this a model whose words a graph hands to `interrupt` could write an envelope.
+    """Return the question of Ringi's own `ask`."""
+    # `ask` always sets a schema. Otherwise a graph that interrupts with model output would let the model forge one.
     if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
         return ()
     asked = Ask.kept(value[ENVELOPE])
@@ -124,12 +125,12 @@ def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
 
 
 def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return the whole request, which our own `ask` returns."""
+    """Return the whole request, as Ringi's own `ask` expects."""
     return {ENVELOPE: requests[0].model_dump(mode="json")}
 
 
 def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return the one call of LangChain's per-call mode, with the decisions and the arguments that its schema allows."""
+    """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
     asked = fitting(ToolApproval, value) if schema is not None else None
     decisions = decisions_of(schema) if asked and schema else {}
     if not asked or not schema or not decisions:
@@ -144,7 +145,7 @@ def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> 
 
 
 def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return one question for each call of LangChain's batched mode."""
+    """Return one question for each call in LangChain's batched mode."""
     asked = fitting(HitlRequest, value) if schema is None else None
     if not asked:
         return ()
@@ -158,7 +159,7 @@ def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
 
 
 def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
-    """Return one question for each of Agent Inbox's requests: a graph asks with one of them, or with a list."""
+    """Return one question for each Agent Inbox request: a graph asks with a single request or a list."""
     asked = [fitting(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
     if schema is not None or not all(each and each.config.allowed for each in asked):
         return ()
@@ -166,7 +167,7 @@ def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
 
 
 def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return Agent Inbox's responses: a list even of one."""
+    """Return Agent Inbox's responses: always a list, even for a single request."""
     return [inbox_response(request) for request in requests]
 
 
@@ -178,7 +179,7 @@ def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
 OWN = InterruptFormat(read_own, answer_own)
 PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
 REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), InterruptFormat(read_batched, answer_batched))
-"""Those in which a model is told what is wrong with its call."""
+"""The formats in which the model is told why its call was refused."""
 DIALECTS = (
     OWN,
     *REFUSABLE,
@@ -187,17 +188,17 @@ DIALECTS = (
 
 
 def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[InterruptFormat, tuple[Ask, ...]]:
-    """Return how an interrupt asks, and what it asks; the agent's `terms` are for a plain one."""
+    """Return the format and the questions of an interrupt; `terms` of the agent apply to a plain one."""
     found = ((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
     own_terms = terms._replace(schema=schema) if schema else terms
     return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_terms),))
 
 
 def ruling_on(request: Request) -> Ruling:
-    """Return what people decided about a call; silence is a no.
+    """Return the decision on a call; silence is a rejection.
 
-    Raises `NotAuthorizedError` unless the call that may run is the one that was authorized, and
-    `UndecidedError` when nobody decided and the graph takes no no.
+    Raises `NotAuthorizedError` unless the call that may run is the authorized call. Raises `UndecidedError` if there
+    is no decision and the graph accepts no rejection.
     """
     action, response = request.action, request.response
     assert action
@@ -212,7 +213,7 @@ def ruling_on(request: Request) -> Ruling:
 
 
 def langchain_decision(request: Request) -> dict[str, Any]:
-    """Return LangChain's words for what people decided about a call."""
+    """Return the decision on a call in LangChain's format."""
     ruling = ruling_on(request)
     if ruling.decision == "approve":
         return {"type": "approve"}
@@ -222,7 +223,7 @@ def langchain_decision(request: Request) -> dict[str, Any]:
 
 
 def inbox_response(request: Request) -> dict[str, Any]:
-    """Return Agent Inbox's words for what people decided about a call."""
+    """Return the decision on a call in Agent Inbox's format."""
     ruling = ruling_on(request)
     if ruling.decision == "reject":
         return {"type": "ignore", "args": None}
@@ -233,7 +234,7 @@ def inbox_response(request: Request) -> dict[str, Any]:
 
 
 def inbox_call(asked: HumanInterrupt) -> Ask:
-    """Return one of Agent Inbox's requests, where a rejection is called to ignore."""
+    """Return one Agent Inbox request as a question; Agent Inbox calls a rejection "ignore"."""
     action = asked.action_request
     ask = call(action.action, action.action, action.args, asked.config.allowed, asked.description)
     labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
@@ -248,9 +249,9 @@ def call(
     description: str | None,
     args_schema: Schema | None = None,
 ) -> Ask:
-    """Return the question whether a call may run."""
+    """Return the question that asks for approval of a call."""
     given, why = portable(jsonable(args))
-    # Consent is to exactly what is shown: what cannot be written down for a digest can only be refused.
+    # Consent covers exactly the arguments shown: a call without a digest can only be rejected.
     offered = REFUSALS if why else DECISIONS
     decisions = tuple(decision for decision in offered if decision in allowed)
     if not decisions:
@@ -262,7 +263,7 @@ def call(
 
 
 def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Return arguments as they can be kept, and why some of them are texts now; None where all are as they were."""
+    """Return storable arguments, and the reason if some were converted to text; None if all are unchanged."""
     try:
         canonical(args)
     except InvalidError as error:
@@ -271,7 +272,7 @@ def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
 
 
 def as_text(value: Any) -> Any:
-    """Return a value, with what no digest can be made of as text."""
+    """Return a value, with parts that have no digest converted to text."""
     if isinstance(value, dict):
         return {clean(str(name)): as_text(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -284,7 +285,7 @@ def as_text(value: Any) -> Any:
 
 
 def fitting(model: type[M], value: Any) -> M | None:
-    """Return the value as this model, or None if it is something else."""
+    """Return the value as this model, or None if it does not validate."""
     try:
         return model.model_validate(value, strict=True)
     except ValidationError:
@@ -292,7 +293,7 @@ def fitting(model: type[M], value: Any) -> M | None:
 
 
 def decisions_of(schema: Schema) -> dict[str, Schema]:
-    """Return what each decision has to look like; nothing for a schema that is not one of decisions alone."""
+    """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
     branches = [resolved(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])]
     decisions = [at(branch, "properties", "type", "const") for branch in branches]
@@ -300,7 +301,7 @@ def decisions_of(schema: Schema) -> dict[str, Schema]:
 
 
 def within(root: Schema, part: Schema, *path: str) -> Schema:
-    """Return the schema of a property of a property, with the definitions that it uses; empty where there is none."""
+    """Return the schema of a nested property, with the definitions that it uses; empty if there is none."""
     for name in path:
         part = resolved(root, at(part, "properties", name))
     used, texts = dict[str, Any](), [json.dumps(part)]
@@ -313,21 +314,21 @@ def within(root: Schema, part: Schema, *path: str) -> Schema:
 
 
 def resolved(root: Schema, part: Any) -> Schema:
-    """Return what a part of a schema refers to; empty where that is no object."""
+    """Resolve a reference in a schema; empty if the target is not an object."""
     reference = at(part, "$ref")
     found = at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
     return found if isinstance(found, dict) else {}
 
 
 def at(value: Any, *path: str) -> Any:
-    """Return what stands at this path in JSON data; None where nothing does."""
+    """Return the value at this path in JSON data; None if there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def usable(schema: Schema | None) -> Schema | None:
-    """Return a schema with which arguments can be checked here; the graph's own check comes after it."""
+    """Return a schema that can check arguments here; the graph's own check follows."""
     try:
         forms.check_schema(schema, field="schema")
     except InvalidError:

@@ -1,4 +1,4 @@
-"""Values of an agent as JSON that every store can keep."""
+"""Conversion of an agent's values to JSON that every store accepts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ringi.runs.model_form import clean
 
 
 def written(value: Any) -> str:
-    """Return a value of the agent as JSON, without what no store can keep."""
+    """Return a value of the agent as JSON, without characters that a store refuses."""
     with suppress(ValueError):
         return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
     return clean(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
 
 
 def cleaned(value: Any) -> Any:
-    """Return JSON data without what no store can keep."""
+    """Return JSON data without characters that a store refuses."""
     if isinstance(value, dict):
         return {clean(name): cleaned(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Holding a thread: one worker at a time, and the newest one wins."""
+"""Leases on threads: one worker holds a thread at a time, and the newest lease wins."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ringi.errors import FenceError, NotFoundError, UnavailableError, Unreadable
 
 log = limited(__name__)
 LEASE_SECONDS = 6.0
-"""How long a dead worker's thread stays with it."""
+"""Seconds until another worker may take the thread of a dead worker."""
 
 
 class Lease:
-    """The right to write to one thread, renewed while the block lasts."""
+    """The right to write to one thread, renewed for the duration of the block."""
 
     def __init__(self, store: Store, clock: Clock, thread: Thread, good_until: float = 0.0) -> None:
         self._store, self._clock = store, clock
@@ -38,11 +38,11 @@ class Lease:
 
     @property
     def fence(self) -> int:
-        """What every write to the thread carries."""
+        """The fence number that every write to the thread carries."""
         return self.thread.fence
 
     async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
-        """Save the next version of the thread, or raise `FenceError` when another worker holds it."""
+        """Save the next version of the thread, or raise `FenceError` if another worker holds it."""
 
         def held(thread: Thread) -> tuple[Thread, Event | None]:
             thread.refuse_old(self.thread)
@@ -52,7 +52,7 @@ class Lease:
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
-        """Hold the thread for another lease; by way of another store where this one's loop is blocked."""
+        """Renew the lease; `store` is used instead of the lease's own store if its event loop is blocked."""
         length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
         renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
         await change(store or self._store, Thread, self.key, renewed)
@@ -60,18 +60,18 @@ class Lease:
 
 
 class PendingReleases:
-    """Threads that a worker could not give back because the store was away: what it lives through is no death."""
+    """Threads that a worker could not release during a store outage. An outage does not count as a failed attempt."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._open: list[tuple[Key, str, Thread | None]] = []
 
     def add(self, key: Key, owner: str, held: Thread | None) -> None:
-        """Remember a thread and how it was taken; None when nobody knows whether it was."""
+        """Record a thread and its lease; `held` is None if it is unknown whether the lease was granted."""
         self._open.append((key, owner, held))
 
     async def settle(self) -> None:
-        """Give all back; raises `UnavailableError` while the store is away."""
+        """Release all recorded threads; raises `UnavailableError` during a store outage."""
         while self._open:
             with suppress(NotFoundError, UnreadableError):
                 await self._give_back(*self._open[0])
@@ -85,15 +85,16 @@ class PendingReleases:
 async def leased(
     store: Store, clock: Clock, key: Key, owner: str, debts: PendingReleases, held: set[Lease] | None = None
 ) -> AsyncIterator[Lease]:
-    """Hold a thread for the block; the block is cancelled, and `FenceError` raised, once it is lost.
+    """Hold a thread for the block; if the lease is lost, cancel the block and raise `FenceError`.
 
-    `owner` is no other block's; `held` has the lease meanwhile. Raises `ThreadBusyError` while another worker holds it.
+    `owner` is unique to the block; `held` contains the lease meanwhile. Raises `ThreadBusyError` while another worker
+    holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
         _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
     except (UnavailableError, asyncio.CancelledError):
-        # The reply was lost: it may be held all the same, by nobody who would work on it.
+        # The reply was lost: the lease may be held although no worker works on the thread.
         debts.add(key, owner, None)
         raise
     lease, holder = Lease(store, clock, thread, began + LEASE_SECONDS), asyncio.current_task()
@@ -126,12 +127,12 @@ async def leased(
 
 async def _keep(lease: Lease) -> None:
     """Return when the lease is lost."""
-    # A store that took so long to grant it is no fault of the block.
+    # A slow grant by the store is not the fault of the block.
     lease.is_cut_off = time.monotonic() >= lease.good_until
     while time.monotonic() < lease.good_until:
         await asyncio.sleep(LEASE_SECONDS / 3)
         try:
-            # A store that says nothing, instead of that it is away, would keep the block at work past its lease.
+            # A store that hangs instead of failing would let the block run past its lease.
             async with asyncio.timeout(lease.good_until - time.monotonic()):
                 await lease.renew()
             lease.is_cut_off = False

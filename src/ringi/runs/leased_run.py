@@ -1,4 +1,4 @@
-"""A thread in the hands of one worker: how it is told about, and how it is let go."""
+"""A run on a leased thread: its status updates and its release."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 
 def said_in(run: Run) -> list[UserMessage]:
-    """Return what people said to begin a run; of an input that is no conversation, nothing."""
+    """Return the user messages that began a run; empty if the input is not a conversation."""
     own = [(client_id(m.get("id") or f"{run.id}-{n}"), m) for n, m in enumerate(words_in(run.input))]
     return [UserMessage(id=id, content=m["content"], metadata=metadata_of(m)) for id, m in own]
 
 
 def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what is told of a message beside its words: the images that it names."""
+    """Return the metadata of a message: the images that it names."""
     files = named_by(message)
     return {IMAGES: files} if files else None
 
@@ -49,28 +49,28 @@ class LeasedRun:
         return self.lease.thread
 
     async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
-        """Save what has become of the thread, and tell who watches it."""
+        """Save the new version of the thread, and notify its watchers."""
         await self.lease.change(step)
         await tell(self.backend, self.thread)
 
     async def fail(self, failure: Failure) -> None:
-        """End the run with an error, and withdraw what it still asks."""
+        """End the run with an error, and withdraw its open requests."""
         await self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
         await close_orphans(self.backend, self.inbox, self.thread)
 
     async def mark(self, why: str | None) -> None:
-        """Mark the thread for an operator, or take the mark away."""
+        """Mark the thread for an operator, or remove the mark."""
         await self.lease.change(lambda t: t.needing_attention(why, self.inbox.clock()))
 
     async def give_up(self, why: str) -> None:
-        """End the run as one that an operator has to look at."""
+        """Mark the run as failed, for an operator to inspect."""
         await self.emitter.take_over()
         await self.mark(why)
         await self.fail(Failure(message=why, code="attention"))
 
     async def give_back(self, *, is_outage: bool) -> None:
-        """Leave the run to another worker at once; when that fails, to whoever finds it after the lease."""
+        """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""
         try:
             await self.settle(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
         except FenceError:
@@ -80,7 +80,7 @@ class LeasedRun:
             log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
 
     async def clear_up(self) -> None:
-        """After the loss of a cancelled thread, withdraw what was asked while it was being cancelled."""
+        """After the loss of a canceled thread, withdraw the requests that were created during the cancellation."""
         now = await self.backend.store.get(Thread, *self.lease.key)
         if now.run_id != self.run.id or now.status == "idle":
             await withdraw(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)

@@ -1,4 +1,4 @@
-"""A thread that steps in while code blocks the event loop: it renews the leases, and logs what blocks."""
+"""A watchdog thread for a blocked event loop: it renews the leases and logs the blocking code."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ringi.runs.lease import Lease
 
 log = logging.getLogger(__name__)
 TICK = 0.5
-"""Seconds between two looks at the event loop."""
+"""Seconds between two checks of the event loop."""
 MISSED = 3
-"""After how many looks without a sign of life the event loop counts as blocked."""
+"""The number of checks without a response after which the event loop counts as blocked."""
 MOST_NAMED = 100
-"""How many places are named, each once."""
+"""Maximum number of code locations that are logged, each once."""
 LIBRARIES = tuple(f"{Path(sysconfig.get_path(name))}" for name in ("stdlib", "purelib", "platlib"))
 LOOPS = (asyncio.base_events.__file__, asyncio.runners.__file__)
 OURS = str(Path(__file__).parents[1])
@@ -36,8 +36,8 @@ EXAMPLES = str(Path(OURS) / "demo")
 class LoopWatch:
     """Watches the event loop of the block in which it is entered.
 
-    Ticks count, not seconds: a process that was stopped as a whole has blocked nothing. What never lets go of the
-    interpreter, as some C extensions do, stops this thread too.
+    It counts ticks, not seconds: a process that was suspended as a whole has blocked nothing. Code that never releases
+    the interpreter, such as some C extensions, also stops this thread.
     """
 
     def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[Store]], held: set[Lease]) -> None:
@@ -81,7 +81,7 @@ class LoopWatch:
                     log.exception("cannot renew leases while the event loop is blocked")
 
     async def _stand_in(self) -> None:
-        """Renew what is held until the event loop is back."""
+        """Renew the held leases until the event loop responds."""
         async with self._open_store() as store:
             while self._is_blocked:
                 for lease in list(self._held):
@@ -91,7 +91,7 @@ class LoopWatch:
 
     async def _renew(self, lease: Lease, store: Store) -> None:
         if lease.good_until - time.monotonic() < leases.LEASE_SECONDS * 2 / 3:
-            # Its own task learns of a lease that is lost, once it runs again.
+            # Its own task detects the lost lease once it runs again.
             with suppress(FenceError, NotFoundError):
                 await lease.renew(store)
 
@@ -101,7 +101,7 @@ class LoopWatch:
             return
         place, agent = place_of(frame), agent_of(frame)
         if agent is None or place in self._named or len(self._named) >= MOST_NAMED:
-            return  # Without an agent it is Ringi itself, or Python: a first import on a busy machine takes seconds.
+            return  # Without an agent it is Ringi or Python, such as a slow first import.
         self._named.add(place)
         log.warning(
             "agent %r blocks the event loop at %s: nothing else runs in this process meanwhile. "
@@ -119,20 +119,20 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def place_of(frame: FrameType) -> str:
-    """Return the innermost line that belongs to no library, else the innermost line."""
+    """Return the innermost line outside libraries, else the innermost line."""
     own = (each for each in outwards(frame) if is_own(each.f_code.co_filename))
     at = next(own, frame)
     return f"{at.f_code.co_filename}:{at.f_lineno} in {at.f_code.co_name}"
 
 
 def is_own(file: str) -> bool:
-    """Whether a file is of somebody's agent: neither of Python, nor of a library, nor of Ringi, its examples aside."""
+    """Return True if a file is agent code, not to Python, a library or Ringi; Ringi's examples count as such."""
     return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(OURS) or file.startswith(EXAMPLES))
 
 
 def agent_of(frame: FrameType) -> str | None:
-    """Return the agent whose code runs in a frame, as its run says; None outside of runs."""
-    from ringi.runs.context import host_of  # Without LangGraph nobody comes here.
+    """Return the name of the agent whose code runs in a frame; None outside runs."""
+    from ringi.runs.context import host_of  # Without LangGraph this line is not reached.
 
     for each in outwards(frame):
         config: Any = each.f_locals.get("config")

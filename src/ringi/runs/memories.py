@@ -1,4 +1,4 @@
-"""What a run reads of its person's memories: LangGraph's Store API over the inbox."""
+"""A run's access to its person's memories: LangGraph's Store API over the inbox."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ringi.errors import InvalidError, NotFoundError, UnsupportedError
 from ringi.inbox.inbox import Inbox
 
 MEMORIES = "memories"
-"""What the namespace of all memories begins with: `("memories", tenant, person, category)`."""
+"""The first element of every memory namespace: `("memories", tenant, person, category)`."""
 PAGE = 100
 
 
 class Memories(BaseStore):
-    """The memories of the person who started a run, and nobody else's: whatever namespace is asked for.
+    """The memories of the person who started a run, and of no other person, for any namespace.
 
-    It is for reading. Only an answer that its person approved is remembered, so nothing that a model or a document
-    says gets in. Raises `UnsupportedError` for a put or a delete.
+    It is read-only. Only answers that the person approved are remembered, so models and documents cannot add any.
+    Raises `UnsupportedError` for a put or a delete.
     """
 
     def __init__(self, inbox: Inbox, person: str | None) -> None:
@@ -31,7 +31,7 @@ class Memories(BaseStore):
         self._person = person if is_person(person) else None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do as `abatch`, for steps that are no coroutines."""
+        """Do the same as `abatch`, for synchronous steps."""
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
@@ -41,12 +41,12 @@ class Memories(BaseStore):
         return asyncio.run_coroutine_threadsafe(self.abatch(ops), self._loop).result()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Answer what is asked."""
+        """Execute the read operations."""
         with outages():
             return [await self._answer(op) for op in ops]
 
     async def newest(self, most: int) -> list[Memory]:
-        """Return what the person told or changed last, of their newest hundred questions, or of `most` if more."""
+        """Return the newest answers of the person, from the newest hundred questions, or from `most` if greater."""
         with outages():
             known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
         return sorted(known, key=lambda memory: memory.told_at, reverse=True)[:most]

@@ -1,4 +1,4 @@
-"""The ids of what people say: the client's own, and the one in the agent's history."""
+"""The ids of user messages: the client's own id, and the id in the agent's history."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ OURS = re.compile(r"~[0-9a-f]{32}\Z")
 
 
 def own_id(id: str) -> str:
-    """Return an id that no message has yet, for one that a client sends under `id`."""
-    # LangGraph puts a message in the place of one with its id: a client's own id could rewrite what anybody has said.
+    """Return a unique message id for the id that a client sends."""
+    # LangGraph replaces a message that has the same id: a client's id could overwrite any earlier message.
     return f"{id}~{uuid.uuid4().hex}"
 
 
 def client_id(id: object) -> str:
-    """Return the id under which a client sent a message."""
+    """Return the client's original id of a message."""
     return OURS.sub("", str(id))
 
 
 def began_with(thread: Thread, input: dict[str, Any]) -> bool:
-    """Whether the newest run of a thread has this message, known by its id, for its input."""
+    """Return True if this message, identified by its id, began the newest run of a thread."""
     before, now = (id_of(last_message(each)) for each in (thread.run.input if thread.run else {}, input))
     return bool(now and before == now)
 
@@ -37,6 +37,6 @@ def last_message(input: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def id_of(message: dict[str, Any] | None) -> str | None:
-    """Return the id under which a client sent a message, if it did."""
+    """Return the id under which a client sent a message; None if it sent none."""
     id = message.get("id") if message else None
     return client_id(id) if id else None

@@ -1,6 +1,6 @@
-"""Forms that a model puts into its answer: found, checked, and kept out of the words that people see.
+"""Forms in a model's answer: extraction, validation and removal from the visible text.
 
-Nothing here trusts the model: whatever it wrote is text, or a sound form, and is found out in bounded time.
+Model output is never trusted: each part is text or a valid form, and parsing takes bounded time.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ringi.forms.repair import MAX_CHANGES, Repaired, known, repair
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
-"""Characters of an answer in which a form is looked for."""
+"""Maximum characters of an answer that are searched for a form."""
 MAX_FORM_BYTES = 64 * 1024
 MAX_FORM_DEPTH = 16
 MAX_STARTS = 20
-"""How many places of one answer are read as an object: each may be as long as the rest."""
+"""Maximum number of places in one answer that are parsed as an object: each may span the rest of the answer."""
 NO_OBJECT = "no object begins before it"
-"""Why the name of a form in prose is none."""
+"""The error when a form's name appears in prose."""
 IN_NO_OBJECT = 'it is in no object: send {"response": …, "hitl_request": {…}}'
 MAX_BLANKS = 200
-"""Blanks in a row with which an object may begin: a model that writes nothing else is held back no longer than that."""
+"""Maximum consecutive blanks at the start of an object: a model that writes only blanks is held back no longer."""
 
 NAMED = re.compile(rf'"{KEY}"\s*:')
-# Two neighbours in a pattern never take the same characters: the time for a run of blanks would grow with its square.
+# Adjacent parts of a pattern never match the same characters: a run of blanks would take quadratic time.
 BLANKS = rf"\s{{0,{MAX_BLANKS}}}+"
 FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+json)?{BLANKS}"
 START = re.compile(rf'\{{{BLANKS}"')
@@ -45,31 +45,31 @@ BEGINNING = re.compile(r"[`{]")
 IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
 PARTS = ("title", "description", "actions")
-"""What a model may say of a form; ids, deadlines and everything else are not its business."""
+"""The parts of a form that a model may set; ids, deadlines and all other parts are excluded."""
 BUTTON = ("label", "style")
-"""What a model may say of a button."""
+"""The parts of a button that a model may set."""
 NOTES = ("intent", CATEGORY)
-"""What a model may note in the context: with other names it could pass for what Ringi or the agent says there."""
+"""The context keys that a model may set; other keys could pass for statements of Ringi or of the agent."""
 
 
 class Found(NamedTuple):
-    """A form in an answer, and the words around it."""
+    """A form in an answer, and the text around it."""
 
     before: str
     said: str
     after: str
     request: Any = None
     why: str | None = None
-    """Why the form cannot be read."""
+    """The reason that the form cannot be parsed."""
 
     @property
     def shown(self) -> str:
-        """What people see of the answer."""
+        """The visible part of the answer."""
         return self.before + self.said + self.after
 
 
 def found_in(text: str) -> Found | None:
-    """Return the form in an answer, None in one that has none."""
+    """Return the form in an answer; None if there is none."""
     if not NAMED.search(text):
         return None
     if len(text) > MAX_ANSWER:
@@ -93,7 +93,7 @@ def found_in(text: str) -> Found | None:
 
 
 def _closed(text: str) -> dict[str, Any] | None:
-    """Return an answer at whose end nothing is missing but braces: models forget the last ones."""
+    """Return an answer that lacks only closing braces at its end: models often omit the last ones."""
     body = FENCE_END.sub("", text).rstrip()
     for braces in ("}", "}}"):
         with suppress(ValueError, RecursionError):
@@ -119,20 +119,20 @@ def _unread(text: str, why: str) -> Found:
 
 
 def clean(text: str) -> str:
-    """Return text without what no store can keep."""
+    """Return text without characters that a store refuses."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 class ModelAsk(NamedTuple):
-    """What a model asks for, as people are asked it."""
+    """A model's request, converted to a question."""
 
     ask: Ask
     form: Repaired
-    """What was changed of its form."""
+    """The changes made to its form."""
 
 
 def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> ModelAsk:
-    """Return what a model asks for as a question with a repaired form, or raise `InvalidError` with what is wrong."""
+    """Return a model's request as a question with a repaired form; raise `InvalidError` with the problem."""
     check_json(request, field=KEY, max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
     if not isinstance(request, dict):
         raise InvalidError.of(KEY, f"must be an object, not {shown(request)}")
@@ -150,7 +150,7 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
 
 
 def buttons_of(actions: object, changes: list[str]) -> Any:
-    """Return a model's buttons without nulls and what no button has."""
+    """Return a model's buttons without nulls and unknown keys."""
     found = known(actions, get_args(Decision), "actions", changes)
     if not isinstance(found, dict):
         return found
@@ -158,7 +158,7 @@ def buttons_of(actions: object, changes: list[str]) -> Any:
 
 
 def noted(context: object) -> dict[str, str]:
-    """Return what of a model's context is kept."""
+    """Return the allowed part of a model's context."""
     found = context if isinstance(context, dict) else {}
     notes = {name: found.get(name) for name in NOTES}
     return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= LONGEST_CATEGORY}
@@ -179,7 +179,7 @@ DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number, s
 
 
 class Words:
-    """What people see of an answer while it arrives: all but a form."""
+    """The visible text of a streamed answer, without a form."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -187,14 +187,14 @@ class Words:
         self._object = _Object(0)
 
     def add(self, delta: str) -> str:
-        """Return what can be said now; what may be a form is held back."""
+        """Return the text that can be shown now; text that may belong to a form is held back."""
         self._text += delta
         safe = self._safe()
         said, self._told = self._text[self._told : safe], safe
         return said
 
     def rest(self) -> str:
-        """Return what was held back, or what is said in place of a form."""
+        """Return the text held back, or the text shown in place of a form."""
         found = found_in(self._text)
         if found is None:
             return self._text[self._told :]
@@ -210,7 +210,7 @@ class Words:
         return self._at
 
     def _past(self, start: int) -> int | None:
-        """Return where to go on after what is no form, None while it is or may be one."""
+        """Return the position after text that is not a form; None while it is or may be one."""
         if opening := OPENING.match(self._text, start):
             if self._object.start != opening.start(1):
                 self._object = _Object(opening.start(1))
@@ -220,7 +220,7 @@ class Words:
 
 
 class _Object:
-    """Where a JSON object ends, looked for as it grows."""
+    """Incremental search for the end of a JSON object."""
 
     def __init__(self, start: int) -> None:
         self.start = self._at = start
@@ -229,10 +229,10 @@ class _Object:
         self._end: int | None = None
 
     def end(self, text: str) -> int | None:
-        """Return the place behind its last brace, None while that has not come."""
+        """Return the position after the last brace; None until it arrives."""
         mark: re.Match[str] | None = None
         while self._end is None and (mark := (IN_TEXT if self._is_text else OUT_OF_TEXT).search(text, self._at)):
-            # Of an escape both characters are taken at once: a quote may be the second.
+            # Both characters of an escape are consumed together: the second may be a quote.
             self._at = mark.end()
             if mark[0] == '"':
                 self._is_text = not self._is_text
@@ -240,6 +240,6 @@ class _Object:
                 self._depth += 1 if mark[0] == "{" else -1
                 self._end = None if self._depth else self._at
         if mark is None:
-            # Half an escape may stand at the end.
+            # The text may end within an escape.
             self._at = max(self._at, len(text) - 1)
         return self._end

@@ -1,4 +1,4 @@
-"""Runs that cannot go on by themselves: what they are, and what an operator does about them."""
+"""Runs that need an operator: their list, and the operator's actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Trouble(Frozen):
     """One run that cannot go on by itself."""
 
     kind: Literal["thread", "request"]
-    """A run that failed, or a question after which its run cannot go on."""
+    """A failed run, or a question after which its run cannot continue."""
     thread_id: str
     run_id: str | None
     request_id: str | None = None
@@ -32,13 +32,13 @@ class Trouble(Frozen):
     title: str | None = None
     """The question."""
     status: str
-    """That of the thread or of the request."""
+    """The status of the thread or the request."""
     since: datetime
     why: str
     can_retry: bool
-    """False when the thread is gone, or its agent not deployed: a retry would end as before."""
+    """False if the thread is gone or its agent is not deployed: a retry would fail again."""
     can_ask_again: bool = False
-    """Whether the run failed on an answer that can be asked again."""
+    """True if the run failed on an answer that can be asked again."""
 
 
 async def troubles(
@@ -49,10 +49,10 @@ async def troubles(
     cursor: str | None = None,
     deployed: Container[str] | None = None,
 ) -> tuple[list[Trouble], str | None]:
-    """Return what needs attention, failed threads before stranded requests, each newest first, and the next cursor.
+    """Return the runs that need an operator and the next cursor: failed threads, then stranded requests, newest first.
 
-    `visible` names the tenant and finds the requests that may be shown; `deployed` names the agents, if they are known.
-    Raises `InvalidError` for a cursor that is not one of this list.
+    `visible` names the tenant and selects the visible requests; `deployed` names the agents, if known.
+    Raises `InvalidError` if the cursor does not belong to this list.
     """
     found = await _found(store, visible, limit + 1, cursor)
     page = found[:limit]
@@ -62,10 +62,10 @@ async def troubles(
 
 
 async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
-    """Let a thread's run go on from its last checkpoint, and return the thread at once; a worker takes it up.
+    """Retry a thread's run from its last checkpoint, and return the thread at once; a worker continues the run.
 
-    What people have decided counts; what ended without a decision is asked again. A thread that needs no attention
-    stays as it is, so repeating a retry does nothing. Raises `NotFoundError`.
+    Decisions of people count; requests that ended without a decision are asked again. A thread that needs no attention
+    is unchanged, so a retry is idempotent. Raises `NotFoundError`.
     """
 
     def again(thread: Thread) -> tuple[Thread, Event | None]:
@@ -85,10 +85,10 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
 
 
 async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
-    """Ask a thread's last questions anew, after its run failed on the answers; a worker takes it up.
+    """Ask a thread's last questions again after its run failed on the answers; a worker continues the run.
 
-    A run that failed in a later step goes back to the questions, and does again what it did since. A thread that has
-    not failed stays as it is. Raises `NotFoundError`, and `ConflictError` where the run had been given no answer.
+    A run that failed in a later step returns to the questions and repeats the steps since. A thread that has not failed
+    is unchanged. Raises `NotFoundError`, and `ConflictError` if the run had received no answer.
     """
 
     def anew(thread: Thread) -> tuple[Thread, Event | None]:
@@ -103,9 +103,9 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
 
 
 async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
-    """End a thread's run for good, withdraw what it asks, and return the thread, idle: it takes new input.
+    """End a thread's run for good, withdraw its requests, and return the idle thread, which accepts new input.
 
-    A thread that needs no attention stays as it is. Raises `NotFoundError`.
+    A thread that needs no attention is unchanged. Raises `NotFoundError`.
     """
     key = Key(inbox.tenant, thread_id)
     is_stuck = bool(await stuck_requests(backend, await backend.store.get(Thread, *key)))
@@ -157,7 +157,7 @@ def _trouble(record: Thread | Request, threads: dict[Key, Thread], deployed: Con
     if isinstance(record, Thread):
         return _failed(record, deployed)
     thread = threads.get(_thread_key(record))
-    # A failure takes up its requests a moment later: the thread says it already.
+    # A failed run closes its requests a moment later: the thread already shows the failure.
     return None if thread and thread.status == "error" else _stranded(record, thread, deployed)
 
 

@@ -1,4 +1,4 @@
-"""What a thread shows of an agent that does not say what: its final messages, else its output."""
+"""The default output of a thread: its final messages, else the graph's output."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ringi.runs.interrupt_formats import as_text
 from ringi.runs.json_values import cleaned, written
 
 MAX_SHOWN = 64_000
-"""Characters of JSON that are shown; an agent with more says what matters by `output=`."""
+"""Maximum characters of JSON shown; an agent with more output selects a part with `output=`."""
 MAX_TEXT = 8_000
-"""Characters of one message."""
+"""Maximum characters of one message."""
 ROLES = {"ai": "assistant", "AIMessageChunk": "assistant", "tool": "tool", "system": "system"}
 
 
 def output_of(state: Any, channels: str | Iterable[str]) -> Any:
-    """Return what of a state is the graph's output."""
+    """Return the part of a state that is the graph's output."""
     if isinstance(channels, str) or not isinstance(state, Mapping):
         return state
     return {name: state[name] for name in channels if name in state}
 
 
 def final_values(output: Any) -> dict[str, Any]:
-    """Return the messages since a person last said something, else all of the output."""
+    """Return the messages since the last user message, else the whole output."""
     messages = output.get("messages") if isinstance(output, Mapping) else None
     if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
         shown: Any = {"messages": final_messages(messages)}
@@ -36,7 +36,7 @@ def final_values(output: Any) -> dict[str, Any]:
 
 
 def final_messages(messages: list[Any]) -> list[dict[str, str]]:
-    """Return in words what was said since a person last spoke."""
+    """Return the text of the messages since the last user message."""
     said: list[dict[str, str]] = []
     for message in reversed(messages):
         kind = getattr(message, "type", "")

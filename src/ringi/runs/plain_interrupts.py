@@ -1,4 +1,4 @@
-"""A plain `interrupt(value)`: what people are asked, and the one JSON value that the graph receives."""
+"""Plain interrupts `interrupt(value)`: conversion to a question, and to the JSON value that the graph receives."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ringi.runs.answer_schema import Terms
 from ringi.runs.model_form import clean
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
-"""Parts of a JSON Schema that stand at its root only."""
+"""Parts of a JSON Schema that are allowed only at its root."""
 HEADINGS = ("question", "query", "title", "message", "prompt", "task", "instruction", "instructions", "text", "content")
-"""The keys under which an object says in words what it asks."""
+"""The keys of an object that may hold its question as text."""
 MAX_TITLE, MAX_DESCRIPTION = 500, 20_000
 CUT = "\n\n*… cut: {left} more characters*"
 UNTITLED = "The agent asks"
@@ -27,7 +27,7 @@ Schema: TypeAlias = dict[str, Any]
 
 
 def question(value: Any, terms: Terms) -> Ask:
-    """Return a plain interrupt as a question: its buttons say what the graph receives."""
+    """Return a plain interrupt as a question; its buttons state the value that the graph receives."""
     schema = terms.schema or {}
     sent: dict[Decision, Any] = {"approve": True, "reject": terms.rejected}
     actions = {each: Button(value=given) for each, given in sent.items() if given is not None and fits(schema, given)}
@@ -35,24 +35,24 @@ def question(value: Any, terms: Terms) -> Ask:
     asked = words_of(value).model_copy(update={"answer_schema": schema, "actions": actions})
     if not schema:
         return asked.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
-    # A form's data is sent with approve, whether or not the schema takes `true`.
+    # Form data is sent with approve, even if the schema does not allow `true`.
     offered = tuple(each for each in allowed if each in (*actions, "approve", "respond"))
     wanted = schema if is_object(schema) else wrapped(schema)
     return asked.model_copy(update={"kind": "form", "data_schema": wanted, "allowed": offered})
 
 
 def answer(requests: Sequence[Request], schema: Schema | None) -> Any:
-    """Return what `interrupt` returns, or raise `UndecidedError` where nobody said it."""
+    """Return the result of `interrupt`; raise `UndecidedError` if there is no decision."""
     (request,) = requests
     given = given_in(request)
-    # LangGraph takes None for no answer at all.
+    # LangGraph treats None as a missing answer.
     if given is None:
         raise UndecidedError(request.id, request.status)
     return given
 
 
 def given_in(request: Request) -> Any:
-    """Return the value that a decision stands for; None for no decision, and once it was erased."""
+    """Return the value of a decision; None without a decision or after its erasure."""
     response = request.response
     if response is None or request.erased:
         return None
@@ -65,7 +65,7 @@ def given_in(request: Request) -> Any:
 
 
 def fits(schema: Schema, value: Any) -> bool:
-    """Whether a schema allows this value; one that cannot be used is refused when it is asked."""
+    """Return True if a schema allows this value; an unusable schema is refused when the question is asked."""
     try:
         forms.check_instance(schema, value, field=ANSWER)
     except InvalidError:
@@ -74,12 +74,12 @@ def fits(schema: Schema, value: Any) -> bool:
 
 
 def is_object(schema: Schema) -> bool:
-    """Whether a schema's values are objects, as the data of a form is."""
+    """Return True if a schema's values are objects, like form data."""
     return schema.get("type") == "object"
 
 
 def wrapped(schema: Schema) -> Schema:
-    """Return the schema of an object whose only field is what the given schema says."""
+    """Return the schema of an object whose only field has the given schema."""
     root = {name: schema[name] for name in OF_ROOTS if name in schema}
     field = {name: part for name, part in schema.items() if name not in OF_ROOTS}
     fields = {"properties": {ANSWER: field}, "required": [ANSWER], "additionalProperties": False}
@@ -87,7 +87,7 @@ def wrapped(schema: Schema) -> Schema:
 
 
 def words_of(value: Any) -> Ask:
-    """Return any value as a question in words: a title, and all of the value in the description."""
+    """Return any value as a text question: a title, and the whole value in the description."""
     has_parts = isinstance(value, dict | list) and bool(value)
     title = heading(value) if has_parts else text_of(value)
     description = listed(value) if has_parts else title
@@ -95,7 +95,7 @@ def words_of(value: Any) -> Ask:
 
 
 def heading(value: Any) -> str:
-    """Return what an object says in words, else all that it says in one line."""
+    """Return the question text of an object, else its content in one line."""
     if not isinstance(value, dict):
         return ", ".join(" ".join(text_of(each).split()) for each in value)
     said = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
@@ -104,14 +104,14 @@ def heading(value: Any) -> str:
 
 
 def shortened(title: str) -> str:
-    """Return a title of at most 500 characters: the first line of what it says, without the mark of a heading."""
+    """Return a title of at most 500 characters: the first line, without a heading mark."""
     lines = [line for line in title.splitlines() if line.strip(" #\t")]
     text = (lines[0].lstrip("# \t") if lines else title).strip()
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
 
 
 def cut(text: str) -> str:
-    """Return a description of at most 20,000 characters that says how much of it is missing."""
+    """Return a description of at most 20,000 characters that states the number of omitted characters."""
     if len(text) <= MAX_DESCRIPTION:
         return text
     kept = MAX_DESCRIPTION - 100
@@ -119,7 +119,7 @@ def cut(text: str) -> str:
 
 
 def listed(value: Any) -> str:
-    """Return an object or a list as Markdown, one part after the other."""
+    """Return an object or a list as Markdown, one part after another."""
     parts = value.items() if isinstance(value, dict) else ((None, each) for each in value)
     return "\n".join(part_of(name, each) for name, each in parts)
 
@@ -132,13 +132,13 @@ def part_of(name: Any, value: Any) -> str:
     if not isinstance(value, str | dict | list) or not value:
         return f"- {label}`{text}`"
     language = "" if isinstance(value, str) else "json"
-    # A fence that is longer than any in the text cannot be closed by it.
+    # A fence that is longer than any in the text cannot be closed by the text.
     fence = "`" * max([3, *(len(each) + 1 for each in FENCES.findall(text))])
     return f"- {label}\n\n{fence}{language}\n{text}\n{fence}\n"
 
 
 def text_of(value: Any) -> str:
-    """Return a text as it is, any other value as JSON; what JSON has no word for is the name of its type."""
+    """Return text unchanged, and any other value as JSON; a value without a JSON form becomes its type's name."""
     if isinstance(value, str):
         return clean(value)
     try:

@@ -1,4 +1,4 @@
-"""Finds what should go on and does not: the certain way, beside the quick one."""
+"""Periodically finds runs that should continue but do not, in case an event was lost."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from ringi.inbox.feed import Feed
 log = limited(__name__)
 RUNNER = "langgraph"
 KINDS = (RUN, RESUME)
-"""The jobs of those who run agents."""
+"""The job kinds of processes that run agents."""
 ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
-"""After which a run may go on."""
+"""Events after which a run may continue."""
 PAGE = 200
 DUTY = "reconcile"
 EARLY = 0.8
-"""After which part of the interval the process that has the duty looks again, so that it keeps it."""
+"""The fraction of the interval after which the active process checks again, so that it remains active."""
 
 
 def start_job(thread: Thread) -> Job:
-    """Return the job that takes up a thread's newest run, or goes on with it."""
+    """Return the job that starts or continues a thread's newest run."""
     lane = lane_of(thread.tenant, thread.id)
-    # A retry under the key of the attempt that failed would be dropped while that one's job is still being finished.
+    # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     payload = {"tenant": thread.tenant, "thread": thread.id}
     return Job(key=f"run:{lane}:{thread.run_id}{attempt}", kind=RUN, lane=lane, payload=payload)
 
 
 def resume_job(request: Request) -> Job:
-    """Return the job that hands an ended request to its run."""
+    """Return the job that passes an ended request to its run."""
     assert request.continuation
     tenant, thread = request.tenant, request.continuation.key
     payload = {"tenant": tenant, "thread": thread}
@@ -49,9 +49,9 @@ def resume_job(request: Request) -> Job:
 
 
 class Reconciler:
-    """Submits a job for every ended request and every running thread that nobody works on, and that has none.
+    """Submits a job for every ended request and every running thread without a worker and a job.
 
-    Of the processes on a store one at a time does; another takes over after an interval in which it did not look.
+    One process per store is active at a time; another takes over if it skips an interval.
     """
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
@@ -62,7 +62,10 @@ class Reconciler:
         self._is_behind, self._due, self._leads = True, 0.0, False
 
     async def run(self, feed: Feed) -> None:
-        """Look at what ends at once, and every interval at all that nobody works on, in case that was lost."""
+        """Process ended requests at once, and check all runs without a worker every interval.
+
+        The periodic check covers lost events.
+        """
 
         async def follow() -> None:
             await self._follow(feed)
@@ -70,8 +73,8 @@ class Reconciler:
         await repeat(follow, self._every)
 
     async def reconcile(self) -> None:
-        """Submit what is missing, once."""
-        # Without `jobless` a backlog would feed on itself: all that is queued would be submitted at each look.
+        """Submit the missing jobs once."""
+        # Without `jobless` a backlog would grow: each pass would submit all queued work again.
         asked = Query(unacknowledged=True, jobless=True, limit=PAGE)
         async for ended in pages(self._backend.store, Request, asked):
             await self._resume(ended)
@@ -92,8 +95,9 @@ class Reconciler:
 
     def _hear(self, events: Sequence[Event]) -> None:
         if not self._leads:
-            return  # Another process hears it too; and who takes over looks at all first.
-        # All that is unfinished, read at each of these: with a thousand unfinished, a thousand answers read a million.
+            return  # Another process receives it too; a process that takes over first checks all runs.
+        # Only these: a full scan per event would read a million records for a thousand answers and a thousand open
+        # runs.
         ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
         self._ended += ended
         if ended:
@@ -109,7 +113,7 @@ class Reconciler:
         if is_whole and self._leads:
             await self.reconcile()
         some, self._ended = self._ended[:PAGE], self._ended[PAGE:]
-        if self._ended:  # Next time: while answers never end, nothing else would be looked for.
+        if self._ended:  # Next time: continuous answers would block all other checks.
             self._news.set()
         await self._resume(await readable(self._backend.store, Request, some))
         self._is_behind = False
@@ -121,12 +125,12 @@ class Reconciler:
 
 
 def is_ours(request: Request) -> bool:
-    """Whether a run of this runner waits for the request."""
+    """Return True if a run of this runner waits for the request."""
     return request.continuation is not None and request.continuation.runner == RUNNER
 
 
 async def pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:
-    """Yield all that matches: what cannot go on may not hide what can."""
+    """Yield all matches: stuck items must not hide those that can continue."""
     while found := await store.find(kind, query):
         yield found
         if len(found) < query.limit:

@@ -1,4 +1,4 @@
-"""Whether what a step returns repeats what a model said within the step, by whole words and numbers."""
+"""Detect whether a step's result repeats a model message from the step, by whole words and numbers."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from ringi.domain.record import RUN
 from ringi.runs.model_form import Words
 
 FEW = 3
-"""A text of a structured answer with so few characters is in other texts by chance."""
+"""A text of so few characters in a structured answer matches other texts by chance."""
 FEW_WORDS = 3
-"""So few words are in what another graph says by chance."""
+"""So few words match the output of another graph by chance."""
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)+")
 _LETTER = r"[^\W_]\0*"
 _JOINT = (
     r"(?:['\u2019\u2010\u2011\-/@&_]|\.(?=[a-z\d])|(?<=\d)[.,:\u066b\u066c\uff0e\uff0c\uff1a](?=\d)"
     r"|(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d)))"
 )
-"""What may stand within a word or a number: in `don't`, `well-known`, `example.com`, `2.5`, `10:30`, `2 500`."""
+"""Characters allowed within a word or a number: in `don't`, `well-known`, `example.com`, `2.5`, `10:30`, `2 500`."""
 _TOKEN = re.compile(rf"(?:(?<!\w)[-+.\u2212](?=\d))?(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*|\S\0*")
 """A word, a number with its sign, or any other character; each with the marks (`\\0`) that belong to it."""
 
 
 @dataclass
 class Message:
-    """A message of the agent while it arrives."""
+    """A message of the agent that is being streamed."""
 
     id: str
     task: str
-    """The task that says it; empty once the task has ended."""
+    """The task that produces it; empty once the task has ended."""
     place: str
-    """Where it is said: the step of the outermost graph, then those of the graphs within it."""
+    """Its origin: the step of the outermost graph, followed by those of nested graphs."""
     is_models: bool
     has_ended: bool = False
-    """Whether its model has said the last of it."""
+    """True once its model has finished."""
     text: str = ""
     whole: AIMessageChunk | None = None
     words: Words | None = None
 
     def may_be_in(self, place: str) -> bool:
-        """Return whether a step's result at a place may repeat this message.
+        """Return whether the result of a step at a place may repeat this message.
 
-        What another graph is still saying at the same time is only a beginning.
+        A message that another graph is still streaming is incomplete and does not count.
         """
         is_below = self.place.startswith(f"{place}|")
         if self.words is not None or step_of(self.place) != step_of(place):
@@ -58,17 +58,17 @@ class Message:
         return is_below or self.place == place or self.has_ended or not self.task
 
     def is_beside(self, place: str) -> bool:
-        """Return whether it is said neither within a step at this place nor around it."""
+        """Return whether the message comes neither from within the step at this place nor from around it."""
         one, other = f"{self.place}|", f"{place}|"
         return not (one.startswith(other) or other.startswith(one))
 
     def goes_on_in(self, place: str) -> bool:
-        """Return whether a step's result at a place may go on in this message."""
+        """Return whether the result of a step at a place may continue this message."""
         return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
 
 
 class _Marks(dict[int, str]):
-    """Accents, vowel signs, joiners and skin tones as one character: `re` takes them for the end of a word."""
+    """Treats accents, vowel signs, joiners and skin tones as one character: `re` takes them for the end of a word."""
 
     def __missing__(self, code: int) -> str:
         is_mark = unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") or 0x1F3FB <= code <= 0x1F3FF
@@ -80,7 +80,7 @@ _MARKS = _Marks()
 
 
 def said_of(text: str, said: str) -> int:
-    """Return how many characters at the beginning of a text are these words of a model; 0 if it begins otherwise."""
+    """Return how many leading characters of a text match a model's words; 0 if it begins differently."""
     if not said.strip():
         return 0
     if text.split() == said.split():
@@ -90,7 +90,7 @@ def said_of(text: str, said: str) -> int:
 
 
 def paragraphs_of(left: str) -> str:
-    """Return what is left of an answer if it can stand by itself, behind a blank line; else an empty text."""
+    """Return the rest of an answer if it is separate, after a blank line; else an empty text."""
     behind = _BLANK_LINE.match(left)
     return left[behind.end() :] if behind else ""
 
@@ -98,8 +98,8 @@ def paragraphs_of(left: str) -> str:
 def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
     """Return whether a text repeats the words of a model.
 
-    Of a structured answer that is JSON, one text is all of the text, or the longest text is in it; if another graph
-    says the text, only the second counts, and the longest text must be more than a few words.
+    In a structured JSON answer, one string equals the text, or the text contains the longest string. For text of
+    another graph only the second rule applies, and the longest string must have more than a few words.
     """
     words, within = said, _line(text)
     if said.strip().startswith("{"):
@@ -113,12 +113,12 @@ def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
 
 
 def step_of(place: str) -> str:
-    """Return the step of the outermost graph in which something is said."""
+    """Return the step of the outermost graph that produced a message."""
     return place.partition("|")[0]
 
 
 def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Message | None, list[Message]]:
-    """Return what a step's result still has to say, the message that it goes on in, and those that it repeats."""
+    """Return the unsent rest of a step's result, the message that it continues, and the messages that it repeats."""
     within = [each for each in messages if each.may_be_in(place)]
     known = max(within, key=lambda each: said_of(text, each.text), default=None)
     said = said_of(text, known.text) if known else 0
@@ -136,7 +136,7 @@ def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Me
 
 
 def repeats(text: str, message: Message, place: str) -> bool:
-    """Return whether a step's result at a place repeats a message."""
+    """Return whether the result of a step at a place repeats a message."""
     return has_all_of(text, message.text, is_beside=message.is_beside(place))
 
 
@@ -145,7 +145,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _words_in(text: str) -> int:
-    """Return how many words a text has; where they run into each other, two characters count as one."""
+    """Return the number of words in a text; without word boundaries, two characters count as one word."""
     words = [token for token in _tokens(text) if any(map(str.isalnum, token))]
     return sum(max(1, len("".join(RUN.findall(word))) // 2) for word in words)
 

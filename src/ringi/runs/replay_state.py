@@ -1,4 +1,4 @@
-"""What a thread's stream already says of its newest run."""
+"""The state of a thread's newest run, as read from its stream."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from ringi.domain.record import Key
 
 PAGE = 500
 SUPERSEDED = "ringi.superseded"
-"""The name of the event that takes a fragment back: the step that began the message runs again and says it anew."""
+"""The name of the event that supersedes a partial message: the step that began it runs again and repeats it."""
 CUT = "cut:"
-"""Marks the end of a message that its run ended, because its step did not."""
+"""Marks the end of a message that the run ended because its step did not."""
 
 
 @dataclass
 class ReplayState:
-    """The messages, single events and stretches of one run, as far as they were said."""
+    """The messages, single events and stretches of one run in the stream so far."""
 
     run_id: str
     texts: dict[str, str] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
     cut: set[str] = field(default_factory=set)
-    """The messages that a failure or a cancel ended half-way."""
+    """The messages that a failure or a cancel cut off."""
     superseded: set[str] = field(default_factory=set)
     origins: set[str] = field(default_factory=set)
     stretch: str | None = None
-    """The AG-UI run that has begun and not ended."""
+    """The AG-UI run that has begun and has not ended."""
     stretches: int = 0
     asked: set[str] = field(default_factory=set)
     """The requests of the pauses."""
 
     def add(self, item: StreamItem) -> None:
-        """Take one item into account."""
+        """Apply one item."""
         if item.origin:
             self.origins.add(item.origin)
             if item.origin.startswith(CUT):
@@ -44,7 +44,7 @@ class ReplayState:
             handler(self, item.event)
 
     def fits(self, message_id: str, text: str) -> bool:
-        """Whether a message that begins so may be the one of this id."""
+        """Return True if a message with this beginning may be the one with this id."""
         if message_id in self.superseded:
             return False
         known = self.texts.get(message_id, "")
@@ -87,13 +87,13 @@ HANDLERS = {
 
 
 def superseded_by(event: dict[str, Any]) -> str | None:
-    """Return the id of the message that an event takes back; None for any other event."""
+    """Return the id of the message that an event supersedes; None for any other event."""
     is_this = event["type"] == "CUSTOM" and event["name"] == SUPERSEDED
     return str(event["value"]["messageId"]) if is_this else None
 
 
 async def read_ledger(stream: Stream, key: Key) -> ReplayState:
-    """Return what the stream says of the newest run in it; of an empty stream, nothing."""
+    """Return the replay state of the newest run in the stream; empty for an empty stream."""
     ledger, after = ReplayState(""), 0
     while True:
         items = await stream.read(key, after, PAGE)
@@ -107,10 +107,10 @@ async def read_ledger(stream: Stream, key: Key) -> ReplayState:
 
 
 def belongs(stretch: str, run_id: str) -> bool:
-    """Whether an AG-UI run is the run itself or what followed one of its pauses."""
+    """Return True if an AG-UI run is the run itself or a continuation after one of its pauses."""
     return run_of(stretch) == run_id
 
 
 def run_of(stretch: str) -> str:
-    """Return the run of an AG-UI run."""
+    """Return the run id of an AG-UI run."""
     return stretch.partition(".")[0]

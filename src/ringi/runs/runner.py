@@ -1,4 +1,4 @@
-"""Begins and stops the runs of agents on threads; workers carry them out."""
+"""Start and stop runs of agents on threads; workers execute them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ringi.runs.reconciler import start_job
 
 
 class Runner:
-    """The agents of a process, and what it says of their threads."""
+    """The agents of a process, and operations on their threads."""
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
 
     @property
     def offered(self) -> dict[str, Agent]:
-        """The agents that people and programs may run, by name."""
+        """The agents that people and programs may start, by name."""
         return {name: agent for name, agent in self.agents.items() if not agent.is_internal}
 
     async def announced(self) -> Mapping[str, Sequence[Offer]]:
@@ -44,16 +44,16 @@ class Runner:
         return announcements.read(await self.backend.jobs.announced())
 
     async def offers(self) -> dict[str, Offer]:
-        """The agents that people and programs may run, by name: those of this process, and those that workers announce.
+        """The agents that people and programs may start, by name: those of this process and those announced by workers.
 
-        Of an agent that workers describe in different ways, it is the description of the worker that began last.
+        If workers describe an agent differently, the description of the newest worker applies.
         """
         elsewhere = {name: found[0] for name, found in (await self.announced()).items() if name not in self.agents}
         here = {name: Offer.of(agent) for name, agent in self.agents.items()}
         return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
 
     async def has_offer(self, agent: str) -> bool:
-        """Whether people and programs may run this agent."""
+        """Return whether people and programs may start this agent."""
         return agent in self.offered or (agent not in self.agents and agent in await self.offers())
 
     async def start(
@@ -68,12 +68,12 @@ class Runner:
         once: bool = False,
         check: Callable[[Thread], object] = anybodys,
     ) -> Thread:
-        """Begin a run and return its thread at once; a worker takes it up. The images belong to its newest message.
+        """Begin a run and return its thread at once; a worker executes it. The images belong to its newest message.
 
-        With `once`, a message that began the newest run of the thread, known by its id, begins no other one.
-        `check` gets a thread that is there already, and raises what keeps the caller from going on with it.
-        Raises `NotFoundError` for an unknown agent, `InvalidError` for a wrong input or images that it does not take,
-        `ThreadBusyError` while the thread runs or waits for a person.
+        With `once`, a message that began the newest run, identified by its id, does not begin another one.
+        `check` receives an existing thread and may raise to refuse the caller.
+        Raises `NotFoundError` for an unknown agent, `InvalidError` for invalid input or images that the agent does not
+        accept, and `ThreadBusyError` while the thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
@@ -88,18 +88,18 @@ class Runner:
     async def find(
         self, tenant: str, limit: int, before: str | None = None, statuses: tuple[ThreadStatus, ...] = ()
     ) -> list[Thread]:
-        """Return a tenant's threads, newest first; of all statuses unless some are named."""
+        """Return a tenant's threads, newest first; all statuses unless `statuses` is given."""
         query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses)
         return await self.backend.store.find(Thread, query)
 
     async def pending(self, thread: Thread) -> list[Request]:
-        """Return what a thread's runs wait for; what somebody merely posted with its id is not among it."""
+        """Return the requests that a thread's runs wait for, without those merely posted with its id."""
         return await open_requests(self.backend, thread)
 
     async def cancel(self, tenant: str, id: str, *, by: str, reason: str | None = None) -> Thread:
-        """Stop a thread's run and withdraw its requests; a run that is at its end stays as it ended.
+        """Stop a thread's run and withdraw its requests; an ended run keeps its status.
 
-        What is open of an ended run, because a cancel or a failure was cut short, is withdrawn too.
+        Requests of an ended run that remain open after an interrupted cancel or failure are also withdrawn.
         """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
@@ -111,7 +111,7 @@ class Runner:
         return thread
 
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
-        # Any of the workers may take the run: the input has to fit each version that is at work.
+        # Any worker may take the run: the input has to match each deployed version.
         here = self.agents.get(agent)
         elsewhere = () if here and not images else (await self.announced()).get(agent, ())
         versions: Sequence[Agent | Offer] = [here] if here else elsewhere

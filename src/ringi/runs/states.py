@@ -1,4 +1,4 @@
-"""What the graph of a thread knows, for who is not in its run."""
+"""Read the state of a thread's graph outside its run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ringi.runs.images import saver_of
 
 
 async def state_of(backend: Backend, thread: Thread) -> dict[str, Any]:
-    """Return the state of a thread's graph as of its newest step; of one that was erased, nothing."""
+    """Return the state of a thread's graph as of its newest step; empty if the thread was erased."""
     place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
     saver = await saver_of(backend, thread)
     saved = await saver.aget_tuple({"configurable": place})

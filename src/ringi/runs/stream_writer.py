@@ -1,8 +1,8 @@
-"""From what a run produces to AG-UI events in the thread's stream, each of them once.
+"""Writes a run's output to the thread's stream as AG-UI events, each exactly once.
 
-A step that is run again (after a pause, or after its worker died) says again what it said.
-The emitter reads back what the stream has of this run and drops exactly that. A message that a dead worker left
-half-said goes on where it stopped; when the step says something else now, an event names the fragment as superseded.
+A step that runs again (after a pause, or after its worker died) repeats its output. The emitter reads this run's
+events from the stream and drops the repetition. A message cut off by a dead worker continues where it stopped. If
+the step now produces different text, an event marks the fragment as superseded.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from ringi.domain.record import Key
 from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_ledger
 
 FLUSH_SECONDS = 0.05
-"""How long tokens are gathered before they are stored as one event."""
+"""Seconds for which tokens are collected before they are stored as one event."""
 FLUSH_CHARACTERS = 4096
 
 SAY = "ringi_say"
-"""The only key of a custom event whose text is a message to people, and part of no state."""
+"""The only key of a custom event whose text is a message to people and not part of the state."""
 AGAIN = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 
 
 def stream_topic(key: Key) -> str:
-    """Return the topic that is rung when a thread's stream has grown."""
+    """Return the topic that is notified when a thread's stream has grown."""
     return f"stream/{key.tenant}/{key.id}"
 
 
 def with_mark(interrupt: Interrupt) -> Interrupt:
-    """Return an interrupt that says that it is open since an earlier pause."""
+    """Return an interrupt marked as open since an earlier pause."""
     return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), AGAIN: True}})
 
 
@@ -88,7 +88,7 @@ class Emitter:
         self._failure: Exception | None = None
 
     async def take_over(self) -> None:
-        """Shut out older workers, learn what they said of this run, and end what is left open of the run before."""
+        """Fence off older workers, read their output of this run, and close messages left open by the previous run."""
         await self._stream.append(self._key, [], fence=self._fence)
         told = await read_ledger(self._stream, self._key)
         if told.run_id != self._run_id:
@@ -98,9 +98,9 @@ class Emitter:
         self._told = told
 
     async def open(self) -> None:
-        """Open a stretch, unless one is open: a dead worker may have left it so.
+        """Open a stretch unless one is open: a dead worker may have left it open.
 
-        The steps whose messages a failure cut off run again: these messages are superseded.
+        Steps whose messages a failure cut off run again: these messages are superseded.
         """
         self._open()
         for message_id in sorted(self._told.cut):
@@ -108,16 +108,16 @@ class Emitter:
         await self.flush()
 
     def has_shown(self, request_id: str) -> bool:
-        """Whether an earlier pause of the run has shown this request."""
+        """Return whether an earlier pause of the run has shown this request."""
         return request_id in self._told.asked
 
     def begin(self) -> None:
-        """Expect each message from its first word: steps are about to run, some of them again."""
+        """Match each message from its first word: steps are about to run, some of them again."""
         self._now.clear()
         self._shown_as.clear()
 
     def text(self, message_id: str, delta: str) -> None:
-        """Add to a message of the agent; what an earlier try of the step said is not said again."""
+        """Append to a message of the agent; text from an earlier attempt of the step is not repeated."""
         now = self._now[message_id] = self._now.get(message_id, "") + delta
         shown = self._shown_as.get(message_id, message_id)
         if not self._told.fits(shown, now):
@@ -134,12 +134,12 @@ class Emitter:
             )
             self._say(shown, now[len(told.texts.get(shown, "")) :])
         if not now:
-            # The step says nothing in this place now: it may only call tools.
+            # The step writes no text here now: it may only call tools.
             self._take_back(shown)
         self._end_message(shown)
 
     def supersede(self, message_id: str) -> None:
-        """Take back a message: what is said next says it too."""
+        """Supersede a message: the next message repeats its content."""
         shown = self._shown_as.get(message_id, message_id)
         if shown in self._told.open:
             self._take_back(shown)
@@ -147,55 +147,55 @@ class Emitter:
             self._supersede(shown)
 
     def whole_text(self, origin: str, text: str) -> None:
-        """Add a whole message, once per place in the run."""
+        """Add a complete message, once per place in the run."""
         id = f"msg-{hashlib.sha256(origin.encode()).hexdigest()[:24]}"
         self.text(id, text)
         self.end_text(id)
 
     def custom(self, origin: str, name: str, value: Any) -> None:
-        """Add an event of the agent's own, once per place in the run."""
-        # An agent's event must not hide messages.
+        """Add a custom event of the agent, once per place in the run."""
+        # A custom event of the agent must not hide messages.
         name = "custom" if name == SUPERSEDED else name
         self._once(f"custom:{origin}", CustomEvent(name=name, value=value))
 
     def tool_call(self, call_id: str, name: str, args: str) -> None:
-        """Add a whole call of a tool."""
+        """Add a complete tool call."""
         self._once(f"call:{call_id}", ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name))
         self._once(f"args:{call_id}", ToolCallArgsEvent(tool_call_id=call_id, delta=args))
         self._once(f"called:{call_id}", ToolCallEndEvent(tool_call_id=call_id))
 
     def tool_result(self, call_id: str, content: str) -> None:
-        """Add what a tool returned."""
+        """Add the result of a tool."""
         event = ToolCallResultEvent(message_id=f"result-{call_id}", tool_call_id=call_id, content=content)
         self._once(f"result:{call_id}", event)
 
     async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
-        """Close the stretch: people are asked; what an earlier pause has asked is marked."""
+        """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
         again = [with_mark(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
         await self._close(values, RunFinishedInterruptOutcome(interrupts=again))
 
     async def finish(self, values: dict[str, Any]) -> None:
-        """Close the stretch: the run is at its end."""
+        """Close the stretch: the run has ended."""
         await self._close(values, RunFinishedSuccessOutcome())
 
     async def cancel(self) -> None:
-        """Close the stretch, if one is open: somebody stopped the run."""
+        """Close the stretch, if one is open: the run was canceled."""
         await self._close(None, RunFinishedCancelledOutcome())
 
     async def fail(self, message: str, code: str) -> None:
-        """Close the stretch with an error; one that never opened is opened for it, or nobody would hear of it."""
+        """Close the stretch with an error; open one first if needed, so that clients receive the error."""
         self._open()
         self._cut_messages()
         self._add(RunErrorEvent(message=message, code=code))
         await self.flush()
 
     def stop(self) -> None:
-        """Say nothing more of what was not stored yet: whoever goes on says it again."""
+        """Discard output that is not stored yet: the next worker repeats it."""
         if self._alarm:
             self._alarm.cancel()
 
     async def flush(self) -> None:
-        """Store what was gathered; raises what storing it in the background raised."""
+        """Store the collected events; raises any error of background storage."""
         if self._failure:
             raise self._failure
         async with self._writing:
@@ -223,7 +223,7 @@ class Emitter:
             if values is None:
                 self._cut_messages()
             else:
-                # A step that has ended has ended its messages: what is open was said by a worker that died.
+                # An ended step has ended its messages: open ones belong to a worker that died.
                 for message_id in sorted(self._told.open):
                     self._take_back(message_id)
                 self._add(StateSnapshotEvent(snapshot=values))
@@ -236,7 +236,7 @@ class Emitter:
 
     def _take_back(self, message_id: str) -> None:
         if message_id in self._told.open:
-            # Before its end, so that a reader who shows it can mark it in the part that ends it.
+            # Before its end, so that a reader can mark it in the part that ends it.
             self._supersede(message_id)
             self._end_message(message_id)
 
@@ -248,7 +248,7 @@ class Emitter:
             self._add(TextMessageEndEvent(message_id=message_id))
 
     def _another(self, message_id: str, is_this: Callable[[str], bool]) -> str:
-        # A model that is no pure function says something else the second time: that is another message.
+        # A nondeterministic model produces different text the second time: that is another message.
         found, n = message_id, count(1)
         while not is_this(found):
             self._take_back(found)
@@ -281,7 +281,7 @@ class Emitter:
         self._told.add(item)
         self._pending.append(item)
         if not self._alarm:
-            # All threads of a process at the same moments: what they say goes into few transactions.
+            # All threads of a process flush at the same moments, so their events need few transactions.
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_at(loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon)
 

@@ -1,4 +1,4 @@
-"""Which arguments a tool of LangChain takes, and which tools a graph has."""
+"""The arguments of LangChain tools, and the tools of a graph."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MISFIT = "the call does not fit the schema of its tool ({error}). Nobody was ask
 
 
 def injected(tool: BaseTool) -> frozenset[str]:
-    """Return the arguments that the agent's own code adds: the model neither sees them nor may give them."""
+    """Return the arguments that the agent's code injects: the model neither sees nor may set them."""
     found = _get_all_injected_args(tool)
     names = {*found.all_injected_keys, *found.state, found.store, found.runtime}
     return frozenset(name for name in names if name)
 
 
 def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
-    """Return the JSON Schema of what the model may give a tool, None for a tool that is not known."""
+    """Return the JSON Schema of the arguments that the model may set; None for an unknown tool."""
     if tool is None:
         return None
     schema = tool.tool_call_schema
@@ -44,9 +44,9 @@ def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
 
 
 def more_of(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
-    """Return what a tool takes beside the arguments that it names; None where that is nothing.
+    """Return the schema of a tool's additional arguments; None if it accepts none.
 
-    LangChain leaves out of `tool_call_schema` that a model allows more, and names `**kwargs` as an argument.
+    LangChain's `tool_call_schema` omits whether a model allows extra fields, and names `**kwargs` as an argument.
     """
     while isinstance(inner := getattr(tool, "inner", None), BaseTool):
         tool = inner
@@ -74,14 +74,14 @@ def check_tool(tool: BaseTool | None, args: Args) -> None:
     try:
         check_call(schema, args)
     except InvalidError:
-        # Tools take some text for a number. What they would leave out of a value runs as something else.
+        # Tools convert some text to numbers. A value with dropped parts would run as a different call.
         refuse_dropped(tool, args)
         unnamed = {name: value for name, value in args.items() if name not in schema.get("properties", {})}
         check_call({"type": "object", MORE: schema.get(MORE, False)}, unnamed)
 
 
 def taking(tool: BaseTool, args: Args) -> BaseTool:
-    """Return the tool as one that gets all of these arguments: LangChain drops those that `**kwargs` would take."""
+    """Return the tool as one that receives all of these arguments: LangChain drops those meant for `**kwargs`."""
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or args.keys() <= model.model_fields.keys():
         return tool
@@ -92,25 +92,25 @@ def taking(tool: BaseTool, args: Args) -> BaseTool:
 
 
 def check_model(model: type[BaseModel], args: Args, own: frozenset[str]) -> None:
-    """Raise `InvalidError` for what a tool itself would refuse of a model's arguments."""
+    """Raise `InvalidError` for arguments that the tool's model refuses."""
     try:
         model.model_validate(copy.deepcopy(args))
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        # The arguments that the agent's own code adds are not there yet.
+        # The arguments that the agent's code injects are not set yet.
         wrong = [each for each in found if not each["loc"] or each["loc"][0] not in own]
         if wrong:
             raise InvalidError([FieldError(path_of("args", e["loc"]), e["msg"]) for e in wrong[:MAX_ERRORS]]) from error
 
 
 def refuse_dropped(tool: BaseTool, args: Args) -> None:
-    """Raise `InvalidError` for each part of the arguments that the tool would not hand on."""
+    """Raise `InvalidError` for each part of the arguments that the tool would drop."""
     model: Any = tool.tool_call_schema
     try:
         taken = model.model_validate(copy.deepcopy(args)).model_dump(mode="json", by_alias=True, fallback=str)
     except (ValidationError, PydanticSerializationError, ValueError, TypeError) as error:
         raise InvalidError.of("args", f"does not fit the schema: {type(error).__name__}") from error
-    # What a schema takes without naming it, the model made from it does not have.
+    # Fields that a schema allows but does not name are missing in the model made from it.
     known = {name: value for name, value in args.items() if name in taken}
     told = [FieldError(path, UNKNOWN) for path in dropped(known, taken, "args")]
     if told:
@@ -118,7 +118,7 @@ def refuse_dropped(tool: BaseTool, args: Args) -> None:
 
 
 def dropped(given: Any, taken: Any, path: str) -> Iterator[str]:
-    """Yield the places of a value that are not in what was made of it."""
+    """Yield the paths of a value that are missing in the converted value."""
     if isinstance(given, dict) and isinstance(taken, dict):
         for name, value in given.items():
             if name in taken:
@@ -131,7 +131,7 @@ def dropped(given: Any, taken: Any, path: str) -> Iterator[str]:
 
 
 def tools_of(graph: Any) -> dict[str, BaseTool]:
-    """Return the tools that the nodes of a graph and of its subgraphs run, by name; none of two that share a name."""
+    """Return the tools that a graph and its subgraphs run, by name; a shared name is left out."""
     within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
     nodes = [node.bound for each in (graph, *within) for node in getattr(each, "nodes", {}).values()]
     found = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
@@ -140,7 +140,7 @@ def tools_of(graph: Any) -> dict[str, BaseTool]:
 
 
 def misfit(tool: BaseTool, args: Args) -> str | None:
-    """Return what is wrong with a call of a tool, None where nothing is."""
+    """Return the validation error of a tool call; None if it is valid."""
     try:
         check_tool(tool, args)
     except InvalidError as error:

@@ -1,4 +1,4 @@
-"""Runs agents on threads: starts them, parks them on questions, and lets them go on."""
+"""Executes runs of agents on threads: starts them, parks them on questions, and resumes them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from ringi.runs.runner import Runner
 
 log = logging.getLogger(__name__)
 CONCURRENCY = 256
-"""How many threads one process runs at once: they wait for models, not for the processor."""
+"""Threads that one process runs at once: they wait for models, not for the CPU."""
 
 ELSEWHERE = (0.3, 0.6, 1.2, 2.4)
-"""Seconds for which a worker leaves a run to another that has its agent, by how often it was left before."""
+"""Seconds for which a worker leaves a run to another worker with its agent, by the number of earlier deferrals."""
 
 
 class Worker(Runner):
-    """Runs the threads of its agents: to the next question, to the end, or until another worker takes over."""
+    """Runs the threads of its agents until the next question, the end, or a takeover by another worker."""
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         super().__init__(backend, inbox, agents)
@@ -53,13 +53,14 @@ class Worker(Runner):
         self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Run threads until `stop` is set; what this process leaves undone the next one finds.
+        """Run threads until `stop` is set; the next process continues unfinished runs.
 
-        Without agents it leaves all runs to processes that have some. Raises `MissingExtraError` when there are
-        agents and nothing to run them with.
+        Without agents it leaves all runs to processes that have some. Raises `MissingExtraError` if there are agents
+        and no
+        runtime library for them.
         """
         if not self.agents:
-            # Taken here, every run would end for want of its agent while a worker beside has it.
+            # If it took jobs, it would fail runs whose agent is loaded only in another worker.
             await stop.wait()
             return
         advancing()
@@ -95,7 +96,7 @@ class Worker(Runner):
             async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts, self._held) as lease:
                 await advance(self.backend, inbox, self.agents, lease, self._room)
         except (FenceError, ThreadBusyError) as error:
-            # Not a failure: whoever holds the thread does the work, or the reconciler asks again.
+            # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
     async def _has_work(self, key: Key, inbox: Inbox, tries: int) -> bool:
@@ -108,15 +109,15 @@ class Worker(Runner):
         return False
 
     async def _may_come_back(self, agent: str) -> bool:
-        """Whether a worker announces the agent, or one did of late and may only be starting again, or blocked."""
-        # After an outage of all workers the first one waits for the others, however long nobody was there.
+        """Return True if a worker announces the agent, or announced it recently and may be restarting or blocked."""
+        # After an outage of all workers the first one waits for the others, regardless of its length.
         is_new = time.monotonic() - self._began < MISSING_SECONDS
         since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
         return agent in announcements.read(await self.backend.jobs.announced(since))
 
 
 def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, Room], Awaitable[None]]:
-    """Return what runs graphs, or raise `MissingExtraError`: a server that only holds an inbox does without."""
+    """Return the function that runs graphs, or raise `MissingExtraError`: an inbox-only server needs none."""
     try:
         from ringi.runs.executor import advance
     except ModuleNotFoundError as error:
