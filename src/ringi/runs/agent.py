@@ -79,8 +79,7 @@ class Agent:
     rejected: Any = False
     """The value that a plain `interrupt()` returns for a rejection; None if a rejection is not allowed."""
     memories: bool = False
-    """True if `runtime.store` holds the memories of the person who started the run, in place of the agent's own store.
-    """
+    """True if `runtime.store` holds the memories of the run's starter, in place of the agent's own store."""
     subgraphs: bool = False
     """True to also stream messages of graphs that the nodes call, like LangGraph's `subgraphs=True`."""
     history: bool = True

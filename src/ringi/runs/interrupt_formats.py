@@ -34,8 +34,7 @@ class InterruptFormat(NamedTuple):
     read: Callable[[Any, Schema | None], Sequence[Ask]]
     """Returns the questions; empty if the value is in another format."""
     answer: Callable[[Sequence[Request], Schema | None], Any]
-    """Returns the result of `interrupt` once all requests have ended; raises `UndecidedError` if silence has no value.
-    """
+    """Returns the result of `interrupt` once all have ended; raises `UndecidedError` if silence has no value."""
 
 
 class Ruling(NamedTuple):
