@@ -1,4 +1,4 @@
-"""Ringi over HTTP."""
+"""The HTTP server of Ringi."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    # The command writes the same JSON as the server, without the libraries of the server.
+    # The command line writes the same JSON as the server, without the server's libraries.
     if name not in PLACES:
         raise AttributeError(name)
     try:

@@ -1,4 +1,4 @@
-"""The server as one ASGI app."""
+"""The server as one ASGI application."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class App:
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
-        # First: of thousands that come at once each would be compared with all other routes before.
+        # First: otherwise each of thousands of simultaneous calls would be compared with all other routes.
         own = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
         theirs = [
             route for group in more if isinstance(group, StreamingGroup) for route in group.streams(self._streams)
@@ -94,7 +94,7 @@ class App:
         self._guard, self._proxy = with_cors(SecurityMiddleware(self.api, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call."""
+        """Handle one call."""
         if self._proxy and scope["type"] == "http":
             scope = self._proxy.seen_through(scope)
         await self._revocations.begin()
@@ -104,11 +104,11 @@ class App:
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """All that it answers to."""
+        """All routes of the application."""
         return self.api.routes
 
     async def close(self) -> None:
-        """End all streams and long polls, at once and with a `closing` event, and let no new ones in."""
+        """End all streams and long polls at once, with a `closing` event, and refuse new ones."""
         self._streams.close()
         await self._revocations.close()
         await self._threads.close()
@@ -135,16 +135,16 @@ def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
 
 
 def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
-    """Let pages of the allowed origins call with a token; never with the page's cookie."""
+    """Allow pages of the configured origins to call with a token, never with the page's cookie."""
     if not settings.cors_origins:
         return app
     return CORSMiddleware(
         app,
         allow_origins=settings.cors_origins,
         allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-        # Clients send keys and marks of their own, such as `x-api-key`.
+        # Clients send additional headers, such as `x-api-key`.
         allow_headers=["*"],
-        # A page on the internet may be the front end of a server in the office: who runs that one named its origin.
+        # A public page may be the front end of a private server, whose administrator has allowed its origin.
         allow_private_network=True,
         # LangGraph's clients read the id of a run from the last two.
         expose_headers=["retry-after", "x-vercel-ai-ui-message-stream", "content-location", "location"],
@@ -152,6 +152,6 @@ def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
 
 
 def remembered(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:
-    """Return the description, made once."""
+    """Return the OpenAPI description, built once."""
     api.openapi_schema = described(api, extensions)
     return api.openapi_schema

@@ -1,4 +1,4 @@
-"""The body of a write: strict JSON, or a refusal that says why."""
+"""Parsing of request bodies as strict JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ringi.server.refusals import MalformedError
 
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
-    """Return the call's JSON; an empty body is an empty object."""
+    """Return the JSON body of a call; an empty body is an empty object."""
     try:
         raw = await http.body()
     except ClientDisconnect:
@@ -23,7 +23,7 @@ async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
 
 
 def parsed_json(raw: bytes, *, max_depth: int) -> Any:
-    """Return strict JSON: no duplicate names, no NaN, no endless depth, only text that can be written again."""
+    """Return strict JSON: no duplicate names, no NaN, limited depth, and only text that can be encoded again."""
     try:
         value = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite

@@ -1,4 +1,4 @@
-"""Connections that send a whole call within a time, and not too many of them."""
+"""Limits on connections: deadlines for headers and bodies, and a maximum number of connections."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ringi.server.refusals import ConnectionsError, TooSlowError
 from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256
-"""Of the files that a process may open, those that are not connections of callers: the store, workers, webhooks."""
+"""File descriptors reserved for the store, workers and webhooks, besides the connections of callers."""
 PROGRESS = 256 * 1024
-"""Bytes of a body that win it as much time again: a photo from a phone may take minutes."""
+"""Bytes of a body that restart its deadline: a photo from a phone may take minutes."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose headers or body do not come in time, and the oldest such when there are too many."""
+    """Closes a connection whose headers or body are late, and the oldest such connection above the limit."""
 
     settings = ServerSettings()
     waiting: ClassVar[dict[BoundedProtocol, None]] = {}
-    """The connections of one server that have not sent a whole call yet, the oldest first."""
+    """The connections of one server that have not sent a complete call yet, oldest first."""
     _timer: asyncio.TimerHandle | None = None
     _missing: str | None = None
     _timed: str | None = None
-    """What the timer is for."""
+    """The part of the call for which the timer runs."""
     _received = 0
-    """Bytes since the timer began."""
+    """Bytes received since the timer began."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect headers, and make room."""
+        """Start the timer for headers, and close the oldest waiting connection above the limit."""
         super().connection_made(transport)
         self._missing = "headers"
         self._watch()
@@ -40,41 +40,41 @@ class BoundedProtocol(HttpToolsProtocol):
             next(iter(self.waiting)).refuse(ConnectionsError(self.settings.max_connections))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing more."""
+        """Stop the timer."""
         self._missing = None
         self._watch()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and expect the rest."""
+        """Pass on received data, and start the timer for the next part."""
         self._received += len(data)
         super().data_received(data)
         if self._missing is None and self.cycle.response_complete:
-            self._missing = "headers"  # Line breaks between two calls begin none, but end the wait for the next.
+            self._missing = "headers"  # Line breaks between two calls start no call, but end the wait for the next.
         self._watch()
 
     def on_message_begin(self) -> None:
-        """Expect headers."""
+        """Start the timer for headers."""
         self._missing = "headers"
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Expect a body."""
+        """Start the timer for a body."""
         self._missing = "body"
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Expect nothing more."""
+        """Stop the timer."""
         self._missing = None
         super().on_message_complete()
 
     def refuse(self, error: Exception) -> None:
-        """Close the connection; a caller who was not answered yet is told why."""
+        """Close the connection; a caller without a reply receives the error."""
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete or not cycle.response_started:
             self.transport.write(raw_response(error))
         if self.transport.get_write_buffer_size():
-            self.transport.abort()  # Closing would wait for a peer that does not read.
+            self.transport.abort()  # A regular close would wait for a peer that does not read.
         else:
             self.transport.close()
 
@@ -103,20 +103,20 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:
-    """Return the protocol of one server's connections."""
+    """Return the protocol class for one server's connections."""
     fields: dict[str, Any] = {"settings": settings, "waiting": {}}
     return type("ServerProtocol", (BoundedProtocol,), fields)
 
 
 def raw_response(error: Exception) -> bytes:
-    """Return the whole response that an error deserves, after which the connection is closed."""
+    """Return the complete error response after which the connection is closed."""
     response = response_of(error)
     lines = [f"HTTP/1.1 {response.status_code} Refused".encode(), *(b": ".join(pair) for pair in response.raw_headers)]
     return b"\r\n".join([*lines, b"connection: close", b"", bytes(response.body)])
 
 
 def file_limit() -> int | None:
-    """Let this process open as many files as its administrator allows, and return how many; None: nobody counts."""
+    """Raise this process's file limit to the hard limit, and return it; None if there is no limit."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limit.
         import resource
 

@@ -1,4 +1,4 @@
-"""Ringi as an ASGI application of its own, or as a part of somebody else's."""
+"""Ringi as a separate ASGI application, or mounted in another application."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 
 
 class EmbeddedApp:
-    """The API, the page and a worker, in a process that somebody else runs.
+    """The API, the page and a worker, in a process that another application runs.
 
-    Under an ASGI server it opens and closes itself. Mounted in another application, that application's lifespan must
-    enter `lifespan()`: a mounted application is not told of the server's.
+    Under an ASGI server it opens and closes itself. If it is mounted, the outer application's lifespan must enter
+    `lifespan()`: the server's lifespan events do not reach a mounted application.
     """
 
     def __init__(self, url: str | None, base_path: str, settings: ServerSettings, parts: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class EmbeddedApp:
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncIterator[None]:
-        """Open the store and work during the block."""
+        """Open the store and run the worker for the duration of the block."""
         extensions = self._parts["extensions"]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
@@ -56,7 +56,7 @@ class EmbeddedApp:
                 await app.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call, or follow the server's lifespan."""
+        """Handle one call, or follow the server's lifespan."""
         if scope["type"] == "lifespan":
             await self._follow(receive, send)
             return
@@ -93,9 +93,10 @@ def create_app(
 ) -> EmbeddedApp:
     """Return an ASGI application with the API, the page and a worker for `agents`.
 
-    `url` is the store, by default that of `RINGI_URL`. `base_path`, such as `/ringi`, is where people find it behind a
-    proxy, whether that passes whole paths or strips it; an application that mounts it says so itself. `settings` are by
-    default those of the environment; their `hosts` must name those under which people call the server.
+    `url` is the store, by default that of `RINGI_URL`. `base_path`, such as `/ringi`, is the public path behind a
+    proxy,
+    whether or not the proxy strips it; a mounting application sets the path itself. `settings` default to those of the
+    environment; their `hosts` must include the host names of the server.
 
     Raises `SettingError`.
     """

@@ -1,4 +1,4 @@
-"""What an application above the server brings to it."""
+"""Extension point for applications above the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ringi.server.sse.sse import Streams
 
 
 class Group(Protocol):
-    """Some routes that belong together."""
+    """A group of related routes."""
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -25,15 +25,15 @@ class Group(Protocol):
 
 @runtime_checkable
 class StreamingGroup(Group, Protocol):
-    """Routes of which some stream."""
+    """A group of routes of which some stream."""
 
     def streams(self, streams: Streams) -> list[Route]:
-        """Return the routes that stream; the server ends their connections with its own."""
+        """Return the streaming routes; the server ends their connections with its own."""
 
 
 @dataclass(frozen=True)
 class Extension:
-    """Routes of an application, and the shapes by which they are described."""
+    """Routes of an application, and the models that describe them."""
 
     routes: Callable[[Platform, Authenticator, AskLimits], Group]
     inputs: tuple[type[BaseModel], ...] = ()

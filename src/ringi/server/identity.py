@@ -1,4 +1,4 @@
-"""Who people are besides tokens: what is configured of a provider, of a proxy, and of roles."""
+"""Identities besides tokens: settings of a provider, a proxy, and roles."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def is_name(name: object) -> bool:
-    """Whether somebody may be called so, and cannot be taken for an agent or for nobody."""
+    """Return whether a name is valid, and cannot be mistaken for an agent or for an absent person."""
     return isinstance(name, str) and 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
 
 
 class Person(NamedTuple):
-    """Somebody for whom another system vouches."""
+    """A person authenticated by another system."""
 
     tenant: str
     role: Role
@@ -36,19 +36,19 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True)
 class Roster:
-    """Which groups may come in, and as what."""
+    """The groups that are allowed, and their roles."""
 
     admins: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-    """Empty: everybody for whom the other system vouches."""
+    """Empty allows everyone whom the other system authenticates."""
 
     @classmethod
     def load(cls) -> Roster:
-        """Return what the variables say."""
+        """Return the roster of the environment variables."""
         return cls(frozenset(listed("RINGI_ADMIN_GROUPS")), frozenset(listed("RINGI_PEOPLE_GROUPS")))
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
-        """Return who this is, or raise `StrangerError` or `UnauthenticatedError`."""
+        """Return the person, or raise `StrangerError` or `UnauthenticatedError`."""
         if not isinstance(name, str) or not is_name(name):
             raise UnauthenticatedError.misnamed(str(name))
         if self.admins.intersection(groups):
@@ -60,31 +60,31 @@ class Roster:
 
 @dataclass(frozen=True)
 class Oidc:
-    """A provider of OpenID Connect, and what its claims mean here."""
+    """An OpenID Connect provider, and the mapping of its claims."""
 
     issuer: str
     client_id: str
     client_secret: str | None = None
     public_url: str | None = None
-    """The address under which people call this server; by default that of each call."""
+    """The public URL of this server; by default the URL of each call."""
     scopes: str = "openid profile email"
     name_claim: str = "email"
     groups_claim: str = "groups"
     tenant_claim: str | None = None
     audience: str | None = None
-    """For whom the provider makes the tokens that programs call with; by default `client_id`."""
+    """The audience of access tokens for programs; by default `client_id`."""
     session_seconds: float = 12 * 3600.0
     roster: Roster = field(default_factory=Roster)
 
     @property
     def wanted(self) -> set[str]:
-        """The claims that say who somebody is."""
+        """The claims that identify a person."""
         claims = {self.name_claim, self.groups_claim, self.tenant_claim or self.name_claim}
         return claims | ({"email_verified"} if self.name_claim == "email" else set())
 
     @classmethod
     def load(cls) -> Oidc | None:
-        """Return what the variables say; None when they name no provider."""
+        """Return the settings of the environment variables; None if they name no provider."""
         issuer = os.environ.get("RINGI_OIDC_ISSUER")
         if not issuer:
             return None
@@ -100,17 +100,17 @@ TEXTS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "
 
 @dataclass(frozen=True)
 class TrustedProxy:
-    """A proxy that has asked people who they are, and says so in headers."""
+    """A proxy that authenticates people and names them in headers."""
 
     networks: tuple[IPv4Network | IPv6Network, ...]
-    """From where it calls; what others say in these headers is ignored."""
+    """The networks of the proxy; these headers are ignored from all other addresses."""
     name_header: str = "x-forwarded-user"
     groups_header: str = "x-forwarded-groups"
     roster: Roster = field(default_factory=Roster)
 
     @classmethod
     def load(cls) -> TrustedProxy | None:
-        """Return what the variables say; None when they name no address."""
+        """Return the settings of the environment variables; None if they name no address."""
         addresses = listed("RINGI_PROXY_ADDRESSES")
         if not addresses:
             return None
@@ -119,7 +119,7 @@ class TrustedProxy:
         return cls(tuple(network(address) for address in addresses), **told, roster=Roster.load())
 
     def is_calling(self, scope: Scope) -> bool:
-        """Whether this call comes from the proxy itself."""
+        """Return whether this call comes from the proxy itself."""
         try:
             peer = ip_address(scope["client"][0])
         except (TypeError, ValueError):
@@ -127,7 +127,7 @@ class TrustedProxy:
         return any(peer in network for network in self.networks)
 
     def person(self, scope: Scope, headers: Headers) -> Person | None:
-        """Return for whom the proxy vouches; None when it is not the proxy, or vouches for nobody."""
+        """Return the person that the proxy names; None if the caller is not the proxy, or it names nobody."""
         names = headers.getlist(self.name_header)
         if not names or not self.is_calling(scope):
             return None
@@ -137,7 +137,7 @@ class TrustedProxy:
         return self.roster.person(names[0], [group for group in groups if group])
 
     def seen_through(self, scope: Scope) -> Scope:
-        """Return a call of the proxy with the scheme under which the person called it."""
+        """Return a call of the proxy with the scheme of the original call."""
         scheme = Headers(scope=scope).get("x-forwarded-proto")
         if scheme in ("http", "https") and self.is_calling(scope):
             return {**scope, "scheme": scheme}
@@ -145,7 +145,7 @@ class TrustedProxy:
 
 
 def network(address: str) -> IPv4Network | IPv6Network:
-    """Return an address, or a range of them, or raise `SettingError`."""
+    """Return an address or a range of addresses, or raise `SettingError`."""
     try:
         return ip_network(address)
     except ValueError as error:
@@ -153,19 +153,19 @@ def network(address: str) -> IPv4Network | IPv6Network:
 
 
 def listed(variable: str) -> tuple[str, ...]:
-    """Return the words of a variable, divided by commas."""
+    """Return the comma-separated values of a variable."""
     words = (word.strip() for word in os.environ.get(variable, "").split(","))
     return tuple(word for word in words if word)
 
 
 def public_url() -> str | None:
-    """Return the address under which people call this server, if it was given."""
+    """Return the public URL of this server, if it is set."""
     given = os.environ.get("RINGI_PUBLIC_URL")
     return safe_address("RINGI_PUBLIC_URL", given).rstrip("/") if given else None
 
 
 def safe_address(name: str, url: str) -> str:
-    """Return an address over which secrets may travel, or raise `SettingError`."""
+    """Return a URL that may carry secrets, or raise `SettingError`."""
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
         return url

@@ -1,4 +1,4 @@
-"""What the server itself says to the front ends of others, in the language that they ask for."""
+"""Texts of the server for third-party front ends, in the caller's language."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from starlette.types import Scope
 
 @dataclass(frozen=True)
 class Words:
-    """All that is said, in one language."""
+    """All texts in one language."""
 
     approved: str
     edited: str
     rejected: str
     others: str
-    """That a turn is at its end, though its run waits on."""
+    """States that a turn has ended although its run still waits."""
 
 
 WORDS: dict[str, Words] = {
@@ -43,19 +43,19 @@ WORDS: dict[str, Words] = {
 
 
 def words_for(scope: Scope) -> Words:
-    """Return the words in the language that a caller likes best of those that there are, else in English."""
+    """Return the texts in the caller's preferred available language, else in English."""
     return WORDS[language_for(scope)]
 
 
 def language_for(scope: Scope) -> str:
-    """Return the language that a caller likes best of those that there are words in, else English."""
+    """Return the caller's preferred language among those available, else English."""
     wanted = map(parse_language_range, Headers(scope=scope).get("accept-language", "").split(","))
     liked = sorted((each for each in wanted if each[0] in WORDS and each[1] > 0), reverse=True, key=itemgetter(1))
     return liked[0][0] if liked else "en"
 
 
 def parse_language_range(part: str) -> tuple[str, float]:
-    """Return a language, and how much it is liked."""
+    """Return a language and its quality value."""
     tag, _, rest = part.partition(";")
     try:
         much = float(rest.strip().lower().removeprefix("q=") or 1)

@@ -1,4 +1,4 @@
-"""How much a caller may ask of people."""
+"""Limits on the requests that a caller may create."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ringi.server.refusals import OpenRequestsError, PaceError
 from ringi.server.settings import ServerSettings
 
 ASKERS = 10_000
-"""How many askers' paces are remembered."""
+"""Maximum number of askers whose rates are tracked."""
 
 
 class AskLimits:
-    """The limits of asking: by a request, or by a run that will ask."""
+    """The limits of asking, by a request or by a run that will ask."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._most_open, self._pace = settings.max_open_requests, Pace(settings.asks_per_minute)
 
     async def check(self, inbox: Inbox, who: Principal, id: str | None = None) -> None:
-        """Count one more ask, or raise `LimitError`; the id of a request that is there opens none and always passes."""
+        """Count one more ask, or raise `LimitError`; the id of an existing request creates none and always passes."""
         try:
             self._pace.take(who)
             query = Query(asked_by=who.actor, statuses=("pending",), limit=self._most_open + 1)
@@ -35,7 +35,7 @@ class AskLimits:
 
 
 async def exists(inbox: Inbox, id: str) -> bool:
-    """Whether a request is there: asking it again opens none, and an agent that replays must not be stopped."""
+    """Return whether a request exists: repeating it creates none, and a replaying agent must not be stopped."""
     try:
         await inbox.get(id)
     except NotFoundError:
@@ -44,14 +44,14 @@ async def exists(inbox: Inbox, id: str) -> bool:
 
 
 class Pace:
-    """Counts what each caller does in a minute, in this process."""
+    """Counts the actions of each caller per minute, in this process."""
 
     def __init__(self, per_minute: int) -> None:
         self._most = per_minute
         self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def take(self, who: Principal) -> None:
-        """Count one more, or raise `PaceError`."""
+        """Count one more action, or raise `PaceError`."""
         key, now = (who.tenant, who.actor), time.monotonic()
         began, count = self._minutes.get(key, (now, 0))
         if now - began >= 60:

@@ -1,7 +1,7 @@
-"""What a person sends as one message, in the words of each protocol: text, and images.
+"""User messages in the formats of each protocol: text and images.
 
-Images come as bytes: AI SDK's `file` parts, AG-UI's `image` and older `binary` parts, LangChain's content blocks. What
-names an address is never fetched; only an image that the same conversation holds already may be named by its own.
+Images arrive as bytes: `file` parts of the AI SDK, `image` and older `binary` parts of AG-UI, content blocks of
+LangChain. URLs are never fetched; a message may refer only to images of the same conversation, by their own URL.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Spoken(NamedTuple):
 
     text: str
     images: tuple[NewImage | str, ...] = ()
-    """As bytes, or where it is in this conversation."""
+    """Each as bytes, or as its URL in this conversation."""
 
 
 class Source(NamedTuple):
-    """Where a part has its image."""
+    """The source of an image in a message part."""
 
     name: object = None
     data: object = None
@@ -45,12 +45,12 @@ class Source(NamedTuple):
 
 
 def ai_sdk_file(part: Part) -> Source:
-    """Return the source of AI SDK's `file`; LangChain has one of the same name."""
+    """Return the source of the AI SDK's `file`; LangChain has a part of the same name."""
     return Source(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
 
 
 def media_part(part: Part) -> Source:
-    """Return the source of AG-UI's or LangChain's `image`, or of AG-UI's `binary` before 1.0."""
+    """Return the source of an `image` of AG-UI or LangChain, or of AG-UI's `binary` before 1.0."""
     source, metadata = part.get("source"), part.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
     name = part.get("filename") or about.get("filename") or about.get("name")
@@ -62,7 +62,7 @@ def media_part(part: Part) -> Source:
 
 
 def image_url(part: Part) -> Source:
-    """Return the source of LangChain's `image_url`, as OpenAI has it."""
+    """Return the source of LangChain's `image_url`, in OpenAI's format."""
     given = part.get("image_url")
     return Source(url=given.get("url") if isinstance(given, dict) else given)
 
@@ -73,7 +73,7 @@ SOURCES: dict[str, Callable[[Part], Source]] = {
 
 
 def spoken_in(content: Any) -> Spoken:
-    """Return what a message says, or raise `InvalidError`: it is text, or a list of parts."""
+    """Return the content of a message, which is text or a list of parts; raise `InvalidError` for anything else."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
     # Before any of them is decoded, or read from the store.
@@ -93,7 +93,7 @@ def spoken_in(content: Any) -> Spoken:
 
 
 def image_of(source: Source) -> NewImage | str:
-    """Return an image, or its place; what it is, its bytes say."""
+    """Return an image or its URL; its bytes determine its type."""
     data = source.data
     if not data and isinstance(source.url, str):
         head = DATA_URL.match(source.url)
@@ -116,12 +116,12 @@ def decoded(text: str) -> bytes:
 
 
 async def images_of(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
-    """Return what was sent with the bytes of those that the conversation holds already."""
+    """Return the sent images, with the bytes of those already in the conversation."""
     return [each if isinstance(each, NewImage) else await held(images, thread, each) for each in sent]
 
 
 async def held(images: Images, thread: Thread | None, url: str) -> NewImage:
-    """Return an image of this conversation by its address, or raise `InvalidError` for any other address."""
+    """Return an image of this conversation by its URL; raise `InvalidError` for any other URL."""
     found = OWN.match(url)
     if not found:
         raise InvalidError.of(FIELD, ELSEWHERE)
@@ -135,7 +135,7 @@ async def held(images: Images, thread: Thread | None, url: str) -> NewImage:
 
 
 def address(base: str, thread_id: str, number: int) -> str:
-    """Return where an image can be had, under the path at which Ringi stands."""
+    """Return the URL of an image, under Ringi's base path."""
     return f"{base}/v1/threads/{quote(thread_id, safe='')}/images/{number}"
 
 

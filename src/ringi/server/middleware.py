@@ -1,4 +1,4 @@
-"""The outermost layer: what no call gets past, and what no reply leaves without."""
+"""The outermost middleware: security checks of every call, and security headers of every reply."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ringi.server.uploads import MAX_BODY
 log = logging.getLogger(__name__)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEAD = "ringi.head"
-"""In the scope of a GET whose body nobody wants."""
+"""Scope key of a HEAD call that is handled as GET."""
 SEND = "ringi.send"
-"""In the scope: the server's own `send`. What is between costs as much as sending, for each event and reader."""
+"""Scope key of the server's own `send`: for streams, the layers between cost as much as sending."""
 UPLOAD = re.compile(r"/v1/requests/[^/]+/attachments")
 CHATS = ("/v1/chat", "/agui/")
 RUNS = re.compile(r"/(?:v1|langgraph)/threads/[^/]+/runs(?:/[a-z]+)?")
@@ -44,14 +44,14 @@ SECURITY = [
 
 
 class SecurityMiddleware:
-    """Checks host, body and media type before the app sees a call; nothing but a problem leaves on failure."""
+    """Checks host, body and media type before the application; failures produce only problem documents."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app, self._settings = app, settings
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call, or refuse it."""
+        """Pass on one call, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -87,7 +87,7 @@ class SecurityMiddleware:
         if UPLOAD.fullmatch(path):
             return max(MAX_BODY, self._settings.max_body)
         if path.startswith(CHATS):
-            # Of the whole history, and of the newest message.
+            # For the whole history, and the newest message.
             return self._settings.max_history + 2 * MOST_IMAGES
         return self._settings.max_body + (MOST_IMAGES if RUNS.fullmatch(path) else 0)
 
@@ -107,7 +107,7 @@ def host_name(host: str) -> str:
 
 
 def check_media_type(headers: Headers) -> None:
-    """Raise `MediaTypeError` for a body that is not JSON; a form of another site cannot send JSON."""
+    """Raise `MediaTypeError` for a body that is not JSON: forms of other sites cannot send JSON."""
     given = headers.get("content-type")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if given is None and not has_body:
@@ -117,7 +117,7 @@ def check_media_type(headers: Headers) -> None:
 
 
 class Metered:
-    """A body that stops at the limit, whatever length it announced."""
+    """A body that is cut off at the limit, regardless of its announced length."""
 
     __slots__ = ("_left", "_limit", "_receive")
 
@@ -134,7 +134,7 @@ class Metered:
 
 
 class Reply:
-    """A reply with the headers that all replies have, and without a body for HEAD."""
+    """A reply with the common headers, and without a body for HEAD."""
 
     __slots__ = ("_cookies", "_send", "is_head", "is_started")
 
@@ -152,7 +152,7 @@ class Reply:
 
 
 def with_security(start: Message, cookies: list[bytes]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a reply with those that all replies have, and new cookies."""
+    """Return the headers of a reply, with the common headers and new cookies."""
     headers = list(start.get("headers", ()))
     if not any(name == SET_COOKIE for name, _ in headers):
         headers += [(SET_COOKIE, cookie) for cookie in cookies]

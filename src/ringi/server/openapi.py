@@ -1,4 +1,4 @@
-"""The description of the API: replies leave as ready bytes, so their shapes are said here."""
+"""The OpenAPI description; replies are pre-encoded bytes, so their models are declared here."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CHATS = {
 
 
 def documented(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
-    """Return what a route says of itself: the model of its reply, its statuses, the model of its body."""
+    """Return the OpenAPI metadata of a route: its reply model, its statuses and its body model."""
     content = {"content": {"application/json": {"schema": reference(model)}}} if model else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
     told: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
@@ -66,7 +66,7 @@ def documented(model: str | None, status: int = 200, *others: int, body: str | N
 
 
 def problem() -> dict[str, Any]:
-    """Return the description of every refusal."""
+    """Return the description of an error response."""
     return {
         "description": "Refused",
         "content": {"application/problem+json": {"schema": reference("Problem")}},
@@ -74,12 +74,12 @@ def problem() -> dict[str, Any]:
 
 
 def reference(model: str) -> dict[str, str]:
-    """Return a pointer to a model of the description."""
+    """Return a reference to a model of the description."""
     return {"$ref": REF.format(model=model)}
 
 
 def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
-    """Return the whole description."""
+    """Return the complete description."""
     inputs = [*schemas.INPUTS, *(model for each in extensions for model in each.inputs)]
     outputs = [*schemas.OUTPUTS, *(model for each in extensions for model in each.outputs)]
     document = get_openapi(title="Ringi", version=api.version, routes=api.routes, description=api.description)
@@ -100,7 +100,7 @@ def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, A
 
 
 def finish(path: str, operation: dict[str, Any], described: dict[str, Any]) -> None:
-    """Say of a call what its route cannot: its id, whether a body is needed, and whether a token is."""
+    """Add the id, the required body and the security of an operation, which its route does not declare."""
     if "{id}" in path:
         operation["parameters"] = with_id(operation.get("parameters", []))
     if body := operation.get("requestBody"):
@@ -111,10 +111,10 @@ def finish(path: str, operation: dict[str, Any], described: dict[str, Any]) -> N
 
 
 def tagged(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema as generators of clients read it.
+    """Return a schema in the form that client generators expect.
 
-    The tag that tells its kind from the others is required, as it is when it is read. The default of a field that may
-    be left out is under `x-default`: generators take `default` to mean that the field is always there.
+    A discriminator is required, as it is on input. The default of an optional field is moved to `x-default`: generators
+    take `default` to mean that the field is always present.
     """
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     tags = [name for name, each in properties.items() if "const" in each]
@@ -124,12 +124,12 @@ def tagged(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def undefaulted(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field that may be left out."""
+    """Return the schema of an optional field."""
     return {"x-default" if name == "default" else name: each for name, each in schema.items()}
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return the name that generated clients give a call: its group and what it does."""
+    """Return the operation id for generated clients: the group and the action."""
     return f"{route.tags[0]}_{route.name}" if route.tags else route.name
 
 

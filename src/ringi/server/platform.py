@@ -1,4 +1,4 @@
-"""What a server stands on."""
+"""The parts that a server depends on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Platform:
-    """The open parts that a server serves; who opened them closes them."""
+    """The open components that a server uses; the caller that opened them closes them."""
 
     backend: Backend
     inbox: Inbox

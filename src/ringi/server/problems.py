@@ -1,4 +1,4 @@
-"""Every refusal as a problem document (RFC 9457)."""
+"""Errors as problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ringi.server.refusals import ConnectionsError, RefusalError, Unauthenticate
 
 MEDIA_TYPE = "application/problem+json"
 SPREAD_SECONDS = 2
-"""How much later some are told to come again: all who were refused together would come together."""
+"""Maximum jitter of `Retry-After` in seconds: callers refused together would otherwise return together."""
 
 
 KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
@@ -45,7 +45,7 @@ INTERNAL = (500, "internal")
 
 
 def status_of(error: Exception) -> tuple[int, str]:
-    """Return the status and the code that an error has over HTTP."""
+    """Return the HTTP status and the code of an error."""
     if isinstance(error, RefusalError):
         return error.status, error.code
     return next(((status, code) for kind, status, code in KNOWN if isinstance(error, kind)), INTERNAL)
@@ -58,7 +58,7 @@ def document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]
 
 
 def document_of(error: Exception) -> dict[str, Any]:
-    """Return what a caller may know of an error; of an unforeseen one, nothing."""
+    """Return the public problem document of an error; an unexpected error reveals nothing."""
     status, code = status_of(error)
     if (status, code) == INTERNAL:
         return document(500, code, "something failed here; it was logged, retrying may help")
@@ -80,7 +80,7 @@ def field_errors(found: tuple[FieldError, ...] | list[FieldError]) -> list[dict[
 
 
 def response_of(error: Exception) -> HttpResponse:
-    """Return the response that an error deserves."""
+    """Return the response for an error."""
     headers = {}
     if isinstance(error, LimitError | UnavailableError | ConnectionsError):
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
@@ -95,12 +95,12 @@ def _response(body: dict[str, Any], headers: dict[str, str] | None = None) -> Ht
 
 
 async def on_error(http: HttpRequest, error: Exception) -> HttpResponse:
-    """Answer what Ringi raised."""
+    """Respond to an error of Ringi."""
     return response_of(error)
 
 
 async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
-    """Answer what the framework raised: an unknown path, a wrong method."""
+    """Respond to an error of the framework, such as an unknown path or a wrong method."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).name.lower()
     detail = f"{http.method} {http.url.path}: {error.detail}"
@@ -111,17 +111,17 @@ async def on_http_error(http: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def allowed_methods(http: HttpRequest) -> list[str]:
-    """Return all methods of a path: each route of it knows only its own."""
+    """Return all methods of a path: each of its routes knows only its own."""
     matching = [route for route in http.app.routes if route.matches(http.scope)[0] != Match.NONE]
     path = http.scope["path"].removeprefix(http.scope.get("root_path", ""))
-    # `/v1/requests/respond` is no id of `/v1/requests/{id}`.
+    # `/v1/requests/respond` is not an id of `/v1/requests/{id}`.
     exact = [route for route in matching if getattr(route, "path", None) == path]
     methods = {method for route in exact or matching for method in getattr(route, "methods", None) or ()}
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
 async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpResponse:
-    """Answer a query or path parameter that the framework refused; to a stranger, nothing but that they are one."""
+    """Respond to an invalid query or path parameter; an unauthenticated caller receives only 401."""
     assert isinstance(error, RequestValidationError)
     try:
         http.app.state.door.caller(http.scope)

@@ -1,4 +1,4 @@
-"""What the server refuses, in words that name the value and the remedy."""
+"""Errors of the server, with messages that name the value and the remedy."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ringi.errors import ForbiddenError, LimitError, RingiError, UnavailableErro
 
 
 class RefusalError(RingiError):
-    """A call that HTTP itself forbids, before any rule of Ringi is asked."""
+    """A call that HTTP rules forbid, before any rule of Ringi applies."""
 
     status: ClassVar[int]
     code: ClassVar[str]
     more: Mapping[str, Any] = {}
-    """What the problem document says beside that."""
+    """Additional members of the problem document."""
 
 
 class MalformedError(RefusalError):
-    """The call cannot be read."""
+    """The call cannot be parsed."""
 
     status, code = 400, "malformed"
 
@@ -32,52 +32,52 @@ class MalformedError(RefusalError):
 
     @classmethod
     def cut_short(cls) -> MalformedError:
-        """Return the error of a caller that hung up: nobody reads it, but a stack trace in the log would alarm."""
+        """Return the error of a caller that disconnected: it prevents an alarming stack trace in the log."""
         return cls("the body ends before its length: send all of it")
 
     @classmethod
     def too_deep(cls, limit: int) -> MalformedError:
-        """Return the error of a body that nests without end."""
+        """Return the error of a body that is nested too deeply."""
         return cls(f"the body nests deeper than {limit} levels: send it flatter")
 
     @classmethod
     def twice(cls, name: str) -> MalformedError:
-        """Return the error of an object that says two things under one name."""
+        """Return the error of an object with a duplicate name."""
         return cls(f"the name {name!r} stands twice in one object of the body: send it once")
 
     @classmethod
     def no_number(cls, text: str) -> MalformedError:
-        """Return the error of a number that JSON does not have."""
+        """Return the error of a number that JSON does not allow."""
         return cls(f"{text[:50]} is no number of JSON: send one, or text, or null")
 
     @classmethod
     def half_character(cls) -> MalformedError:
-        """Return the error of text that cannot be written again."""
+        """Return the error of text that cannot be encoded."""
         return cls("the body holds half a surrogate pair, which is no text: send whole characters")
 
     @classmethod
     def hosts(cls, count: int) -> MalformedError:
-        """Return the error of a call without one clear host."""
+        """Return the error of a call without one unambiguous host."""
         return cls(f"{count} Host headers: send one")
 
     @classmethod
     def cookies(cls, name: str, count: int) -> MalformedError:
-        """Return the error of a call with several sessions."""
+        """Return the error of a call with several session cookies."""
         return cls(f"the cookie {name} was sent {count} times: sign in again")
 
     @classmethod
     def twice_said(cls, header: str, count: int) -> MalformedError:
-        """Return the error of a call that names several persons."""
+        """Return the error of a call that names several people."""
         return cls(f"{count} {header} headers: let the proxy replace what a caller sends")
 
     @classmethod
     def place(cls, error: RingiError) -> MalformedError:
-        """Return the error of a stream that shall go on from nowhere."""
+        """Return the error of a stream with an invalid resume position."""
         return cls(f"{error}: send the id of an event of this stream, or none")
 
 
 class UnauthenticatedError(RefusalError):
-    """Nobody knows who calls."""
+    """The caller is not authenticated."""
 
     status, code = 401, "unauthenticated"
 
@@ -86,22 +86,22 @@ class UnauthenticatedError(RefusalError):
 
     @classmethod
     def expired(cls) -> UnauthenticatedError:
-        """Return the error of a token whose time is over."""
+        """Return the error of an expired token."""
         return cls("the token has expired")
 
     @classmethod
     def revoked(cls) -> UnauthenticatedError:
-        """Return the error of a token that was taken back."""
+        """Return the error of a revoked token."""
         return cls("the token was revoked")
 
     @classmethod
     def used_link(cls) -> UnauthenticatedError:
-        """Return the error of a link that signed somebody in before."""
+        """Return the error of a link that has already been used."""
         return cls("the link was used already, `ringi link` makes another")
 
     @classmethod
     def of_provider(cls, error: Exception) -> UnauthenticatedError:
-        """Return the error of a token of the provider that does not hold."""
+        """Return the error of an invalid token of the provider."""
         return cls(f"the provider's token is refused: {error}")
 
     @classmethod
@@ -111,17 +111,17 @@ class UnauthenticatedError(RefusalError):
 
     @classmethod
     def unknown(cls) -> UnauthenticatedError:
-        """Return the error of a token that this server did not make."""
+        """Return the error of a token that this server did not issue."""
         return cls("the token is not one of this server")
 
     @classmethod
     def misnamed(cls, name: str) -> UnauthenticatedError:
-        """Return the error of a token whose name could be taken for another's."""
+        """Return the error of a token whose name could be mistaken for another identity."""
         return cls(f"nobody may be called {name!r} any more: make another token")
 
     @classmethod
     def undated(cls) -> UnauthenticatedError:
-        """Return the error of a token of which nobody can tell whether it was revoked."""
+        """Return the error of a token without an issue time, which cannot be checked for revocation."""
         return cls("the token does not say when it was issued (claim iat): make another with `ringi token create`")
 
     @classmethod
@@ -131,12 +131,12 @@ class UnauthenticatedError(RefusalError):
 
     @classmethod
     def no_bearer(cls) -> UnauthenticatedError:
-        """Return the error of an Authorization header of another kind."""
+        """Return the error of an Authorization header with another scheme."""
         return cls("the Authorization header holds no bearer token")
 
 
 class AgentSessionError(RefusalError):
-    """An agent's token was given to sign in on the page, where only people decide."""
+    """An agent's token was used to sign in on the page, where only people decide."""
 
     status, code = 403, "agent_session"
 
@@ -145,7 +145,7 @@ class AgentSessionError(RefusalError):
 
 
 class SignedInError(RefusalError):
-    """Somebody else is signed in on the page."""
+    """Another person is signed in on the page."""
 
     status, code = 409, "signed_in"
 
@@ -155,7 +155,7 @@ class SignedInError(RefusalError):
 
 
 class SignInError(RefusalError):
-    """A sign-in at the provider does not end well."""
+    """A sign-in at the provider failed."""
 
     status, code = 401, "sign_in"
 
@@ -169,62 +169,62 @@ class SignInError(RefusalError):
 
     @classmethod
     def algorithm(cls, name: str) -> SignInError:
-        """Return the error of a token whose signature anybody could make."""
+        """Return the error of a token with an insecure signature algorithm."""
         return cls(f"its token is signed by {name!r}")
 
     @classmethod
     def token(cls, error: Exception) -> SignInError:
-        """Return the error of a token that does not hold."""
+        """Return the error of an invalid token."""
         return cls(f"its token is refused: {error}")
 
     @classmethod
     def other_attempt(cls) -> SignInError:
-        """Return the error of a token that was made for another sign-in."""
+        """Return the error of a token issued for another sign-in."""
         return cls("its token belongs to another sign-in")
 
     @classmethod
     def other_person(cls) -> SignInError:
-        """Return the error of a UserInfo that speaks of somebody else."""
+        """Return the error of a UserInfo reply about another person."""
         return cls("what the provider says of the person is about another one")
 
     @classmethod
     def unknown_key(cls) -> SignInError:
-        """Return the error of a token of whoever."""
+        """Return the error of a token signed with an unknown key."""
         return cls("its token is signed by an unknown key")
 
     @classmethod
     def other_provider(cls) -> SignInError:
-        """Return the error of an answer that another provider gave."""
+        """Return the error of a reply from another provider."""
         return cls("the answer comes from another provider")
 
     @classmethod
     def provider_says(cls, what: str, why: str = "") -> SignInError:
-        """Return the error of a provider that refuses."""
+        """Return the error of a refusal by the provider."""
         return cls(f"the provider says {what[:100]!r}" + (f", {why[:300]!r}" if why else ""))
 
     @classmethod
     def not_begun(cls) -> SignInError:
-        """Return the error of a return without a departure."""
+        """Return the error of a callback without a started sign-in."""
         return cls("this browser has not begun one, or too long ago")
 
     @classmethod
     def other_browser(cls) -> SignInError:
-        """Return the error of a return from another departure."""
+        """Return the error of a callback for another sign-in attempt."""
         return cls("it is not the one that this browser began")
 
     @classmethod
     def used(cls) -> SignInError:
-        """Return the error of a second return."""
+        """Return the error of a repeated callback."""
         return cls("it was used already")
 
     @classmethod
     def too_many_groups(cls, count: int) -> SignInError:
-        """Return the error of a person whose groups fit no cookie."""
+        """Return the error of a person whose groups do not fit in a cookie."""
         return cls(f"{count} groups do not fit a cookie, the provider has to send fewer")
 
 
 class ForeignOriginError(RefusalError):
-    """A page of another site tries to write with this person's cookie."""
+    """A page of another site tried to write with this person's cookie."""
 
     status, code = 403, "foreign_origin"
 
@@ -233,7 +233,7 @@ class ForeignOriginError(RefusalError):
 
 
 class TooSlowError(RefusalError):
-    """A call is not sent within its time."""
+    """A call was not sent within its deadline."""
 
     status, code = 408, "too_slow"
 
@@ -251,7 +251,7 @@ class NotOpenError(RefusalError):
 
 
 class ConnectionsError(RefusalError):
-    """This process has as many connections as it may."""
+    """This process has reached its maximum number of connections."""
 
     status, code = 503, "connections"
     retry_after = 1.0
@@ -261,7 +261,7 @@ class ConnectionsError(RefusalError):
 
 
 class TooLargeError(RefusalError):
-    """The body is over the limit."""
+    """The body exceeds the limit."""
 
     status, code = 413, "too_large"
 
@@ -270,7 +270,7 @@ class TooLargeError(RefusalError):
 
 
 class MediaTypeError(RefusalError):
-    """The body is no JSON."""
+    """The body is not JSON."""
 
     status, code = 415, "media_type"
 
@@ -279,7 +279,7 @@ class MediaTypeError(RefusalError):
 
 
 class HostError(RefusalError):
-    """The call names a host that is not this server."""
+    """The call names a host that this server does not serve."""
 
     status, code = 421, "host"
 
@@ -288,40 +288,40 @@ class HostError(RefusalError):
 
 
 class StoppingError(UnavailableError):
-    """The server ends."""
+    """The server is shutting down."""
 
     def __init__(self) -> None:
         super().__init__("the server is stopping")
 
 
 class NotReadyError(UnavailableError):
-    """The store does not answer in time."""
+    """The store does not respond in time."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"no reply in {seconds:g} s")
 
 
 class StrangerError(ForbiddenError):
-    """Another system knows this person, and they may not come in."""
+    """Another system authenticated this person, but Ringi does not allow access."""
 
     @classmethod
     def without_group(cls, name: str) -> StrangerError:
-        """Return the error of somebody in none of the groups."""
+        """Return the error of a person without an allowed group."""
         return cls(f"{name!r} is in none of the groups that may come in: ask who runs this server")
 
     @classmethod
     def without_tenant(cls, claim: str | None) -> StrangerError:
-        """Return the error of somebody who belongs nowhere."""
+        """Return the error of a person without a tenant."""
         return cls(f"the provider names no tenant for this person: let it send {claim!r}")
 
     @classmethod
     def unverified(cls) -> StrangerError:
-        """Return the error of a name that anybody could have given."""
+        """Return the error of an unverified name."""
         return cls("the provider does not vouch for this person's e-mail address: have it verified there")
 
 
 class ProviderError(UnavailableError):
-    """The provider at which people sign in does not answer as it should."""
+    """The sign-in provider does not respond correctly."""
 
     def __init__(self, url: str, why: object) -> None:
         self.retry_after = 5.0
@@ -329,35 +329,35 @@ class ProviderError(UnavailableError):
 
 
 class AgentDecidesError(ForbiddenError):
-    """An agent tries to decide what a person has to."""
+    """An agent tried to make a person's decision."""
 
     def __init__(self) -> None:
         super().__init__("an agent's token cannot decide: ask a person")
 
 
 class NotAnOperatorError(ForbiddenError):
-    """Somebody tries what is an operator's to do."""
+    """The action is reserved for operators."""
 
     def __init__(self) -> None:
         super().__init__("only an admin may retry or abandon a run, deliver again, or erase: ask one")
 
 
 class NotTheirsError(ForbiddenError):
-    """The caller may see it, but it is somebody else's to act on."""
+    """The caller may read the record, but another person must act on it."""
 
     @classmethod
     def to_answer(cls, id: str) -> NotTheirsError:
-        """Return the error of an answer to somebody else's request."""
+        """Return the error of an answer to another person's request."""
         return cls(f"request {id!r} is for somebody else to answer")
 
     @classmethod
     def to_cancel(cls, kind: str, id: str) -> NotTheirsError:
-        """Return the error of withdrawing what somebody else began."""
+        """Return the error of a cancellation by a person other than the creator."""
         return cls(f"only who began {kind} {id!r}, or an admin, may cancel it")
 
 
 class NotNewestError(RefusalError):
-    """A client goes on with a message that is not the one the thread goes on with."""
+    """A client tried to continue from a message that is not the thread's newest."""
 
     status, code = 409, "not_newest"
 
@@ -366,14 +366,14 @@ class NotNewestError(RefusalError):
 
 
 class PaceError(LimitError):
-    """Somebody asks too fast."""
+    """The caller creates requests too fast."""
 
     def __init__(self, name: str, count: int, retry_after: float) -> None:
         super().__init__(f"{name!r} asked {count} times within a minute: slow down", retry_after)
 
 
 class OpenRequestsError(LimitError):
-    """Somebody has asked too much that nobody answered yet."""
+    """The caller has too many open requests."""
 
     def __init__(self, name: str, limit: int) -> None:
         super().__init__(f"{name!r} has {limit} open requests: wait for answers, or cancel some", 30)
@@ -384,10 +384,10 @@ class StreamsError(LimitError):
 
     @classmethod
     def of_caller(cls, name: str, limit: int) -> StreamsError:
-        """Return the error of a caller that has all it may have."""
+        """Return the error of a caller that has reached its limit."""
         return cls(f"{name!r} has {limit} streams and long polls open: close one", 5)
 
     @classmethod
     def of_server(cls, limit: int) -> StreamsError:
-        """Return the error of a server that has no stream left."""
+        """Return the error of a server without free streams."""
         return cls(f"this server has all its {limit} streams open: try again later", 5)

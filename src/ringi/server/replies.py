@@ -1,4 +1,4 @@
-"""Replies of JSON that is bytes already."""
+"""JSON replies from pre-encoded bytes."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ JSON = "application/json"
 
 
 def reply(content: bytes, status: int = 200) -> HttpResponse:
-    """Return a response of JSON that is bytes already."""
+    """Return a JSON response with pre-encoded content."""
     return HttpResponse(content, status, media_type=JSON)

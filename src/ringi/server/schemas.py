@@ -1,4 +1,4 @@
-"""The JSON that goes in and out, as models: the inputs are parsed with them, the outputs are documented by them."""
+"""The JSON models of the API: inputs are parsed with them, and outputs are documented by them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class MemoryEdit(Frozen):
 
     data: dict[str, Any]
     told_at: Time | None = None
-    """The `edited_at` that the caller saw, else the `answered_at`: refused when it was changed since."""
+    """The `edited_at` that the caller saw, else the `answered_at`; a later change refuses the edit."""
 
 
 class ChatTurn(Frozen):
@@ -77,7 +77,7 @@ class ChatTurn(Frozen):
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     message_id: str | None = Field(default=None, alias="messageId")
     agent: Name | None = None
-    """Without it that of the thread, else the only one that takes messages."""
+    """By default the thread's agent, else the only one that accepts messages."""
 
 
 class Resume(Frozen):
@@ -97,7 +97,7 @@ class AguiTurn(Frozen):
     messages: list[Any] = []
     resume: list[Resume] | None = None
     forwarded_props: dict[str, Any] = Field(default={}, alias="forwardedProps")
-    """The input of an agent that takes no messages."""
+    """The input of an agent that accepts no messages."""
 
 
 class SignIn(Frozen):
@@ -105,7 +105,7 @@ class SignIn(Frozen):
 
     token: str
     replace: StrictBool = False
-    """Whether it replaces the session of somebody else."""
+    """True to replace the session of another person."""
 
 
 def _public_request() -> type[BaseModel]:
@@ -131,7 +131,7 @@ class Count(BaseModel):
 
     count: int
     more: bool
-    """Whether there are more than were counted."""
+    """True if the actual count is higher."""
 
 
 class Counts(BaseModel):
@@ -141,7 +141,7 @@ class Counts(BaseModel):
     mine: Count
     """Pending, and assigned to the caller or claimed by them."""
     ended: Count | None = None
-    """Ended since the time that was asked for; absent when none was."""
+    """Ended since the requested time; absent if none was requested."""
 
 
 class Winner(BaseModel):
@@ -169,7 +169,7 @@ class Problem(BaseModel):
     code: str
     errors: list[FieldProblem] | None = None
     state: request.Status | None = None
-    """How the request has ended already."""
+    """The final status of the request."""
     winner: Winner | None = None
     claimed_by: str | None = None
 
@@ -195,7 +195,7 @@ class HitlResult(BaseModel):
 
     success: Literal[True]
     next_action: Literal["continue", "complete"]
-    """Whether a run goes on with the answer."""
+    """`continue` if a run continues with the answer."""
     message: str
 
 
@@ -207,7 +207,7 @@ class Agent(BaseModel):
     description: str
     input_schema: dict[str, Any]
     images: bool
-    """Whether a message may have images."""
+    """True if a message may contain images."""
 
 
 class AgentPage(BaseModel):
@@ -268,11 +268,11 @@ class Memory(BaseModel):
     """What the caller told in an approved answer, for their later threads."""
 
     id: str
-    """That of the request that asked."""
+    """The id of the request that asked."""
     category: str
     question: str
     answer: dict[str, Any]
-    """As it was last edited."""
+    """The answer after its last edit."""
     form: Form | None
     data_schema: dict[str, Any] | None = Field(alias="schema")
     answered_at: datetime
@@ -329,7 +329,7 @@ class FeedEvent(BaseModel):
     actor: str
     request: Request | None = None  # type: ignore[valid-type]
     gone: str | None = None
-    """In place of `request`: the id of one that was passed on, and that the reader may not see any more."""
+    """In place of `request`: the id of a reassigned request that the reader may no longer read."""
 
 
 class ChatRun(BaseModel):
@@ -338,9 +338,9 @@ class ChatRun(BaseModel):
     id: str
     """The id of the message."""
     messages: list[dict[str, Any]]
-    """What people said to begin it, as messages of the AI SDK."""
+    """The user messages that began it, as messages of the AI SDK."""
     parts: list[dict[str, Any]]
-    """The agent's message as its stream tells it, without `finish`."""
+    """The agent's message in the format of its stream, without `finish`."""
 
 
 class Chat(BaseModel):
@@ -382,7 +382,7 @@ class Health(BaseModel):
     status: Literal["ok", "ready"]
     store: str | None = None
     durability: str | None = None
-    """What an acknowledged change outlives, where that is a setting of the store."""
+    """The durability of an acknowledged change, if the store has such a setting."""
 
 
 INPUTS: tuple[type[BaseModel], ...] = (

@@ -1,4 +1,4 @@
-"""What the outside sees of requests, events and threads, as bytes of JSON."""
+"""Public JSON of requests, events and threads, as bytes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def request_json(request: Request) -> bytes:
 
 
 def event_json(event: Event, request: bytes) -> bytes:
-    """Return an event of the feed, with its request as it is now."""
+    """Return an event of the feed, with the current version of its request."""
     return dumped(_head(event))[:-1] + b',"request":' + request + b"}"
 
 
 def gone_json(event: Event) -> bytes:
-    """Return an event after which its request is hidden from the reader: no more than that it is gone."""
+    """Return an event after which the reader may not read its request: it only states that the request is gone."""
     return dumped({**_head(event), "gone": event.record_id})
 
 
@@ -51,7 +51,7 @@ def audit_json(event: Event) -> bytes:
 
 
 def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
-    """Return the public JSON of a thread; in a list, without its requests; for an operator, with its traceback."""
+    """Return the public JSON of a thread: in a list without its requests, for an operator with its traceback."""
     body, error = _written(thread, include=THREAD_FIELDS), thread.error
     more: dict[str, Any] = {"run_id": thread.run_id, "error": error.message if error else None}
     more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
@@ -69,12 +69,12 @@ def memory_json(memory: Memory) -> bytes:
 
 
 def trouble_json(trouble: Trouble) -> bytes:
-    """Return the public JSON of what needs an operator."""
+    """Return the public JSON of a run that needs an operator."""
     return _written(trouble)
 
 
 def delivery_json(delivery: Delivery) -> bytes:
-    """Return the public JSON of a delivery and its tries."""
+    """Return the public JSON of a delivery and its attempts."""
     return _written(delivery)
 
 
@@ -84,7 +84,7 @@ def page_json(items: Iterable[bytes], next: str | None) -> bytes:
 
 
 def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
-    """Return counts, each up to a number past which there are only more."""
+    """Return the counts; a count above the maximum is reported as more."""
     return dumped({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
 
 
@@ -100,5 +100,5 @@ def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> byt
     try:
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:
-        # One stored half of a surrogate pair would fail every list that it stands in.
+        # A stored lone surrogate would fail every list that contains it.
         return dumped(record.model_dump(mode="json", **fields))

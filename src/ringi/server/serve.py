@@ -1,4 +1,4 @@
-"""One process that is the whole of Ringi: store, sweeper, worker and page."""
+"""A single process with store, sweeper, worker and page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ringi.server.uvicorn_server import Server, configured
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
-"""How long requests and runs may go on after the signal to stop."""
+"""Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -56,9 +56,9 @@ async def serve(
     extensions: Sequence[Extension] = (),
     announce: Callable[[str, str], None],
 ) -> None:
-    """Serve until a signal; once it is ready `announce(address, link)` gets a one-use link for `person`.
+    """Serve until a signal; once ready, `announce(address, link)` gets a one-use link for `person`.
 
-    While a store on another server does not answer, it says so on its port, for `store_timeout` seconds at most.
+    While a remote store does not respond, the server reports this on its port, for at most `store_timeout` seconds.
     """
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
@@ -83,7 +83,7 @@ async def serve(
             server = Server(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
-            gc.freeze()  # What was imported stays: a full collection that looks at it stops everything for 0.2 s.
+            gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.
             sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
             try:
                 await server.serve(sockets=[listener])
@@ -102,9 +102,9 @@ async def running(
     store_timeout: float | None = None,
     meanwhile: Meanwhile = nullcontext,
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
-    """Open the parts of a platform with a worker at work; at the end the worker hands back what it holds.
+    """Open the parts of a platform with a running worker; at the end the worker releases its threads.
 
-    A store on another server is waited for, inside of `meanwhile`, for `store_timeout` seconds or for ever.
+    A remote store is awaited within `meanwhile`, for `store_timeout` seconds or forever.
 
     Raises `UnsupportedError` for agents on a store that has no jobs.
     """
@@ -131,7 +131,7 @@ async def _end(worker: asyncio.Task[None]) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there, or raise `SettingError`."""
+    """Return a socket that listens on the address, or raise `SettingError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,14 +147,14 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def write_tokens(address: str, keys: Keys, person: str) -> None:
-    """Write a token per role for the people and programs of this machine."""
+    """Write one token per role for the people and programs of this machine."""
     names = {"agent": "agent", "person": person, "admin": "admin"}
     tokens = {role: keys.mint(tenant=DEFAULT_TENANT, role=role, name=name) for role, name in names.items()}
     write_private(home() / "tokens.json", json.dumps({"url": address, **tokens}, indent=1) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:

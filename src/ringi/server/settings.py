@@ -1,4 +1,4 @@
-"""What a server allows."""
+"""Settings of a server."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ STATIC = Path(__file__).parent / "static"
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server allows; every limit has a name."""
+    """Settings of a server; every limit has a name."""
 
     hosts: tuple[str, ...] = ()
-    """Names under which it may be called, besides those of the loopback."""
+    """Allowed host names, besides those of the loopback interface."""
     no_auth: bool = False
     """Every caller is the admin `local`; for a server that only this machine can reach."""
     oidc: Oidc | None = None
     """The provider at which people can sign in."""
     proxy: TrustedProxy | None = None
-    """The proxy whose headers say who calls."""
+    """The proxy whose headers identify the caller."""
     session_seconds: float = 14 * 86_400.0
-    """How long the page's cookie holds; each use renews it. `RINGI_SESSION_DAYS` sets it."""
+    """Lifetime of the page's cookie; each use renews it. `RINGI_SESSION_DAYS` sets it."""
     scripted: bool = False
-    """Whether the agents' model is a script; the page says so."""
+    """True if the agents' model is scripted; the page displays it."""
     model: str | None = None
     static: Path = STATIC
     max_body: int = 256 * 1024
     max_history: int = 4 * 1024 * 1024
-    """A body of the chat protocols, whose clients send the whole conversation each time."""
+    """Maximum body size of the chat protocols, whose clients send the whole conversation each time."""
     max_depth: int = 64
-    """How deep the JSON of a body may nest."""
+    """Maximum nesting depth of a JSON body."""
     max_list: int = 200
     max_bulk: int = 100
     max_wait: float = 25.0
     max_open_requests: int = 1_000
-    """Pending requests of one asker."""
+    """Maximum pending requests of one asker."""
     asks_per_minute: int = 600
-    """Of one asker, in one process."""
+    """Maximum requests per asker and minute, in one process."""
     streams_per_caller: int = 100
     """Long polls count too."""
     streams_per_process: int = 10_000
     stream_buffer: int = 1024 * 1024
-    """Bytes that wait for one slow reader before it is let go; it resumes where it stopped."""
+    """Bytes buffered for one slow reader before it is disconnected; it resumes where it stopped."""
     keep_alive_seconds: float = 15.0
     header_seconds: float = 10.0
-    """Within which a call's headers must come. `RINGI_HEADER_SECONDS` sets it."""
+    """Deadline for a call's headers. `RINGI_HEADER_SECONDS` sets it."""
     body_seconds: float = 30.0
-    """Within which a call's body must come. `RINGI_BODY_SECONDS` sets it."""
+    """Deadline for a call's body. `RINGI_BODY_SECONDS` sets it."""
     max_connections: int = 12_000
-    """Of one process; of more, the one is closed that has waited longest without a whole call. `RINGI_MAX_CONNECTIONS`
-    sets it."""
+    """Limit of one process; above it, the longest-waiting incomplete call is closed. `RINGI_MAX_CONNECTIONS` sets it.
+    """
 
     cors_origins: tuple[str, ...] = ()
-    """Origins whose pages may call with a token; `*` means all. `RINGI_CORS_ORIGINS` sets it."""
+    """Origins whose pages may call with a token; `*` allows all. `RINGI_CORS_ORIGINS` sets it."""
 
     def __post_init__(self) -> None:
-        """Refuse what would let strangers in."""
+        """Refuse settings that would admit unauthenticated callers."""
         for origin in self.cors_origins:
             if origin != "*" and not ORIGIN.fullmatch(origin):
                 raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
@@ -73,7 +73,7 @@ class ServerSettings:
 
     @classmethod
     def load(cls, **given: Any) -> ServerSettings:
-        """Return what is given, and what the variables say of the rest, or raise `SettingError`."""
+        """Return the given settings, completed by environment variables, or raise `SettingError`."""
         told: dict[str, Any] = {
             "session_seconds": positive("RINGI_SESSION_DAYS", 14) * 86_400,
             "header_seconds": positive("RINGI_HEADER_SECONDS", cls.header_seconds),
@@ -85,7 +85,7 @@ class ServerSettings:
 
 
 def positive(variable: str, default: float) -> float:
-    """Return the number of a variable, or raise `SettingError`."""
+    """Return the number in a variable, or raise `SettingError`."""
     given = os.environ.get(variable)
     if not given:
         return default

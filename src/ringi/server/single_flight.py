@@ -1,4 +1,4 @@
-"""One reading for all who want the same at the same time."""
+"""Shared reads for concurrent callers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ T = TypeVar("T")
 
 
 class SingleFlight:
-    """Readings that are under way, by what they read."""
+    """Reads in progress, by their key."""
 
     def __init__(self) -> None:
         self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def read(self, what: Hashable, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what is read, by somebody else who began it before or by a new reading; it fails for all or none.
+        """Return the result of a read in progress, or of a new one; it fails for all callers or none.
 
-        So it may be older than this call: who needs what comes after it must know from the result where that begins.
+        The result may predate this call: a caller that needs later data must check its starting position.
         """
         reading = self._under_way.get(what)
         if reading is None:
-            # In a copy of the first one's context everything would be read in its name.
+            # In a copy of the first caller's context, the read would run under that caller's identity for everyone.
             reading = asyncio.create_task(read(), context=contextvars.Context())
             self._under_way[what] = reading
             reading.add_done_callback(lambda _: self._under_way.pop(what))
-        result: T = await asyncio.shield(reading)  # Who leaves takes it from nobody else.
+        result: T = await asyncio.shield(reading)  # A canceled caller does not cancel the read of the others.
         return result
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel the reads in progress."""
         left = list(self._under_way.values())
         for reading in left:
             reading.cancel()

@@ -1,4 +1,4 @@
-"""A store that is not there yet when a process starts: wait for it, and say so."""
+"""Startup before the store is available: wait for it, and report the wait."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 REMOTE = ("postgresql", "postgres", "redis", "rediss")
-"""The stores that are servers of their own, and may start later than this process."""
+"""The stores that are separate servers, and may start later than this process."""
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Seconds until the next try; the last goes on."""
+"""Seconds until the next attempt; the last value repeats."""
 WAITING = "this server waits for its store, which does not answer yet"
 Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -36,10 +36,10 @@ Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
 async def reaching(
     url: str | None, *, poll_interval: float, timeout: float | None = None, meanwhile: Meanwhile = nullcontext
 ) -> AsyncIterator[Backend]:
-    """Open a store; one on another server is tried until it answers, inside of `meanwhile`.
+    """Open a store; a remote store is tried within `meanwhile` until it responds.
 
-    Raises `UnavailableError` after `timeout` seconds, by default never, and `SettingError` at once for what no
-    waiting mends: a wrong password, a database that does not exist.
+    Raises `UnavailableError` after `timeout` seconds, by default never. Raises `SettingError` at once for permanent
+    errors, such as a wrong password or a missing database.
     """
     async with AsyncExitStack() as stack:
 
@@ -64,7 +64,7 @@ async def _tried_again(
     for pause in chain(PAUSES, repeat(PAUSES[-1])):
         if timeout is not None and time.monotonic() - began + pause > timeout:
             raise error
-        # Once for each reason: for a database that is away for an hour, a log needs no line every five seconds.
+        # Once per reason: an outage of an hour must not write a log line every five seconds.
         log.log(logging.WARNING if str(error) != told else logging.DEBUG, "waiting for the store: %s", error)
         told = str(error)
         await asyncio.sleep(pause)
@@ -77,7 +77,7 @@ async def _tried_again(
 
 @asynccontextmanager
 async def answering(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
-    """Answer on the server's port that it lives and is not ready."""
+    """Report on the server's port that the process is alive and not ready."""
     limits: dict[str, Any] = {"http": protocol_for(settings), "timeout_graceful_shutdown": 1}
     config = uvicorn.Config(not_ready, ws="none", lifespan="off", log_level="warning", **limits)
     server, copy = uvicorn.Server(config), listener.dup()
@@ -91,7 +91,7 @@ async def answering(listener: socket.socket, settings: ServerSettings) -> AsyncI
 
 
 async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one call."""
+    """Handle one call."""
     is_alive = scope["path"] == "/healthz"
     answer = reply(dumped({"status": "ok"})) if is_alive else response_of(UnavailableError(WAITING))
     await answer(scope, receive, send)

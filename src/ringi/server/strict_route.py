@@ -1,4 +1,4 @@
-"""Routes that refuse what they do not know."""
+"""Routes that refuse unknown parameters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses query parameters that it does not have: a misspelt filter would find everything."""
+    """A route that refuses unknown query parameters: a misspelled filter would otherwise match everything."""
 
     def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
-        """Return the handler with the check before it."""
+        """Return the handler, preceded by the check."""
         handle = super().get_route_handler()
         known = {field.alias for field in self.dependant.query_params}
 
@@ -37,14 +37,14 @@ class StrictPlainRoute(Route):
         self._known = known
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call."""
+        """Handle one call."""
         if self.methods and scope["method"] in self.methods:
             refuse_unknown(scope, self._known)
         await super().handle(scope, receive, send)
 
 
 def refuse_unknown(scope: Scope, known: Set[str]) -> None:
-    """Raise `RequestValidationError` for query parameters that are none of these."""
+    """Raise `RequestValidationError` for unknown query parameters."""
     if scope["query_string"]:
         unknown = [name for name in QueryParams(scope["query_string"]) if name not in known]
         if unknown:
@@ -52,7 +52,7 @@ def refuse_unknown(scope: Scope, known: Set[str]) -> None:
 
 
 def remedy(known: Set[str]) -> str:
-    """Return what to do about an unknown parameter."""
+    """Return the remedy for an unknown parameter."""
     return (
         f"unknown parameter: choose {', '.join(sorted(known))}" if known else "unknown parameter: there are none here"
     )

@@ -1,4 +1,4 @@
-"""The JSON of files: what is sent to attach one, and what is said of it then."""
+"""JSON models of attached files: the upload, and the metadata in answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringi.forms import field_parts
 
 MOST_TEXT = 4 * -(-field_parts.MAX_FILE // 3)
 MAX_BODY = MOST_TEXT + 8 * 1024
-"""Bytes of a call that attaches the largest file."""
+"""Maximum bytes of a call that attaches the largest file."""
 
 
 class Upload(Frozen):
@@ -37,7 +37,7 @@ class NewRun(Frozen):
     agent: Name
     input: dict[str, Any] = {}
     images: Annotated[list[ImageUpload], Field(max_length=MAX_IMAGES)] = []
-    """Of the newest message; the agent has to take images."""
+    """Images of the newest message; the agent has to accept images."""
 
 
 fields: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(field_parts.AttachedFile).items()}

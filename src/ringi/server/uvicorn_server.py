@@ -1,4 +1,4 @@
-"""uvicorn, with an end that open streams do not hold up."""
+"""A uvicorn server whose shutdown does not wait for open streams."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ log = logging.getLogger(__name__)
 
 
 def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
-    """Return how uvicorn serves the app."""
-    # uvicorn would put in the peer's place whatever address the headers name, and a trusted proxy is known by its own.
+    """Return the uvicorn configuration for the app."""
+    # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
     proxied = settings.proxy is None
     return uvicorn.Config(app, http=protocol_for(settings), ws="none", lifespan="off", proxy_headers=proxied, **more)
 
 
 class Server(uvicorn.Server):
-    """Ends the app's streams first, then waits for what still runs, and seals what has happened."""
+    """On shutdown, ends the app's streams, waits for running work, and seals the recorded events."""
 
     def __init__(self, config: uvicorn.Config, app: App, sealer: Sealer | None = None) -> None:
         super().__init__(config)
         self._app, self._sealer = app, sealer
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop."""
+        """Shut down."""
         await self._app.close()
         await super().shutdown(sockets)
         if not self._sealer:

@@ -1,4 +1,4 @@
-"""Who calls: signed tokens, and the page's cookie."""
+"""Authentication of callers: signed tokens, and the page's cookie."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from ringi.server.settings import ServerSettings
 COOKIE = "ringi_session"
 ALGORITHM = "HS256"
 PROXIED = "ringi.proxied"
-"""In the scope of a call for whose person the proxy vouches."""
+"""Scope key set if the proxy vouches for the caller's identity."""
 BEARER = "ringi.bearer"
-"""In the scope of a call with a token of the provider: whom it names, or why it is refused."""
+"""Scope key of a provider token's result: the person that it names, or the error that refuses it."""
 NEW_COOKIES = "ringi.cookies"
-"""In the scope of a call: cookies that its reply sets, if it does not say anything about the session itself."""
+"""Scope key of cookies for the reply, unless the reply itself sets or clears the session."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 SHORTEST_SECRET = 32
 REMEMBERED = 4_096
-"""Tokens whose signature need not be computed again."""
+"""Maximum number of tokens whose verified signature is cached."""
 
 
 class Principal(NamedTuple):
-    """Who calls, as their token says."""
+    """The caller, as named by the token."""
 
     tenant: str
     role: Role
@@ -48,32 +48,32 @@ class Principal(NamedTuple):
 
     @property
     def actor(self) -> str:
-        """The name under which the caller asks, starts and cancels: an agent's is never that of a person."""
+        """The name of the caller in records; an agent never has the name of a person."""
         return f"{AGENT}{self.name}" if self.role == "agent" else self.name
 
     @property
     def viewer(self) -> Viewer:
-        """The caller as a person to whom requests are open, or not."""
+        """The caller as a viewer of requests."""
         return Viewer(name=self.name, groups=self.groups)
 
 
 LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
-"""Everybody, on a server without tokens."""
+"""The principal of every caller on a server without tokens."""
 
 
 class VerifiedToken(NamedTuple):
-    """A token that was read before."""
+    """A token with a verified signature."""
 
     principal: Principal
     expires_at: float | None
     issued: Issued | None = None
     """None if the caller has no token."""
     ends_at: float | None = None
-    """When a session ends even if it is used; None: it is renewed by use."""
+    """The time at which a session ends even if it is used; None if use renews it."""
 
 
 class Keys:
-    """Makes tokens and reads them."""
+    """Creates and verifies tokens."""
 
     def __init__(self, secret: str) -> None:
         if len(secret.encode()) < SHORTEST_SECRET:
@@ -83,7 +83,7 @@ class Keys:
 
     @classmethod
     def load(cls, home: Path) -> Keys:
-        """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, made once."""
+        """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, which is created once."""
         return cls(os.environ.get("RINGI_SECRET") or kept_secret(home / "secret"))
 
     def mint(
@@ -97,12 +97,12 @@ class Keys:
         now: float | None = None,
         **more: Any,
     ) -> str:
-        """Return a new token, made `now` by the clock that revocations go by; `more` are further claims."""
+        """Return a new token, issued `now` by the clock of revocations; `more` contains further claims."""
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
         if not is_name(name):
             raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
-        # Not in whole seconds: who signs in right after a revocation must not be caught by it.
+        # Not in whole seconds: a sign-in right after a revocation must not be revoked.
         made = time.time() if now is None else now
         claims: dict[str, Any] = {
             "tenant": tenant,
@@ -117,15 +117,15 @@ class Keys:
         return jwt.encode(claims, self._secret, ALGORITHM)
 
     def derived(self, purpose: str) -> str:
-        """Return another secret for another purpose: what is signed for one proves nothing for the other."""
+        """Return a derived secret for another purpose: a signature for one purpose is invalid for another."""
         return hmac.new(self._secret.encode(), purpose.encode(), "sha256").hexdigest()
 
     def read(self, token: str) -> Principal:
-        """Return whose token this is, or raise `UnauthenticatedError`."""
+        """Return the principal of a token, or raise `UnauthenticatedError`."""
         return self.known(token).principal
 
     def known(self, token: str) -> VerifiedToken:
-        """Return what a token says, its end included, or raise `UnauthenticatedError`."""
+        """Return the verified token with its expiry, or raise `UnauthenticatedError`."""
         known = self._known.get(token) or self._verified(token)
         if known.expires_at is not None and known.expires_at <= time.time():
             self._known.pop(token, None)
@@ -160,9 +160,9 @@ class Keys:
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
-    """Return a claim that is a time, in seconds since 1970; None where it is missing.
+    """Return a time claim in seconds since 1970; None if it is missing.
 
-    Raises `UnauthenticatedError` for another type: what is no number, or NaN, would never be over.
+    Raises `UnauthenticatedError` for another type: a value that is not a number, or NaN, would never expire.
     """
     if name not in claims:
         return None
@@ -173,7 +173,7 @@ def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def kept_secret(path: Path) -> str:
-    """Return the secret in a file; several processes that make it at once get the same."""
+    """Return the secret in a file; concurrent processes that create it get the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
@@ -189,12 +189,12 @@ def kept_secret(path: Path) -> str:
 
 
 def seal_key(home: Path) -> str:
-    """Return the key of the seals: `RINGI_SEAL_KEY`, else that of the file `seal.key` in the folder, made once."""
+    """Return the key of the seals: `RINGI_SEAL_KEY`, else the file `seal.key` in the folder, which is created once."""
     return os.environ.get("RINGI_SEAL_KEY") or kept_secret(home / "seal.key")
 
 
 class Authenticator:
-    """Tells who calls, or refuses."""
+    """Identifies the caller of a request, or refuses it."""
 
     def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
         self.keys, self.revocations = keys, revocations
@@ -202,11 +202,11 @@ class Authenticator:
         self.session_seconds = settings.session_seconds
 
     def caller(self, scope: Scope) -> Principal:
-        """Return who calls, or raise `UnauthenticatedError` or `ForeignOriginError`."""
+        """Return the caller, or raise `UnauthenticatedError` or `ForeignOriginError`."""
         return self.entry(scope).principal
 
     def entry(self, scope: Scope) -> VerifiedToken:
-        """Return who calls and until when they may, or raise."""
+        """Return the verified token of the caller, or raise."""
         headers = Headers(scope=scope)
         if self._is_open:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
@@ -227,7 +227,7 @@ class Authenticator:
         return known
 
     def person_of_cookie(self, scope: Scope) -> Principal | None:
-        """Return who is signed in on the page that calls; None if nobody is."""
+        """Return the person signed in on the calling page; None if nobody is signed in."""
         try:
             token = cookie_token(Headers(scope=scope))
             return self.known(token).principal if token else None
@@ -235,9 +235,9 @@ class Authenticator:
             return None
 
     def session(self, known: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
-        """Return a token for the page's cookie, and for how many seconds it holds.
+        """Return a token for the page's cookie, and its lifetime in seconds.
 
-        It is worth nothing after `ends_at`, nor once the token from which it was made is revoked.
+        The session is invalid after `ends_at`, and once its parent token is revoked.
         """
         now, ends_at = time.time(), ends_at or known.ends_at
         seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
@@ -248,7 +248,7 @@ class Authenticator:
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
     def _renew(self, scope: Scope, known: VerifiedToken) -> None:
-        """Give a session in use its whole life again, once a tenth of it is over."""
+        """Renew the full lifetime of a session in use, once a tenth of it has passed."""
         life, now = self.session_seconds, time.time()
         is_fresh = known.expires_at is not None and known.expires_at - now > 0.9 * life
         is_last = known.ends_at is not None and known.expires_at is not None and known.expires_at >= known.ends_at - 1
@@ -266,19 +266,19 @@ class Authenticator:
         return outcome
 
     def known(self, token: str) -> VerifiedToken:
-        """Return what a token says, or raise `UnauthenticatedError` for one that is worth nothing, or was revoked."""
+        """Return the verified token; raise `UnauthenticatedError` if it is invalid or revoked."""
         known = self.keys.known(token)
         if self.is_revoked(known):
             raise UnauthenticatedError.revoked()
         return known
 
     def is_revoked(self, known: VerifiedToken) -> bool:
-        """Whether somebody's token was taken back."""
+        """Return whether a token was revoked."""
         who = known.principal
         return known.issued is not None and self.revocations.holds(who.tenant, who.name, who.role, known.issued)
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
-        """Raise `ForeignOriginError` when the page of another site writes."""
+        """Raise `ForeignOriginError` if the page of another site sends a write."""
         if scope["method"] in READS:
             return
         own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
@@ -307,7 +307,7 @@ def cookie_token(headers: Headers) -> str | None:
 
 
 def set_session(response: Response, token: str, seconds: float, scope: Scope, *, is_https: bool = False) -> None:
-    """Give the page its cookie, which no script can read and no other site can send."""
+    """Set the page's cookie: scripts cannot read it, and other sites cannot send it."""
     is_https = is_https or scope["scheme"] == "https"
     response.set_cookie(
         COOKIE, token, round(seconds), path=f"{base_of(scope)}/", secure=is_https, httponly=True, samesite="strict"
@@ -315,11 +315,11 @@ def set_session(response: Response, token: str, seconds: float, scope: Scope, *,
 
 
 def base_of(scope: Scope) -> str:
-    """Return the path under which Ringi stands; at the root of its server, nothing."""
+    """Return the base path of Ringi; empty at the root of its server."""
     return str(scope.get("root_path", "")).rstrip("/")
 
 
 def channel_of(scope: Scope) -> str:
-    """Return by which way a caller came: `page` or `http`."""
+    """Return the channel of the call: `page` or `http`."""
     headers = Headers(scope=scope)
     return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"

@@ -1,4 +1,4 @@
-"""Tokens of the provider in place of ours: a program calls with what its user signed in for."""
+"""Bearer tokens of the OpenID Connect provider: programs call with the token of their signed-in user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BearerTokens:
         self._known: OrderedDict[str, VerifiedToken] = OrderedDict()
 
     async def look(self, scope: Scope) -> None:
-        """Say in the scope of a call whom a token of the provider names, or why it is refused."""
+        """Record in the scope the person that a provider token names, or the error that refuses it."""
         try:
             token = bearer_token(Headers(scope=scope))
             if token and self._is_theirs(token):

@@ -1,4 +1,4 @@
-"""Links that sign somebody in: good once, for minutes."""
+"""One-use sign-in links that expire after minutes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ PREFIX = "link."
 
 
 def mint_link(keys: Keys, address: str, who: Principal, minutes: float = MINUTES) -> str:
-    """Return an address that opens the page as `who`, once."""
+    """Return a URL that signs `who` in on the page once."""
     link_keys = Keys(keys.derived("link"))
     code = link_keys.mint(**who._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
     return f"{address.rstrip('/')}/#token={PREFIX}{code}"
 
 
 class Links:
-    """Reads links and uses them up."""
+    """Verifies and redeems sign-in links."""
 
     def __init__(self, keys: Keys, backend: Backend) -> None:
         self._keys, self._stream = Keys(keys.derived("link")), backend.stream
 
     def known(self, token: str) -> VerifiedToken:
-        """Return what a link says, or raise `UnauthenticatedError`."""
+        """Return the token of a link, or raise `UnauthenticatedError`."""
         return self._keys.known(token.removeprefix(PREFIX))
 
     async def refuse_used(self, link: VerifiedToken) -> None:
@@ -37,13 +37,13 @@ class Links:
             raise UnauthenticatedError.used_link()
 
     async def use(self, link: VerifiedToken) -> None:
-        """Use a link up on all servers of the store, or raise `UnauthenticatedError` if another call was first."""
+        """Redeem a link on all servers of the store; raise `UnauthenticatedError` if another call was first."""
         number = await self._stream.append(place_of(link), [StreamItem({"used_by": link.principal.name})], fence=0)
         if number != 1:
             raise UnauthenticatedError.used_link()
 
 
 def place_of(link: VerifiedToken) -> Key:
-    """Return under which key the use of a link is kept."""
+    """Return the key that records the use of a link."""
     assert link.issued
     return Key("", f"link/{link.issued.mark}")

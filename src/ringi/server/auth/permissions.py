@@ -1,4 +1,4 @@
-"""What a caller may see and do. What they may not see is, for them, not there."""
+"""Permissions of callers; records that a caller may not see appear not to exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Check = Callable[[Principal, Request], None]
 
 
 def may_read(who: Principal, request: Request) -> bool:
-    """Whether the caller may know of this request."""
+    """Return whether the caller may read this request."""
     if request.tenant != who.tenant:
         return False
     if who.role == "admin" or request.asked_by == who.actor:
@@ -27,44 +27,44 @@ def may_read(who: Principal, request: Request) -> bool:
 
 
 def is_theirs_to_answer(who: Principal, request: Request) -> bool:
-    """Whether a person may answer this request, or has answered it."""
+    """Return whether a person may answer this request, or has answered it."""
     return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
 
 
 def readable(who: Principal, request: Request) -> None:
-    """Raise `NotFoundError` unless the caller may know of this request."""
+    """Raise `NotFoundError` unless the caller may read this request."""
     if not may_read(who, request):
         raise NotFoundError("request", request.id)
 
 
 def answerable(who: Principal, request: Request) -> None:
-    """Raise unless the caller may answer this request or pass it on."""
+    """Raise unless the caller may answer or reassign this request."""
     readable(who, request)
     if who.role != "admin" and not is_theirs_to_answer(who, request):
         raise NotTheirsError.to_answer(request.id)
 
 
 def cancellable(who: Principal, request: Request) -> None:
-    """Raise unless the caller may withdraw this request."""
+    """Raise unless the caller may cancel this request."""
     readable(who, request)
     if who.role != "admin" and request.asked_by != who.actor:
         raise NotTheirsError.to_cancel("request", request.id)
 
 
 def refuse_agents(who: Principal) -> None:
-    """Raise `AgentDecidesError` for an agent: what a person decides, a person decides."""
+    """Raise `AgentDecidesError` for an agent: only people make a person's decisions."""
     if who.role == "agent":
         raise AgentDecidesError
 
 
 def refuse_all_but_admins(who: Principal) -> None:
-    """Raise `NotAnOperatorError` unless the caller may do what only an operator may."""
+    """Raise `NotAnOperatorError` unless the caller is an operator."""
     if who.role != "admin":
         raise NotAnOperatorError
 
 
 def visible(who: Principal) -> Query:
-    """Return the query for what the caller finds in a list."""
+    """Return the query that selects the records visible to the caller."""
     if who.role == "admin":
         return Query(tenant=who.tenant)
     if who.role == "agent":
@@ -73,19 +73,19 @@ def visible(who: Principal) -> Query:
 
 
 def may_read_thread(who: Principal, thread: Thread) -> bool:
-    """Whether the caller may know of this thread: persons know all of their tenant."""
+    """Return whether the caller may read this thread: people may read all threads of their tenant."""
     return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
 
 
 def readable_thread(who: Principal, thread: Thread) -> Thread:
-    """Return the thread, or raise `NotFoundError` unless the caller may know of it."""
+    """Return the thread; raise `NotFoundError` unless the caller may read it."""
     if not may_read_thread(who, thread):
         raise NotFoundError("thread", thread.id)
     return thread
 
 
 async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
-    """Raise `NotFoundError` when there is such a thread and the caller may not know of it."""
+    """Raise `NotFoundError` if the thread exists and the caller may not read it."""
     try:
         thread = await store.get(Thread, who.tenant, id)
     except NotFoundError:
@@ -94,5 +94,5 @@ async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
 
 
 def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
-    """Return the inbox of the caller's tenant, in which `check` is asked about each request."""
+    """Return the inbox of the caller's tenant; `check` authorizes access to each request."""
     return inbox.of(who.tenant, partial(check, who))

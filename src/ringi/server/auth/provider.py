@@ -1,4 +1,4 @@
-"""A provider of OpenID Connect: where it is, what it says of somebody, and whether it really said so."""
+"""An OpenID Connect provider: discovery, token exchange and verification of claims."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 WHAT = "signing in with OpenID Connect"
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
-"""Signatures by a private key. Whoever knows our secret, or the provider's public key, must not be able to sign."""
+"""Asymmetric signatures only: our secret or the provider's public key must not be enough to sign."""
 KINDS = {"RSA": "RS256", "P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
-"""Kinds and curves of keys that are taken, each with its algorithm if the key names none."""
+"""Accepted key types and curves, each with its default algorithm."""
 FRESH_SECONDS = 3600.0
-"""How long what the provider publishes is taken as it was."""
+"""Seconds for which published metadata and keys are cached."""
 REPEAT_SECONDS = 10.0
-"""How often an unknown key is looked for: whoever sends made-up ones must not make us a flood for the provider."""
+"""Minimum seconds between lookups of an unknown key: forged key ids must not flood the provider."""
 CALL_SECONDS = 10.0
 LEEWAY_SECONDS = 30
 
 
 class Places(NamedTuple):
-    """Where the provider answers."""
+    """The endpoints of the provider."""
 
     authorization: str
     token: str
@@ -53,7 +53,7 @@ class Provider:
         self._keys: dict[str | None, Key] = {}
 
     async def places(self) -> Places:
-        """Return where the provider answers, as it publishes it."""
+        """Return the endpoints that the provider publishes."""
         if not self._places or time.monotonic() - self._found_at > FRESH_SECONDS:
             issuer = self._settings.issuer
             told = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
@@ -63,7 +63,7 @@ class Provider:
         return self._places
 
     async def departure(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Return the address at which a person agrees."""
+        """Return the authorization URL for a person."""
         async with self._client() as client:
             place = (await self.places()).authorization
             address, _ = client.create_authorization_url(
@@ -91,9 +91,9 @@ class Provider:
         return dict(told)
 
     async def claims(self, tokens: dict[str, Any], nonce: str) -> dict[str, Any]:
-        """Return what an id token says that was made by this provider, for us, now and for this very sign-in.
+        """Return the claims of an id token after verifying its issuer, audience, time and nonce.
 
-        What it does not say of a person is read from UserInfo.
+        Missing claims about the person are read from UserInfo.
         """
         from authlib.oidc.core import CodeIDToken
         from joserfc.errors import JoseError
@@ -115,7 +115,7 @@ class Provider:
         return await self._completed(said, access_token)
 
     async def bearer_claims(self, token: str) -> dict[str, Any]:
-        """Return what a token says that the provider made for calls of this server, or raise `SignInError`."""
+        """Return the claims of an access token issued by the provider for this server, or raise `SignInError`."""
         from authlib.oauth2.claims import JWTClaims
         from joserfc.errors import JoseError
 
@@ -132,7 +132,7 @@ class Provider:
         return await self._completed(said, token)
 
     async def _completed(self, said: dict[str, Any], access_token: str | None) -> dict[str, Any]:
-        """Return claims with those of UserInfo that are missing and matter; a token's own go first."""
+        """Return claims supplemented by the required claims of UserInfo; the token's own claims take precedence."""
         place = (await self.places()).userinfo
         if not place or not access_token or self._settings.wanted.issubset(said):
             return said
@@ -175,7 +175,7 @@ class Provider:
         usable = [key for key in told.get("keys", []) if kind_of(key) in KINDS and key.get("use", "sig") == "sig"]
         self._keys = {key.get("kid"): jwk.import_key(key) for key in usable}
         if len(usable) == 1:
-            # A provider with one key need not name it.
+            # A provider with a single key may omit the key id.
             self._keys[None] = next(iter(self._keys.values()))
         self._keys_at = time.monotonic()
 
@@ -209,7 +209,7 @@ class Provider:
 
 
 def places_of(issuer: str, told: dict[str, Any]) -> Places:
-    """Return the places that a provider publishes, or raise `ProviderError` where one is missing or unsafe."""
+    """Return the endpoints that a provider publishes; raise `ProviderError` if one is missing or unsafe."""
     methods = told.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     userinfo = told.get("userinfo_endpoint")
     try:
@@ -225,12 +225,12 @@ def places_of(issuer: str, told: dict[str, Any]) -> Places:
 
 
 def kind_of(key: dict[str, Any]) -> str:
-    """Return the curve of a published key, else its kind."""
+    """Return the curve of a published key, else its type."""
     return str(key.get("crv") or key.get("kty"))
 
 
 def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
-    """Return who the claims speak of, or raise what keeps them out."""
+    """Return the person that the claims name, or raise the error that refuses them."""
     if oidc.name_claim == "email" and claims.get("email_verified") is not True:
         raise StrangerError.unverified()
     tenant = DEFAULT_TENANT if oidc.tenant_claim is None else claims.get(oidc.tenant_claim)

@@ -1,4 +1,4 @@
-"""Tokens and sessions that were taken back before their end: kept in the store, known to every server."""
+"""Tokens and sessions revoked before their expiry: stored durably, and enforced by every server."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ PAGE = 500
 
 
 Whose = tuple[str | None, str | None, Role | None]
-"""A tenant, a name in it, and a role; None: all."""
+"""A tenant, a name in it, and a role; None matches all."""
 EVERYBODYS: Whose = (None, None, None)
 
 
 class Issued(NamedTuple):
-    """What is known of a token besides whom it stands for."""
+    """Identifiers and issue time of a token, besides its principal."""
 
     mark: str
-    """What tells it from others, and cannot be used in its place."""
+    """The digest that identifies the token and cannot be used in its place."""
     at: float
     parent: str | None = None
-    """The mark of the token from which this session was made."""
+    """The mark of the token from which this session was created."""
 
 
 class Revocation(Frozen):
-    """What is worth nothing any more: one token, or all of a name that were made up to a time."""
+    """A revocation of one token, or of all tokens of a name that were issued up to a time."""
 
     tenant: str
     name: str
     at: FiniteFloat
-    """Seconds since 1970: whatever was made up to then."""
+    """Seconds since 1970: tokens issued up to this time are revoked."""
     by: str
     role: Role | None = None
-    """None: whatever they may do."""
+    """None matches any role."""
     mark: str | None = None
-    """Only the token with this mark."""
+    """The mark of the only token that is revoked."""
 
 
 class NotYetKnownError(UnavailableError):
-    """Nobody can tell yet what was revoked."""
+    """Revocations have not been loaded yet."""
 
     def __init__(self) -> None:
         super().__init__("which tokens were revoked is not known yet")
 
 
 class Revocations:
-    """Reads what was revoked, and again whenever something is."""
+    """Loads the revocations, and reloads them after each change."""
 
     def __init__(self, backend: Backend, changed: Callable[[], None] = lambda: None) -> None:
         self._stream, self._notifier, self._changed = backend.stream, backend.notifier, changed
@@ -74,29 +74,29 @@ class Revocations:
         self._is_known = False
 
     def now(self) -> float:
-        """Return the time by which all machines on the store revoke."""
+        """Return the time that all machines on the store use for revocations."""
         return self._clock().timestamp()
 
     async def revoke(self, revocation: Revocation) -> None:
-        """Keep a revocation durably, and tell all servers; one that does not hear it finds it by polling."""
+        """Store a revocation durably and notify all servers; a server that misses the notification polls."""
         await self._stream.append(KEY, [StreamItem(revocation.model_dump(mode="json"))], fence=0)
         await self._notifier.publish(TOPIC)
 
     async def begin(self) -> None:
-        """Return once it was tried to read what is revoked; from the first call on it is read for ever."""
+        """Return after the first attempt to load the revocations; loading then continues in the background."""
         if self._following is None:
             self._following = asyncio.create_task(self._follow())
         if not self._ready.is_set():
             await self._ready.wait()
 
     async def close(self) -> None:
-        """Read no more."""
+        """Stop loading revocations."""
         if self._following:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
 
     def holds(self, tenant: str, name: str, role: Role, issued: Issued) -> bool:
-        """Whether a token is worth nothing any more; raises `UnavailableError` before that can be told."""
+        """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
         if not self._is_known:
             raise NotYetKnownError
         whose: tuple[Whose, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), EVERYBODYS)
@@ -132,7 +132,7 @@ class Revocations:
 
 
 def taken(item: StreamItem) -> tuple[str | None, Whose, float]:
-    """Return the mark of what an entry takes back, or whose tokens until when; of one that cannot be read, the most."""
+    """Return an entry's revoked mark, or its names and time; an unreadable entry revokes as much as possible."""
     try:
         one = Revocation.model_validate(item.event)
     except ValidationError:
@@ -144,7 +144,7 @@ def taken(item: StreamItem) -> tuple[str | None, Whose, float]:
 
 
 def at_most(said: Any, now: float) -> tuple[str | None, Whose, float]:
-    """Return the most that such fields could take back of what was made until now."""
+    """Return the broadest revocation that these fields allow, for tokens issued until now."""
     fields = said if isinstance(said, dict) else {}
     names = (fields.get(name) for name in ("mark", "tenant", "name"))
     mark, tenant, name = (value if isinstance(value, str) and value else None for value in names)
@@ -154,8 +154,8 @@ def at_most(said: Any, now: float) -> tuple[str | None, Whose, float]:
 
 
 def mark_of(token: str) -> str:
-    """Return what tells a token from others, and cannot be used in its place.
+    """Return the digest that identifies a token and cannot be used in its place.
 
-    Its signature does not count: the same one can be written in several ways.
+    The signature is excluded: the same signature can be encoded in several ways.
     """
     return sha256(token.rpartition(".")[0].encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""AG-UI's own entry: a run's input goes in, with answers to what waits, and the events of one stretch come out."""
+"""The AG-UI endpoint: it accepts a run's input and answers to interrupts, and streams the events of one stretch."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
 class Talk(NamedTuple):
-    """One stretch of a run that a client listens to under an id of its own."""
+    """One stretch of a run that a client follows under its own run id."""
 
     who: Principal
     run_id: str
     thread: Thread | None = None
     after: int = 0
-    """Where the stretch begins: after the pause whose questions the client has answered."""
+    """The start of the stretch: after the pause whose questions the client has answered."""
     error: Event | None = None
-    """Why there is no stretch to listen to."""
+    """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
-    """What the pause goes on asking; None once the run goes on after it."""
+    """The questions that the pause still asks; None once the run continues after it."""
     others: str = ""
-    """What a question says that is not the client's to know of."""
+    """The text shown in place of a question that the client may not read."""
     thread_id: str = ""
-    """The thread whose history the client wants, which need not exist."""
+    """The thread whose history the client requests; it need not exist."""
     base: str = ""
-    """The path at which Ringi stands."""
+    """The base path of Ringi."""
 
 
 class AguiRoutes:
@@ -94,7 +94,7 @@ class AguiRoutes:
         try:
             thread = await self._conversations.thread(who, turn.thread_id)
         except NotFoundError:
-            # A hidden thread must look like one that does not exist: a new conversation has an empty history.
+            # A hidden thread must be indistinguishable from a missing one: a new conversation has an empty history.
             thread = None
         others, base = words_for(http.scope).others, base_of(http.scope)
         return Talk(who, turn.run_id, thread, others=others, thread_id=turn.thread_id, base=base)
@@ -128,7 +128,7 @@ class AguiRoutes:
     async def _resumed(
         self, who: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
     ) -> Talk:
-        """Answer what the entries answer; the others stay open, and what is answered stays answered."""
+        """Answer the requests of the entries; the others stay open, and given answers are not undone."""
         if thread is None:
             raise NotFoundError("thread", turn.thread_id)
         found = [(entry, await self._asked(who, thread, entry)) for entry in resume]
@@ -141,24 +141,24 @@ class AguiRoutes:
         if not (asked or told):
             raise NotFoundError("request", resume[0].interrupt_id)
         for (entry, request), answer in zip(asked, answers, strict=True):
-            # Of what nobody can answer any more a client can only say that it is past it.
+            # A client can only acknowledge a request that can no longer be answered.
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
                 await self._conversations.answer(who, request.id, answer, channel)
         return Talk(who, turn.run_id, thread, after, still_open=await self._still_open(who, told))
 
     async def _asked(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
-        """Return what an entry is about, None for what it says nothing to and nobody can show to the client."""
+        """Return the request of an entry; None for an entry without an answer whose request the client may not read."""
         try:
             return await self._conversations.request(who, thread.id, entry.interrupt_id)
         except (NotFoundError, UnreadableError):
-            # A stock client has to name every interrupt of a pause, also those that are not its own to know of.
+            # A stock client has to name every interrupt of a pause, including those that it may not read.
             if entry.status == "resolved" and entry.payload is None:
                 return None
             raise
 
     async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
-        """Return the newest pause that asks any of these, and all that it asks."""
+        """Return the newest pause that asks any of these requests, and all requests of that pause."""
         items = await told_so_far(self._backend, thread.key, str(thread.run_id))
         told = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
         return next(((number, asked) for number, asked in reversed(told) if ids.intersection(asked)), (0, []))
@@ -169,8 +169,8 @@ class AguiRoutes:
         for request in found.values():
             left[place_of(request)] |= set() if request.is_final else {request.id}
         lost = set(ids).difference(found)
-        # An interrupt can ask several things and waits for all of them; several interrupts do not wait for each other.
-        # Which of them one that cannot be read belongs to nobody knows: a client that waits for it may wait for ever.
+        # An interrupt may ask several requests and waits for all of them; interrupts do not wait for each other. An
+        # unreadable request may belong to any of them, so a client could wait forever.
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
@@ -204,7 +204,7 @@ class AguiRoutes:
         await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
 
     async def _history(self, connection: Connection, talk: Talk) -> None:
-        """Send what was said before, then the run that is live from its beginning to its end or its newest pause."""
+        """Send the history, then the live run from its beginning to its end or its newest pause."""
         thread, about = talk.thread, {"thread_id": talk.thread_id, "run_id": talk.run_id}
         runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
         is_live = thread is not None and thread.is_live
@@ -221,7 +221,7 @@ class AguiRoutes:
         await connection.write(written(renamed(end, talk.run_id), 0))
 
     async def _live(self, connection: Connection, talk: Talk, thread: Thread) -> Event:
-        """Send a run as one run of AG-UI, without the pauses that are over, and return its end."""
+        """Send a run as one AG-UI run, without past pauses, and return its last event."""
         pause: Event | None = None
         message = Message(str(thread.run_id), thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
@@ -241,7 +241,7 @@ class AguiRoutes:
     async def _correct(
         self, connection: Connection, talk: Talk, thread: Thread, message: Message, item: StreamItem
     ) -> None:
-        """Once a text that the client was shown is superseded and has ended, send the messages without it."""
+        """Once a superseded text that was shown has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
         about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
         if about in message.superseded - message.speaking:
@@ -250,7 +250,7 @@ class AguiRoutes:
             await connection.write(written(snapshot_of(runs, Place(talk.base, thread.id)), 0))
 
     async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
-        """Return a pause with the tool calls that its questions gate, and without what others are asked."""
+        """Return a pause with the tool calls that its requests gate, without requests to others."""
         interrupts = open_interrupts(event)
         if not interrupts:
             return event
@@ -267,12 +267,12 @@ class AguiRoutes:
 
 def snapshot_of(runs: Sequence[Run], place: Place) -> Event:
     """Return all messages of runs as one event."""
-    # As it is: the models of AG-UI would add what its older clients refuse.
+    # A plain dict: the models of AG-UI would add fields that its older clients refuse.
     return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, place)}
 
 
 def newest(turn: AguiTurn) -> dict[str, Any]:
-    """Return the newest message, or raise `InvalidError` unless a person sends it."""
+    """Return the newest message; raise `InvalidError` unless it is a user message."""
     last = turn.messages[-1] if turn.messages else None
     if not isinstance(last, dict) or last.get("role") != "user":
         raise InvalidError.of("messages", "the newest is not of a user: send what the person said, or resume")
@@ -280,7 +280,7 @@ def newest(turn: AguiTurn) -> dict[str, Any]:
 
 
 def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
-    """Return an entry as the body of an answer; None for one that says nothing and so leaves the question open."""
+    """Return an entry as the body of an answer; None for an entry without an answer, which leaves the question open."""
     payload = entry.payload
     head = {"digest": (entry.metadata or {}).get("digest", request.digest)}
     if entry.status == "cancelled":
@@ -299,7 +299,7 @@ def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
 
 
 def plain_answer(payload: Any) -> dict[str, Any]:
-    """Return a payload as the answer to a plain interrupt: words as they are, all else as the JSON that it is."""
+    """Return a payload as the answer to a plain interrupt: text unchanged, any other value as JSON."""
     words = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
     if isinstance(words, str):
         return {"decision": "respond", "message": words}
@@ -307,7 +307,7 @@ def plain_answer(payload: Any) -> dict[str, Any]:
 
 
 def decided(payload: Any) -> dict[str, Any]:
-    """Return an approval of a call: only a plain `approved: true` is one."""
+    """Return the decision on a call: only `approved: true` is an approval."""
     given = payload if isinstance(payload, dict) else {}
     message = {"message": given["reason"]} if given.get("reason") else {}
     if given.get("approved") is not True:
@@ -318,7 +318,7 @@ def decided(payload: Any) -> dict[str, Any]:
 
 
 def renamed(event: Event, run_id: str) -> Event:
-    """Return an event under the id that the client gave its run, also in the input that it repeats."""
+    """Return an event under the client's run id, including the input that it repeats."""
     if "runId" not in event:
         return event
     input = {"input": {**event["input"], "runId": run_id}} if event.get("input") else {}
@@ -326,19 +326,19 @@ def renamed(event: Event, run_id: str) -> Event:
 
 
 def failed(error: RingiError) -> Event:
-    """Return why nothing runs."""
+    """Return the event for an error before the run."""
     return wire(RunErrorEvent(message=str(error), code=status_of(error)[1]))
 
 
 def cancelled(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
-    """Return the end of a run that somebody stopped while it waited, or before it began."""
+    """Return the final events of a run that was canceled while it waited, or before it began."""
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
     return [wire(end)] if has_begun else [wire(begin), wire(end)]
 
 
 def asked_again(pause: Event, talk: Talk) -> bytes:
-    """Return a stretch that only repeats what a pause still asks."""
+    """Return a stretch that only repeats the open questions of a pause."""
     begin = RunStartedEvent(thread_id=pause["threadId"], run_id=talk.run_id, protocol_version="1.0")
     left = [each for each in open_interrupts(pause) if each["id"] in (talk.still_open or ())]
     end = {**renamed(pause, talk.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
@@ -346,7 +346,7 @@ def asked_again(pause: Event, talk: Talk) -> bytes:
 
 
 def place_of(request: Request) -> str:
-    """Return the interrupt that asks a request, perhaps with others."""
+    """Return the interrupt that asks a request, possibly with others."""
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
 
 
@@ -356,5 +356,5 @@ def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapsh
 
 
 def written(event: Event, number: int) -> bytes:
-    """Return an event as a server-sent one; what is not in the thread's stream has no number."""
+    """Return an event as a server-sent event; an event outside the thread's stream has no number."""
     return encoded(dumped(event), id=str(number)) if number else b"data: " + dumped(event) + b"\n\n"

@@ -48,7 +48,7 @@ class AttachmentRoutes:
         who, id = self._door.caller(http.scope), str(http.path_params["id"])
         refuse_agents(who)
         inbox = inbox_for(self._platform.inbox, who, answerable)
-        # Before the body is read: who may not answer cannot send ten megabytes either.
+        # Before the body is read: a caller who may not answer must not send ten megabytes.
         (await inbox.get(id)).refuse_closed(who.name, inbox.clock())
         upload = parsed(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
         try:
@@ -71,6 +71,6 @@ class AttachmentRoutes:
 
 
 def is_shown(who: Principal, request: Request, stored: Stored) -> bool:
-    """Whether a caller who may read a request may read this file of it."""
+    """Return whether a caller who may read a request may read this file of it."""
     is_own = who.role != "agent" and stored.by == who.name
     return is_own or stored.file["number"] in numbers_in(request)

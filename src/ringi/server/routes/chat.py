@@ -1,4 +1,4 @@
-"""The AI SDK's UI message stream over threads: `useChat` works with any agent that takes messages."""
+"""The AI SDK's UI message stream over threads: `useChat` works with any agent that accepts messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ringi.server.sse.sse import HEADERS, Connection, EventStream, Feeder, Strea
 from ringi.server.strict_route import StrictPlainRoute
 
 SHAPE = frozenset({"hold", "sdk"})
-"""The parameters that say how an answer is streamed."""
+"""The parameters that select the format of the stream."""
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
 DONE = b"data: [DONE]\n\n"
 STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
@@ -48,7 +48,7 @@ class ChatMessage(Frozen):
 
     @property
     def approvals(self) -> list[dict[str, Any]]:
-        """The tool approvals that a person gave or refused in this message, as the client says."""
+        """The tool approvals and rejections in this message, as reported by the client."""
         given = [part.get("approval") for part in self.parts if part.get("state") == "approval-responded"]
         return [approval for approval in given if isinstance(approval, dict)]
 
@@ -62,21 +62,21 @@ class ChatMessage(Frozen):
 
 
 class Talk(NamedTuple):
-    """One run that somebody listens to."""
+    """One run that a client follows."""
 
     who: Principal
     thread: Thread
     after: int = 0
-    """How far the client has been told."""
+    """The position up to which the client has received the stream."""
     hold: bool = False
-    """Whether the stream stays open while only tool approvals are waited for."""
+    """True to keep the stream open while only tool approvals are pending."""
     sdk: Sdk = NEWEST
     others: str = ""
-    """What says that others are asked something."""
+    """The text stating that other people are asked."""
 
 
 class ChatRoutes:
-    """`POST /v1/chat` and the stream to come back to."""
+    """`POST /v1/chat`, and the stream for reconnecting."""
 
     def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
         self._door, self._streams, self._settings = door, streams, platform.settings
@@ -99,7 +99,7 @@ class ChatRoutes:
         try:
             thread = await self._conversations.thread(who, http.path_params["id"])
         except NotFoundError:
-            # `useChat` asks for the stream of a chat that has only just got its id, and takes a 404 for a failure.
+            # `useChat` requests the stream of a chat that has only just received its id, and treats 404 as a failure.
             thread = None
         if thread is None or not thread.is_live:
             return None
@@ -121,7 +121,7 @@ class ChatRoutes:
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
     ) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
-        # Said again it is a message of its own: under its old id it would be taken for one that was lost on the way.
+        # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
         id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
         named = turn.agent or named
         agent = await taking_messages(self._conversations.runner(named or "chat"), named, thread)
@@ -131,7 +131,7 @@ class ChatRoutes:
     async def _approved(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
     ) -> Talk:
-        """Answer what the message says was answered, as the caller and under the digest that it was shown with."""
+        """Apply the answers in the message, as the caller and under the digest that was shown."""
         if thread is None or message.id != thread.run_id:
             raise NotNewestError(turn.id, message.id)
         after = (message.metadata or {}).get("after")
@@ -151,7 +151,7 @@ class ChatRoutes:
         try:
             await self._conversations.answer(who, request.id, answer, channel)
         except FinalError:
-            # Somebody else was first, or it is too late: the stream says what holds.
+            # Another answer was first, or the deadline has passed: the stream shows the result.
             return
 
     async def _feed(self, connection: Connection, talk: Talk) -> None:
@@ -175,13 +175,13 @@ class ChatRoutes:
         else:
             thread = await self._backend.store.get(Thread, *key)
             await connection.write(written([*await self._left(talk.who, message), *message.end(thread)]))
-        # One before the pause: what it asks is told again with what has become of it.
+        # One before the pause: its requests are sent again with their results.
         await connection.write(written([message.finish(reason, after - 1)]) + DONE)
         connection.goodbye = b""
         connection.end()
 
     async def _asked(self, who: Principal, message: Message, event: dict[str, Any]) -> list[Part]:
-        """Return the requests of a pause, and after it what has become of them."""
+        """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
             return await self._left(who, message)
         return await self._shown(who, message, [interrupt["id"] for interrupt in open_interrupts(event)])
@@ -204,7 +204,7 @@ class ChatRoutes:
 
 
 def may_answer(who: Principal, request: Request) -> bool:
-    """Whether a caller who knows of a request may answer it."""
+    """Return whether a caller who may read a request may answer it."""
     return who.role == "admin" or (who.role == "person" and is_theirs_to_answer(who, request))
 
 
@@ -219,5 +219,5 @@ def sdk_of(scope: Scope) -> Sdk:
 
 
 def holds(scope: Scope) -> bool:
-    """Whether the caller wants the stream to stay open in every pause."""
+    """Return whether the caller requests that the stream stay open in every pause."""
     return QueryParams(scope["query_string"]).get("hold") == "true"

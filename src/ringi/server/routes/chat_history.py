@@ -1,4 +1,4 @@
-"""What was said in a thread so far: each run as the messages that began it and the parts of the agent's own."""
+"""The history of a thread: each run as its user messages and the parts of the agent's message."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ChatHistoryRoutes:
         size, before = min(limit, self._max), parsed_place(cursor)
         runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
         if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
-            # No worker has taken it up yet; who said it must see that it arrived.
+            # No worker has started it yet; the sender must see that the message arrived.
             runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
         requests = await self._requests(who, [id for run in runs for id in run.asked])
         told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
@@ -62,7 +62,7 @@ class ChatHistoryRoutes:
 
 
 def told_of(run: Run, thread: Thread, requests: dict[str, Request], base: str) -> Part:
-    """Return one run: the messages of people, and the parts of the agent's."""
+    """Return one run: the user messages, and the parts of the agent's message."""
     message = Message(run.id, thread.id, thread.agent)
     parts = [message.start()]
     for event in run.events:
@@ -76,13 +76,13 @@ def told_of(run: Run, thread: Thread, requests: dict[str, Request], base: str) -
 
 
 def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:
-    """Return a person's message as parts: its words, if it has any, and its images."""
+    """Return a user message as parts: its text, if any, and its images."""
     words = [{"type": "text", "text": message["content"]}] if message["content"] else []
     return words + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
 
 
 def joined(parts: Iterable[Part]) -> Iterable[Part]:
-    """Yield the parts with the words of one text in one part."""
+    """Yield the parts, with the deltas of one text merged into one part."""
     last: Part | None = None
     for part in parts:
         if last and part["type"] == last["type"] == "text-delta" and part["id"] == last["id"]:

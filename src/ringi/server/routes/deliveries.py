@@ -1,4 +1,4 @@
-"""The routes of deliveries: what became of what was sent to others."""
+"""The routes of deliveries to external receivers."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ class DeliveryRoutes:
 
 
 def shown_to(who: Principal, delivery: Delivery) -> Delivery:
-    """Return a delivery as the caller may know of it: the hosts of the server's own receivers are not for agents."""
+    """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
     is_named_by_ask = delivery.endpoint.startswith(OF_ASK)
     return delivery if who.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})

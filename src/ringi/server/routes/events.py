@@ -1,4 +1,4 @@
-"""The routes of events: what happens, live, and what happened."""
+"""The routes of events: the live feed and the audit trail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes for those who run the server."""
+"""The routes for operators of the server."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0
 COUNTED = 10_000
-"""Pending requests of one kind beyond this are not counted."""
+"""Maximum number of pending requests that are counted per kind."""
 PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
 
 
 class HealthRoutes:
-    """Alive, ready, and how busy; nothing of any tenant."""
+    """Liveness, readiness and load, without data of any tenant."""
 
     def __init__(self, platform: Platform, streams: Streams) -> None:
         self._platform, self._streams = platform, streams
@@ -84,11 +84,11 @@ class HealthRoutes:
 
 
 class Now(Collector):
-    """Figures as they are now."""
+    """Current metrics."""
 
     def __init__(self, figures: list[Metric]) -> None:
         self._figures = figures
 
     def collect(self) -> list[Metric]:
-        """Return them."""
+        """Return the metrics."""
         return self._figures

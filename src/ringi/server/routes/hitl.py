@@ -1,4 +1,4 @@
-"""Forms in a chat, as the front ends of others know them: the event `hitl`, and `POST /hitl/respond`."""
+"""Forms in a chat, in the format of third-party front ends: the event `hitl`, and `POST /hitl/respond`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HitlRoutes:
         request = await inbox.get(given.request_id)
         if request.thread_id != given.session_id:
             raise NotFoundError("request", given.request_id)
-        # A front end sends its form with every button; of who says no nothing is kept.
+        # A front end sends its form with every button; the data of a rejection is not stored.
         data = None if given.action == "reject" else given.data
         answer = Answer(decision=given.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))

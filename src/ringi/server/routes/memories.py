@@ -1,4 +1,4 @@
-"""The routes of memories: what the caller told in approved answers, for their later threads."""
+"""The routes of memories: answers that the caller approved for their later threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of operations: the runs that cannot go on by themselves, and what an operator does about them."""
+"""The routes of operations: runs that need an operator, and the operator's actions."""
 
 from __future__ import annotations
 

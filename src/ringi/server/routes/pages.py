@@ -1,4 +1,4 @@
-"""The page: one HTML file for all its addresses, and the files it loads."""
+"""The page: one HTML file for all its URLs, and its assets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADDRESSES = (
     "/operations",
 )  # fmt: skip
 BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg", "third-party-licenses.md"})
-"""Files that keep their names, and so must be asked for each time."""
+"""Files with fixed names, which must be revalidated on each use."""
 FOR_EVER = "public, max-age=31536000, immutable"
 REMEDY = "the page is not built: run `make demo`, or `python3 hatch_build.py --build`, and reload"
 
@@ -57,7 +57,7 @@ class PageRoutes:
         return await problems.on_http_error(http, error)
 
     async def beside(self, http: HttpRequest) -> HttpResponse:
-        """Return a file from beside the page."""
+        """Return a file next to the page."""
         file = self._static / http.url.path.rpartition("/")[2]
         if not file.is_file():
             raise HTTPException(404, "no such file")
@@ -65,7 +65,7 @@ class PageRoutes:
 
 
 def placed(page: str, base: str) -> str:
-    """Return the page for the path under which it stands: its files are named from there, as its own calls are."""
+    """Return the page with asset URLs for its base path; its API calls use the same base path."""
     page = page.replace('="./', f'="{base}/')
     return page.replace("</title>", f'</title><meta name="ringi-base" content="{base}">') if base else page
 
@@ -74,12 +74,12 @@ class Assets(StaticFiles):
     """Files whose names change with their content."""
 
     async def check_config(self) -> None:
-        """Find nothing where nothing was built."""
+        """Accept a missing build: it contains no files."""
         if not await to_thread.run_sync(os.path.isdir, str(self.directory)):
             raise HTTPException(404, "no such file")
 
     async def get_response(self, path: str, scope: Scope) -> HttpResponse:
-        """Return a file that a browser may keep for ever."""
+        """Return a file that a browser may cache indefinitely."""
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = FOR_EVER
         return response

@@ -45,14 +45,14 @@ from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 COUNTED = 999
-"""How far requests are counted; past it there are more."""
+"""Maximum count of requests; a higher number is reported as more."""
 SEARCH = "What the request must contain: the beginnings of words, any part of a Chinese or Japanese text"
 SINCE = "Count what has ended since, such as the caller's midnight"
 Cursor = Annotated[str | None, Query(description="`next` of the page before")]
 
 
 def given(filter: Any) -> Any:
-    """Return what a form sends for a filter; one that was left empty is none."""
+    """Return the filter value of a form; an empty value is no filter."""
     return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
 
@@ -67,7 +67,7 @@ class RequestRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
-        # Without this a fifth of a respond is spent on FastAPI's parameters, of which it has none.
+        # FastAPI's parameter handling, which respond does not need, would take a fifth of its time.
         api.router.routes.append(StrictPlainRoute(f"{at}/{{id}}/respond", self.respond, methods=["POST"]))
         add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
         add(at, self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
@@ -237,7 +237,7 @@ def id_of(http: HttpRequest) -> str:
 
 
 def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
-    """Return the answers of a bulk call, each still unchecked."""
+    """Return the unvalidated answers of a bulk call."""
     items = body.get("items") if isinstance(body, dict) else None
     if not isinstance(items, list) or not 0 < len(items) <= most:
         raise InvalidError.of("items", f"give a list of 1 to {most} answers, each with id, decision and digest")
@@ -247,7 +247,7 @@ def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
 
 
 async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
-    """Decide one request of several and return its result: its status, and the request or the problem."""
+    """Decide one of several requests; return its status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:

@@ -1,4 +1,4 @@
-"""The page's session: the token of its link, kept where no script can read it."""
+"""The page's session: its token is stored in a cookie that scripts cannot read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ringi.server.settings import ServerSettings
 
 
 class SessionRoutes:
-    """Who is signed in, and on what."""
+    """The signed-in person, and information about the server."""
 
     def __init__(self, door: Authenticator, links: Links, settings: ServerSettings) -> None:
         self._door, self._links, self._settings = door, links, settings
@@ -80,7 +80,7 @@ class SessionRoutes:
 
     async def _revoke(self, known: VerifiedToken) -> None:
         who, revocations = known.principal, self._door.revocations
-        # A server whose clock is ahead may just have made the caller's own.
+        # A server with a fast clock may have just issued the caller's own token.
         until = max(revocations.now(), known.issued.at if known.issued else 0)
         await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
 
@@ -92,10 +92,10 @@ class SessionRoutes:
 
 
 def session_reply(who: Principal) -> HttpResponse:
-    """Return who somebody is, as JSON."""
+    """Return the signed-in person as a JSON reply."""
     return reply(dumped(session_of(who)))
 
 
 def session_of(who: Principal) -> dict[str, Any]:
-    """Return who somebody is, as the page is told."""
+    """Return the signed-in person as data for the page."""
     return {"name": who.name, "role": who.role, "tenant": who.tenant, "groups": who.groups}

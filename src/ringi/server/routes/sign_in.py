@@ -1,4 +1,4 @@
-"""Signing in at a provider: there with a secret of one use, back with a code, and a cookie as any other."""
+"""Sign-in at a provider: redirect with a one-use secret, callback with a code, and a regular session cookie."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ COOKIE = "ringi_sign_in"
 ATTEMPT_SECONDS = 600
 REMEMBERED = 10_000
 LONGEST_COOKIE = 3_900
-"""Browsers drop longer ones without a word."""
+"""Browsers silently drop longer cookies."""
 LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
 class Attempt(NamedTuple):
-    """A sign-in that has begun; the browser keeps it, signed, until it comes back."""
+    """A started sign-in; the browser stores it, signed, until the callback."""
 
     state: str
     nonce: str
@@ -48,18 +48,18 @@ class Attempt(NamedTuple):
 
     @classmethod
     def begun(cls, next: str | None) -> Attempt:
-        """Return a new one that leads to a path of this server."""
+        """Return a new attempt that leads to a path of this server."""
         fresh = [secrets.token_urlsafe(32) for _ in range(3)]
         return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
 
 
 def local_path(path: str | None) -> str:
-    """Return a path that stays on this server, else `/`: a sign-in must not lead to another site."""
+    """Return a path on this server, else `/`: a sign-in must not redirect to another site."""
     return path if path and LOCAL_PATH.fullmatch(path) else "/"
 
 
 class SignInRoutes:
-    """The ways to sign in."""
+    """The routes for signing in."""
 
     def __init__(self, door: Authenticator, settings: ServerSettings, provider: Provider | None) -> None:
         self._door, self._oidc = door, settings.oidc
@@ -91,7 +91,7 @@ class SignInRoutes:
             return shown(http, error)
         response = RedirectResponse(place, 302)
         kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
-        # Lax: the way back begins on the provider's site, from where no strict cookie is sent.
+        # Lax: the callback is initiated by the provider's site, which does not send strict cookies.
         response.set_cookie(
             COOKIE,
             kept,
@@ -154,7 +154,7 @@ class SignInRoutes:
         return attempt
 
     def _minted(self, oidc: Oidc, person: Person) -> tuple[str, float]:
-        # Not renewed by use: whether the person still belongs here is asked of the provider again.
+        # Use does not renew it: the provider must confirm the person's access again.
         ends_at = time.time() + oidc.session_seconds
         token, seconds = self._door.session(VerifiedToken(Principal(*person), None), ends_at)
         if len(token) > LONGEST_COOKIE:
@@ -170,7 +170,7 @@ class SignInRoutes:
 
 
 def shown(http: HttpRequest, error: RingiError) -> HttpResponse:
-    """Return a page for a person, or raise the error for a program."""
+    """Return an error page for a person, or raise the error for a program."""
     if not wants_page(http):
         raise error
     return error_page(http, error, PATH)

@@ -1,4 +1,4 @@
-"""Why a sign-in at the provider failed, as a page: the person comes from another site and has none of ours open."""
+"""The error page of a failed sign-in: the person arrives from the provider without an open page of Ringi."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ringi.server.refusals import ProviderError, StrangerError
 
 @dataclass(frozen=True)
 class PageWords:
-    """What the page says, in one language."""
+    """The texts of the page in one language."""
 
     title: str
     failed: str
@@ -65,12 +65,12 @@ code{{display:block;overflow-wrap:anywhere;padding:.5rem .75rem;border:1px solid
 
 
 def wants_page(http: HttpRequest) -> bool:
-    """Whether a person looks at the reply, not a program."""
+    """Return whether the client is a browser, not a program."""
     return "text/html" in http.headers.get("accept", "")
 
 
 def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
-    """Return the page for an error; what the provider said is shown as text."""
+    """Return the page for an error; the provider's message is escaped as text."""
     language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
     words = WORDS[language]
     why = {StrangerError: words.stranger, ProviderError: words.unavailable}.get(type(error), words.failed)

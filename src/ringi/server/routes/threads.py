@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ringi.runs.runner import Runner
 
 SCANNED = 1_000
-"""How many threads one call looks through for an agent's own."""
+"""Maximum number of threads that one call scans for those of an agent."""
 
 
 class ThreadName(Frozen):

@@ -1,4 +1,4 @@
-"""One run of a thread as one message of the AI SDK: a pure mapping of AG-UI events and requests to parts."""
+"""One run of a thread as one AI SDK message: a pure mapping of AG-UI events and requests to parts."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ STOPPED = "the run was cancelled"
 
 
 Way = Literal["protocol", "api", "others"]
-"""A part of the protocol alone, a call of our API, or none: it is not the reader's to answer."""
+"""The channel of an answer: a part of the protocol alone, a call of the API, or none for other readers."""
 
 
 Sdk = Literal[5, 6, 7]
-"""The major version of the reader's AI SDK: each refuses parts that came after it."""
+"""The major version of the reader's AI SDK: each refuses parts introduced later."""
 NEWEST: Sdk = 7
 
 
 @dataclass
 class Call:
-    """A call of a tool."""
+    """A tool call."""
 
     name: str
     written: str = ""
     gate: str | None = None
-    """The request after which it runs, or does not."""
+    """The request that gates the call."""
     is_decided: bool = False
     is_over: bool = False
 
     @property
     def args(self) -> Any:
-        """What the tool is called with."""
+        """The arguments of the call."""
         try:
             return json.loads(self.written or "{}")
         except ValueError:
@@ -49,7 +49,7 @@ class Call:
 
 @dataclass
 class Message:
-    """A message while its run goes on."""
+    """A message during its run."""
 
     id: str
     thread_id: str
@@ -57,13 +57,13 @@ class Message:
     sdk: Sdk = NEWEST
     calls: dict[str, Call] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
-    """The requests that were shown, and in which version."""
+    """The requests already shown, with their versions."""
     waiting: dict[str, Way] = field(default_factory=dict)
-    """The requests that are open, and by which way the reader can answer them."""
+    """The open requests, with the channel through which the reader can answer them."""
     speaking: set[str] = field(default_factory=set)
     """The texts that have begun and not ended."""
     superseded: set[str] = field(default_factory=set)
-    """The texts that were taken back."""
+    """The superseded texts."""
     last: Event | None = None
 
     def start(self) -> Part:
@@ -78,14 +78,14 @@ class Message:
         return handler(self, event) if handler else []
 
     def asked(self, request: Request, *, is_theirs: bool) -> list[Part]:
-        """Return what shows a request as it is now, besides the thread's own words; nothing if that was shown.
+        """Return the parts that show a request's current version; empty if it was already shown.
 
-        `is_theirs`: whether the reader may answer it, so that a part of the protocol may ask them.
+        `is_theirs` states whether the reader may answer it, so that a part of the protocol may ask them.
         """
         if self.told.get(request.id) == request.version:
             return []
         self.told[request.id] = request.version
-        # AI SDK 5 knows no approvals: its reader answers a gated call by the API, as a form.
+        # AI SDK 5 has no approvals: its reader answers a gated call through the API, as a form.
         call_id = self.gated(request) if is_theirs and self.sdk > 5 else None
         self.waiting.pop(request.id, None)
         if not request.is_final:
@@ -94,7 +94,7 @@ class Message:
         return [shown, *(self._approval(request, call_id) if call_id else [])]
 
     def hidden(self, id: str) -> list[Part]:
-        """Return what shows that others are asked something."""
+        """Return the parts stating that other people are asked."""
         if id in self.told:
             return []
         self.told[id], self.waiting[id] = 0, "others"
@@ -103,12 +103,12 @@ class Message:
 
     @property
     def is_for_the_client(self) -> bool:
-        """Whether all that the reader can answer is approvals, which their client sends when the stream has ended."""
+        """Return whether the reader's open requests are all approvals, which the client sends after the stream ends."""
         ways = set(self.waiting.values())
         return "protocol" in ways and "api" not in ways
 
     def waits_for_others(self, words: str, after: int) -> list[Part]:
-        """Return what says so where the stream ends, though others are asked something; nothing where none are."""
+        """Return the parts stating that the stream ends while others are asked; empty if nobody else is asked."""
         if "others" not in self.waiting.values():
             return []
         id = f"others-{after}"
@@ -119,7 +119,7 @@ class Message:
         ]
 
     def end(self, thread: Thread) -> list[Part]:
-        """Return the last parts of a run that is over."""
+        """Return the last parts of an ended run."""
         left = [id for id, call in self.calls.items() if not call.is_over]
         parts: list[Part] = [
             {"type": "tool-output-error", "toolCallId": id, "errorText": NO_RESULT, **DYNAMIC} for id in left
@@ -134,7 +134,7 @@ class Message:
         return {"type": "finish", "finishReason": reason, "messageMetadata": {"after": after}}
 
     def gated(self, request: Request) -> str | None:
-        """Return the call that a request gates, known by its name and arguments; of two alike, one each."""
+        """Return the call that a request gates, by name and arguments; identical calls are matched one to one."""
         for id, call in self.calls.items():
             if call.gate == request.id:
                 return id
@@ -156,7 +156,7 @@ class Message:
         is_approved = response is not None and response.decision in CONSENTS
         reason = response.message if response else request.reason or request.status
         answer = {"type": "tool-approval-response", "approvalId": request.id, "approved": is_approved}
-        # AI SDK 6 refuses a stream that repeats the answer; the result of the call says as much.
+        # AI SDK 6 refuses a stream that repeats the answer; the result of the call implies it.
         if self.sdk > 6:
             parts.append({**answer, "reason": reason} if reason else answer)
         if not is_approved:
@@ -169,7 +169,7 @@ class Message:
         part = {"type": TEXT[kind], "id": event["messageId"]}
         if kind == "start":
             self.speaking.add(event["messageId"])
-            # The AI SDK does not keep the id of a text, by which it may be taken back.
+            # The AI SDK does not keep the id of a text, which a later event may supersede.
             part["providerMetadata"] = {"ringi": {"messageId": event["messageId"]}}
         elif kind == "end":
             self.speaking.discard(event["messageId"])
@@ -200,7 +200,7 @@ class Message:
 
     def _values(self, event: Event) -> list[Part]:
         values = event["snapshot"]
-        if values.keys() == {"messages"}:  # They are what this message says.
+        if values.keys() == {"messages"}:  # They are the content of this message.
             return []
         return [{"type": "data-ringi-values", "id": f"{self.id}-values", "data": values}] if values else []
 
@@ -214,7 +214,7 @@ class Message:
 
 TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
 DYNAMIC = {"dynamic": True}
-"""AI SDK 5 looks for the call of a result among the tools that it knows, unless this says otherwise."""
+"""Without it, AI SDK 5 looks up the call of a result among the tools that it knows."""
 OURS = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
 HANDLERS = {

@@ -1,4 +1,4 @@
-"""What the chat protocols have in common: a run is begun, or answered, and then followed."""
+"""Common parts of the chat protocols: start or answer a run, then follow it."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from ringi.server.message_parts import images_of
 from ringi.server.platform import Platform
 
 PATIENCE = 5.0
-"""For how many seconds what a person says waits for a run that is about nothing that anybody said."""
+"""Seconds for which a user message waits for a run that answers no user message."""
 CHAT = "chat"
-"""The agent that people talk with who name none, where several talk."""
+"""The default agent for callers who name none, if several accept messages."""
 TALK = "ringi.talk"
-"""In the scope: what was found or begun before the stream."""
+"""Scope key of the thread or run found or started before the stream."""
 
 
 class Conversations:
-    """Threads as those see them who talk with an agent."""
+    """Threads as visible to people who chat with an agent."""
 
     def __init__(self, platform: Platform, limits: AskLimits) -> None:
         self._platform, self._limits = platform, limits
         self._images = Images(platform.backend.stream)
 
     def runner(self, agent: str) -> Runner:
-        """Return what runs agents, or raise `NotFoundError` where none are."""
+        """Return the runner, or raise `NotFoundError` if there are no agents."""
         if self._platform.runner is None:
             raise NotFoundError("agent", agent)
         return self._platform.runner
 
     async def thread(self, who: Principal, id: str) -> Thread | None:
-        """Return a thread, None if there is none yet; raises `NotFoundError` for one that is hidden from the caller."""
+        """Return a thread; None if it does not exist. Raises `NotFoundError` if it is hidden from the caller."""
         found = await self._platform.backend.store.get_many(Thread, [Key(who.tenant, id)])
         return readable_thread(who, found[0]) if found else None
 
@@ -62,7 +62,7 @@ class Conversations:
         input: dict[str, Any],
         sent: Sequence[NewImage | str] = (),
     ) -> Thread:
-        """Begin a run, unless the newest began with this very message: a client that lost the reply tries again."""
+        """Begin a run unless this message began the newest run: a client that lost the reply tries again."""
         if thread and began_with(thread, input):
             return thread
         if who.role == "agent":
@@ -75,7 +75,7 @@ class Conversations:
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
-                    # Somebody else's, who was faster with the same id, is hidden as ever.
+                    # A thread of another caller who used the same id first remains hidden.
                     check = partial(readable_thread, who)
                     return await runner.start(
                         who.tenant, id, agent, input, by=who.actor, images=images, once=True, check=check
@@ -97,44 +97,44 @@ class Conversations:
         return request
 
     async def answer(self, who: Principal, id: str, said: dict[str, Any], channel: str) -> None:
-        """Answer a request as the caller, or raise what refuses the answer."""
+        """Answer a request as the caller, or raise the error that refuses the answer."""
         refuse_agents(who)
         inbox = inbox_for(self._platform.inbox, who, answerable)
         await inbox.answer(id, Answer.parse(said), by=who.name, channel=channel)
 
 
 class Endpoint:
-    """An ASGI endpoint that first does what the call asks for, and then streams."""
+    """An ASGI endpoint that first performs the action of the call, and then streams."""
 
     def __init__(self, begin: Callable[[HttpRequest], Awaitable[object]], stream: ASGIApp) -> None:
         self._begin, self._stream = begin, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream, or answer 204 when there is nothing to stream."""
+        """Stream, or reply 204 if there is nothing to stream."""
         scope[TALK] = await self._begin(HttpRequest(scope, receive))
         reply = self._stream if scope[TALK] else HttpResponse(status_code=204)
         await reply(scope, receive, send)
 
 
 def said(text: str, id: str) -> dict[str, Any]:
-    """Return a person's words as the input of a run."""
+    """Return user text as the input of a run."""
     return {"messages": [{"role": "user", "content": text, "id": own_id(id)}]}
 
 
 def is_silent(thread: Thread) -> bool:
-    """Whether its run answers nobody's words: news of what an agent does beside the talk, done in a moment."""
+    """Return whether the run answers no user message: a brief notice about the agent's other activity."""
     return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
 
 
 def takes_messages(agent: Agent | Offer) -> bool:
-    """Whether an agent says that it has a conversation."""
+    """Return whether an agent accepts messages."""
     return "messages" in agent.input_schema.get("properties", {})
 
 
 async def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
-    """Return the agent to talk with: the one named, the thread's own, that called `chat`, or the only one.
+    """Return the agent for a chat: the one named, the thread's own, that called `chat`, or the only one.
 
-    Raises `InvalidError` where none of these is.
+    Raises `InvalidError` if none of these exists.
     """
     if named:
         return named
@@ -143,7 +143,7 @@ async def taking_messages(runner: Runner, named: str | None, thread: Thread | No
     if thread and thread.agent in talkers:
         return thread.agent
     if CHAT in talkers:
-        # Front ends of others know no names; one more agent that talks must not silence them.
+        # Third-party front ends name no agent; an additional agent with messages must not break them.
         return CHAT
     if len(talkers) != 1:
         told = f"name one of {', '.join(sorted(talkers))}" if talkers else "none here takes messages"

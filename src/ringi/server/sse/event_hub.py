@@ -1,4 +1,4 @@
-"""Everybody who follows the requests of this process: each event is loaded and encoded once."""
+"""Distribution of request events to all followers in this process: each event is loaded and encoded once."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
 REASSIGNED: FeedEventName = "request.reassigned"
 ALL = ""
-"""In place of a request's id: all that the caller may see."""
+"""Subscription key for all requests that the caller may read."""
 PAGE = 100
 BATCH = 500
 KEPT, KEPT_BYTES = 1_000, 4 * 1024 * 1024
-"""How much of the newest is kept for those who are just arriving."""
+"""The amount of recent events retained for new connections."""
 BEGINNING = "0"
-"""The place before the first event as clients write it: an empty id would make a browser forget where it was."""
+"""The position before the first event: a browser would discard its position on an empty id."""
 
 
 class Item(NamedTuple):
-    """An event in the order of the feed; without a request it is one that nobody is shown."""
+    """An event in feed order; an event without a request is shown to nobody."""
 
     number: int
     event: Event
     request: Request | None
     chunk: bytes
     before: Request | None = None
-    """What a reassign took the request from: who could see it as it was, and cannot now, is told that it is gone."""
+    """The request before a reassign: readers who lost access receive a `gone` event."""
 
     def shown_to(self, who: Principal) -> bytes | None:
-        """Return what of this event the caller is shown."""
+        """Return the visible part of this event for the caller."""
         if self.request is None:
             return None
         if may_read(who, self.request):
@@ -56,7 +56,7 @@ class Item(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A part of the history: what is past `after`; if it is the end, all up to a number of the news, or more."""
+    """A page of the history after `after`; the last page reaches at least a number of the live events."""
 
     number: int
     after: Position
@@ -64,12 +64,12 @@ class Page(NamedTuple):
 
 
 def place_of(id: str | None) -> Position | None:
-    """Return the position that a client's id stands for."""
+    """Return the position of a client's event id."""
     return START if id == BEGINNING else id
 
 
 class EventHub:
-    """Hands the news of the feed to connections, from exactly where their history ends."""
+    """Passes live events of the feed to connections, exactly from the end of their history."""
 
     def __init__(self, store: Store, notifier: Notifier, feed: Feed) -> None:
         self._store, self._notifier, self._feed = store, notifier, feed
@@ -89,11 +89,11 @@ class EventHub:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everybody has what the feed has told so far."""
+        """Return whether all connections have received every event so far."""
         return self._handing is None
 
     async def check(self, tenant: str, after: Position | None) -> None:
-        """Raise `InvalidError` for a position that is not one, or not yet one."""
+        """Raise `InvalidError` for an invalid or future position."""
         if not after:
             return
         later = await self._shared.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
@@ -102,12 +102,12 @@ class EventHub:
         tail = await self._store.tail()
         while after != tail and not await self._store.events(after, 1):
             before, tail = tail, await self._store.tail()
-            # Only the store can compare places: what nothing follows and is not the end either lies past it.
+            # Only the store can compare positions: one that has no successor and is not the end lies past it.
             if tail == before:
                 raise InvalidError.of("after", f"{after!r} is past the end of the events")
 
     async def feed(self, connection: Connection, id: str, after: Position | None) -> None:
-        """Send what is past a position (None: only what is new), then seat the connection."""
+        """Send the events after a position (None: only new ones), then subscribe the connection."""
         self._arriving += 1
         try:
             await self._follow()
@@ -116,7 +116,7 @@ class EventHub:
             self._arriving -= 1
 
     def leave(self, connection: Connection, id: str) -> None:
-        """Take a connection's seat away."""
+        """Unsubscribe a connection."""
         key = Key(connection.who.tenant, id)
         groups = self._seats.get(key)
         if groups is None:
@@ -128,7 +128,7 @@ class EventHub:
             del self._seats[key]
 
     async def close(self) -> None:
-        """Follow no more."""
+        """Stop following the feed."""
         await self._shared.close()
         if self._handing:
             self._handing.cancel()
@@ -140,7 +140,7 @@ class EventHub:
     async def _bring_up(self, connection: Connection, key: Key, after: Position | None) -> None:
         is_seated = False
         while not is_seated:
-            # Outside a turn: a feed that stands still would keep all turns, and nobody's history could be read.
+            # Outside a turn: a stalled feed would hold all turns and block everyone's history.
             upto = await self._shared.read(after, self._caught_up)
             async with connection.turns:
                 page = await self._shared.read((key, after), partial(self._page, key, after, *upto))
@@ -160,7 +160,7 @@ class EventHub:
         return Page(number, start, await self._items(events))
 
     def _seat(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
-        """Seat a connection that has seen all up to `number`, and the positions `sent` whatever their number."""
+        """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
         if number < self._lost or connection.is_over:
             return connection.is_over
         connection.skip = sent
@@ -180,7 +180,7 @@ class EventHub:
                 self._last = self._feed.position
 
     async def _caught_up(self) -> tuple[int, Position]:
-        """Return a number and position that are not before the newest event of this moment."""
+        """Return a number and position not before the newest event at this moment."""
         tail = await self._store.tail()
         while self._last is None or (tail != self._last and tail not in self._kept_positions):
             self._notifier.ring(TOPIC)
@@ -293,7 +293,7 @@ class EventHub:
 
 
 def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
-    """Return the request as it was assigned before an event, as far as its history tells."""
+    """Return the request with its assignment before an event, as far as its history shows."""
     told = [e.changed for e in history if e.record == Request.record and e.version < event.version]
     given = next((changed for changed in reversed(told) if "assignee" in changed), None)
     if given is None:
@@ -303,7 +303,7 @@ def assigned_before(request: Request, event: Event, history: Sequence[Event]) ->
 
 
 def gone_chunk(event: Event) -> bytes:
-    """Return a reassign as those see it who may not see the request any more."""
+    """Return a reassign event for readers who may no longer read the request."""
     return encoded(gone_json(event), id=event.position, name=event.type)
 
 
@@ -311,7 +311,7 @@ def _body(request: Request) -> bytes:
     try:
         return request_json(request)
     except Exception:
-        # Raised further, one odd request would end the streams of all, and again at each resume.
+        # Raised further, one invalid request would end all streams, and again at each resume.
         log.exception("request %s cannot be written as JSON: its news are not told", request.id)
         return b""
 
@@ -331,7 +331,7 @@ def _hand(connection: Connection, item: Item, chunk: bytes | None) -> None:
 
 
 def _keys_of(item: Item) -> tuple[Key, ...]:
-    """Return the seats to which an event goes."""
+    """Return the subscription keys of an event."""
     if item.event.record != Request.record:
         return (Key(item.event.tenant, ALL),)
     return Key(item.event.tenant, ALL), Key(item.event.tenant, item.event.record_id)

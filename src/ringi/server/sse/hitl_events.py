@@ -1,4 +1,4 @@
-"""The event `hitl`, with which a stream shows a request and its form to a chat."""
+"""The event `hitl`, which shows a request and its form in a chat stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ringi.server.sse.run_output import open_interrupts
 
 
 def asked_in(item: StreamItem) -> list[str]:
-    """Return the ids of the requests that a pause is the first to ask; most items are none."""
+    """Return the ids of requests that this item asks first; empty for most items."""
     interrupts = open_interrupts(item.event)
     return [interrupt["id"] for interrupt in interrupts if AGAIN not in (interrupt.get("metadata") or {})]
 

@@ -1,4 +1,4 @@
-"""One run's output as it comes, for those who put it into the words of another protocol."""
+"""Live output of one run, for conversion to other protocols."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ringi.runs.stream_writer import stream_topic
 
 PAGE = 500
 HIDDEN_REASON = "confirmation"
-"""Why a run waits, for readers who may not know the request."""
+"""The reason of a pause for readers who may not read the request."""
 
 
 async def run_output(
     backend: Backend, key: Key, run_id: str, turns: asyncio.Semaphore
 ) -> AsyncIterator[list[StreamItem]]:
-    """Yield a run's output from its beginning, an empty list whenever that is all so far; end when the run is over.
+    """Yield a run's output from its beginning, and an empty list whenever it has caught up; end with the run.
 
-    Messages that are superseded already are left out; who was shown a fragment gets the event that takes it back.
+    Already superseded messages are omitted; readers who were shown a fragment get the event that supersedes it.
     """
     place = Place(run_id)
     hidden: set[str] | None = None
@@ -34,7 +34,8 @@ async def run_output(
         while not place.is_past:
             async with turns:
                 is_over = place.is_at_end or not await _is_live(backend, key, run_id)
-                # After the look at the thread: what a run said before its end is read, whatever happens in between.
+                # After the thread is read: all output before the run's end is then read, regardless of concurrent
+                # changes.
                 items = await backend.stream.read(key, place.after, PAGE)
                 own = place.take(items)
                 if own and hidden is None:
@@ -50,7 +51,7 @@ async def run_output(
 
 
 async def superseded_since(stream: Stream, key: Key, items: list[StreamItem]) -> set[str]:
-    """Return the messages that are taken back by these items or by later ones."""
+    """Return the messages that are superseded by these items or by later ones."""
     found = set[str]()
     while True:
         found |= superseded_in(item.event for item in items)
@@ -60,17 +61,17 @@ async def superseded_since(stream: Stream, key: Key, items: list[StreamItem]) ->
 
 
 def superseded_in(events: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the messages that are taken back by some of these events."""
+    """Return the messages that are superseded by some of these events."""
     return {id for event in events if (id := superseded_by(event)) is not None}
 
 
 def is_about(event: dict[str, Any], messages: Container[str]) -> bool:
-    """Whether an event is a part of one of these messages, or takes it back."""
+    """Return whether an event is a part of one of these messages, or supersedes it."""
     return event.get("messageId", superseded_by(event)) in messages
 
 
 async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
-    """Return what a run has said until now."""
+    """Return the output of a run so far."""
     place, found = Place(run_id), list[StreamItem]()
     while True:
         items = await backend.stream.read(key, place.after, PAGE)
@@ -80,13 +81,13 @@ async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamIte
 
 
 async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[str, Request]:
-    """Return the requests of these ids that are there and can be read."""
+    """Return the existing and readable requests of these ids."""
     found = await readable(store, Request, [Key(tenant, id) for id in ids])
     return {request.id: request for request in found}
 
 
 class Place:
-    """How far a run's output has been read."""
+    """The read position in a run's output."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
@@ -98,7 +99,7 @@ class Place:
         self._is_inside = False
 
     def take(self, items: list[StreamItem]) -> list[StreamItem]:
-        """Return those items that belong to the run."""
+        """Return the items that belong to the run."""
         return [item for item in items if self._is_own(item)]
 
     def _is_own(self, item: StreamItem) -> bool:
@@ -112,20 +113,20 @@ class Place:
 
 
 def is_end(event: dict[str, Any]) -> bool:
-    """Whether an event says that its run is over."""
+    """Return whether an event ends its run."""
     return event["type"] == "RUN_ERROR" or (event["type"] == "RUN_FINISHED" and not open_interrupts(event))
 
 
 def open_interrupts(event: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a pause asks; of any other event, nothing."""
+    """Return the interrupts of a pause; empty for any other event."""
     outcome = event.get("outcome") if event["type"] == "RUN_FINISHED" else None
     return list(outcome["interrupts"]) if outcome and outcome["type"] == "interrupt" else []
 
 
 def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str, Any]:
-    """Return a pause in which only the interrupts of readable requests say what they ask; other events as they are.
+    """Return a pause in which only interrupts of readable requests have content; other events unchanged.
 
-    A hidden one keeps its id and loses its words, schema and digest: AG-UI wants at least one interrupt in a pause.
+    A hidden interrupt keeps its id, and loses its text, schema and digest: AG-UI requires an interrupt in each pause.
     """
     interrupts = open_interrupts(event)
     if all(each["id"] in readable for each in interrupts):

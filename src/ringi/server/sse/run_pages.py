@@ -1,4 +1,4 @@
-"""A thread's runs from the newest backwards, so that of a long conversation only a page is read."""
+"""A thread's runs from the newest backwards: only one page of a long conversation is read."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Run:
 
     id: str
     said: list[Event]
-    """What people said to begin it."""
+    """The user messages that began it."""
     first: int = 0
     """The number of its first item."""
     events: list[Event] = field(default_factory=list)
 
     @property
     def asked(self) -> list[str]:
-        """The requests that it asked with."""
+        """The requests that it asked."""
         return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
 
 
 async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[Run], int | None]:
-    """Return the newest runs that began before an item, the oldest first, and where the page before them ends."""
+    """Return the newest runs before an item, oldest first, and the end of the page before them."""
     block = await newest_items(stream, key) if before is None else await items_before(stream, key, before)
     blocks, seen = list[list[StreamItem]](), set[str]()
     while block:
@@ -45,12 +45,12 @@ async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -
     runs = runs_in([item for block in reversed(blocks) for item in block])
     if len(runs) <= size:
         return runs, None
-    # The first may begin further back than what was read.
+    # The first may begin before the items that were read.
     return runs[-size:], runs[-size].first
 
 
 async def items_before(stream: Stream, key: Key, end: int) -> list[StreamItem]:
-    """Return the items before a number, at most a page; of an erased stream there are none."""
+    """Return the items before a number, at most a page; empty for an erased stream."""
     begin = max(1, end - PAGE)
     items = await stream.read(key, begin - 1, end - begin) if begin < end else []
     return [item for item in items if item.number < end]
@@ -68,7 +68,7 @@ async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
 
 
 def runs_in(items: Sequence[StreamItem]) -> list[Run]:
-    """Return the runs that begin, or go on after a pause, within these items; without superseded messages."""
+    """Return the runs that begin or resume within these items, without superseded messages."""
     runs: list[Run] = []
     for item in items:
         event = item.event

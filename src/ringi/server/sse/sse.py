@@ -1,6 +1,6 @@
 """Server-sent events: bytes encoded once, shared by all connections of the process.
 
-A connection at rest is one task in `receive` and a few slots: it has no queue task and no timer of its own.
+An idle connection is one task in `receive` and a few slots: it has no queue task and no timer of its own.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 RETRY_MILLISECONDS = (500, 3_000)
-"""When a reader comes again that lost its server: told the same, all would come in the same moment."""
+"""The range of reconnect delays: with a single delay, all readers of a lost server would return at once."""
 PLACE = frozenset({"after"})
-"""The parameter that says where a client was."""
+"""The parameter that contains the client's position."""
 BEAT = b":\n\n"
 CLOSING = b"event: closing\ndata: {}\n\n"
 AT_ONCE = 64
-"""How many connections read their history at once: with thousands in one turn of the loop, all others wait for them."""
+"""Connections that read their history at once: with thousands in one turn of the loop, all others wait."""
 GOODBYE_SECONDS = 1.0
-"""How long the end of a stream may take to reach a slow reader."""
+"""Seconds that the end of a stream may take to reach a slow reader."""
 
 
 def encoded(data: bytes, *, id: str, name: str | None = None) -> bytes:
-    """Return one event; the data must hold no line break, as JSON does not."""
+    """Return one event; the data must not contain a line break, as JSON never does."""
     head = f"event: {name}\nid: {id}\n" if name else f"id: {id}\n"
     return head.encode() + b"data: " + data + b"\n\n"
 
 
 def retry_hint() -> bytes:
-    """Return when to come again, another time for each reader."""
+    """Return the reconnect delay, jittered for each reader."""
     return f"retry: {random.randint(*RETRY_MILLISECONDS)}\n\n".encode()
 
 
 def last_event_id(scope: Scope) -> str | None:
-    """Return where the client was: the header that a browser sends again, else `?after=`."""
+    """Return the client's position: the header that a browser repeats, else `?after=`."""
     return Headers(scope=scope).get("last-event-id") or QueryParams(scope["query_string"]).get("after") or None
 
 
 class Connection:
-    """One client that listens. Chunks are whole events, so they may come from several places."""
+    """One streaming client. Chunks are whole events, so they may come from several sources."""
 
     __slots__ = (
         "_flushing",
@@ -89,7 +89,7 @@ class Connection:
         self._task = asyncio.current_task()
 
     def push(self, chunk: bytes) -> None:
-        """Send soon and in order; a reader that does not keep up is let go, and resumes later."""
+        """Queue a chunk in order; a slow reader is disconnected and resumes later."""
         if self.is_over:
             return
         if self._pending and self._size + len(chunk) > self._limit:
@@ -102,11 +102,11 @@ class Connection:
             self._flushing = begun(self._flush())
 
     async def write(self, chunk: bytes) -> None:
-        """Send as fast as the client reads."""
+        """Send at the speed of the client."""
         await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
 
     def end(self) -> None:
-        """Close it from this side."""
+        """Close the connection from the server's side."""
         if not self.is_over and self._task:
             self.is_over = True
             self._task.cancel()
@@ -116,7 +116,7 @@ class Connection:
         await self._send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def hold(self, receive: Receive) -> None:
-        """Return when the client has gone or this side has ended it."""
+        """Return when the client has disconnected or the server has ended the connection."""
         try:
             while (await receive())["type"] != "http.disconnect":
                 pass
@@ -153,7 +153,7 @@ class Connection:
 
 
 class Rest:
-    """What is left of a coroutine that was begun outside a task."""
+    """The remainder of a coroutine that was started outside a task."""
 
     __slots__ = ("_blocked_on", "_work")
 
@@ -161,15 +161,15 @@ class Rest:
         self._work, self._blocked_on = work, blocked_on
 
     def __await__(self) -> Generator[Any, None, None]:
-        """Wait for what it stopped at, then go on."""
+        """Await the value at which it stopped, then continue."""
         yield self._blocked_on
         yield from self._work.__await__()
 
 
 def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
-    """Run a coroutine at once as far as it goes without waiting; return the task of the rest, if there is any.
+    """Run a coroutine up to its first wait; return a task for the remainder, if any.
 
-    A task for every event and reader would cost half as much again as sending does.
+    A task for every event and reader would add half the cost of sending.
     """
     try:
         blocked_on = work.send(None)
@@ -179,12 +179,12 @@ def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
 
 
 async def finished(rest: Rest) -> None:
-    """Wait for the rest of a coroutine."""
+    """Await the remainder of a coroutine."""
     await rest
 
 
 class Streams:
-    """All open connections of a server: their number, their heartbeat, their end."""
+    """All open connections of a server: their number, heartbeat and end."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -198,7 +198,7 @@ class Streams:
         return len(self._open)
 
     def connection(self, send: Send, known: VerifiedToken, turns: asyncio.Semaphore) -> Connection:
-        """Return a new connection with a slot of its own, or raise what refuses it."""
+        """Return a new connection with its own slot, or raise the error that refuses it."""
         self._refuse(known.principal)
         if len(self._open) >= self._settings.streams_per_process:
             raise StreamsError.of_server(len(self._open))
@@ -210,7 +210,7 @@ class Streams:
         return connection
 
     def release(self, connection: Connection) -> None:
-        """Give back a connection's slot."""
+        """Release a connection's slot."""
         self._open.discard(connection)
         self._give_back(connection.who)
         if not self._open and self._beat_at:
@@ -219,7 +219,7 @@ class Streams:
 
     @contextmanager
     def slot(self, who: Principal) -> Iterator[None]:
-        """Hold one of the caller's slots for a long poll or an opening, or raise what refuses it."""
+        """Hold one of the caller's slots for a long poll or an opening, or raise the error that refuses it."""
         self._refuse(who)
         self._by_caller[who[:3]] += 1
         try:
@@ -240,7 +240,7 @@ class Streams:
             task.result()
 
     def close(self) -> None:
-        """End all connections and long polls, and let no new ones in."""
+        """End all connections and long polls, and refuse new ones."""
         self.is_closed = True
         for task in list(self._waits):
             task.cancel()
@@ -248,7 +248,7 @@ class Streams:
             connection.end()
 
     def end_revoked(self, door: Authenticator) -> None:
-        """End the connections of those whose token was taken back."""
+        """End the connections of revoked tokens."""
         for connection in list(self._open):
             if door.is_revoked(connection.known):
                 connection.end()
@@ -280,9 +280,9 @@ class Streams:
 
 
 Feeder = Callable[[Connection], Awaitable[None]]
-"""Sends the history, then takes a seat among those who get what is new."""
+"""Sends the history, then subscribes the connection to new events."""
 Opener = Callable[[Scope, Principal], Awaitable[tuple[Feeder, Callable[[Connection], None]]]]
-"""From a call to how its connection is fed and how it leaves; raises what refuses the call."""
+"""Returns the feed and leave functions of a connection for a call; raises the error that refuses the call."""
 
 
 class EventStream:
@@ -302,12 +302,12 @@ class EventStream:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream until one side has enough."""
+        """Stream until either side ends the connection."""
         known = self._door.entry(scope)
         with self._streams.slot(known.principal):
             async with self._turns:
                 feed, leave = await self._opened(scope, known.principal)
-        if self._door.is_revoked(known):  # Meanwhile; those that are open have been ended, and this one is not yet.
+        if self._door.is_revoked(known):  # Revoked meanwhile: open connections have been ended, but not this one yet.
             raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], known, self._turns)
         feeding: asyncio.Task[None] | None = None
@@ -333,7 +333,7 @@ class EventStream:
 
 
 async def fed(connection: Connection, feed: Feeder, hint: bytes) -> None:
-    """Feed a connection; where that fails the client is sent away, and resumes."""
+    """Feed a connection; on failure the client is disconnected, and resumes."""
     try:
         if hint:
             await connection.write(hint)

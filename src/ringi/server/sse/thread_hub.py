@@ -1,4 +1,4 @@
-"""Everybody who follows a thread's output: one reader for each thread that somebody follows."""
+"""Distribution of thread output to followers: one reader for each followed thread."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PAGE = 500
 
 
 class Output:
-    """Items of a thread's output, encoded once for all who may read the same of them.
+    """Items of a thread's output, encoded once for all readers with the same access.
 
-    What a pause asks comes before the pause: who loses the connection in between is told of it again, never not at all.
+    Requests of a pause precede the pause: a client disconnected in between receives them again, and never misses them.
     """
 
     def __init__(self, items: Sequence[StreamItem], requests: Mapping[str, Request]) -> None:
@@ -38,7 +38,7 @@ class Output:
         self._chunks: dict[tuple[int, frozenset[str]], bytes] = {}
 
     def chunk(self, who: Principal, after: int = 0) -> bytes:
-        """Return what a reader gets of the items past a number."""
+        """Return a reader's chunk of the items after a number."""
         theirs = frozenset(id for id, request in self._requests.items() if may_read(who, request))
         chunk = self._chunks.get((after, theirs))
         if chunk is None:
@@ -53,7 +53,7 @@ class Output:
 
 
 class Page(NamedTuple):
-    """A part of a thread's output."""
+    """A page of a thread's output."""
 
     output: Output
     last: int
@@ -61,13 +61,13 @@ class Page(NamedTuple):
 
 
 async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
-    """Return items with the requests that they ask, as these are now."""
+    """Return items with the current versions of the requests that they ask."""
     asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
     return Output(items, await requests_by_id(store, tenant, asked))
 
 
 class ThreadHub:
-    """Hands a thread's output to connections, from exactly where their history ends."""
+    """Passes a thread's output to connections, exactly from the end of their history."""
 
     def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
         self._stream, self._notifier, self._store = stream, notifier, store
@@ -75,14 +75,14 @@ class ThreadHub:
         self._shared = SingleFlight()
 
     async def check(self, key: Key, id: str | None) -> int:
-        """Return the number that a client's id stands for, or raise `InvalidError`."""
+        """Return the number of a client's event id, or raise `InvalidError`."""
         number = parsed_number(id or "")
         if number and not await self._stream.read(key, number - 1, 1):
             raise InvalidError.of("after", f"{number} is past the end of the stream of thread {key.id!r}")
         return number
 
     async def feed(self, connection: Connection, key: Key, after: int) -> None:
-        """Send what is past a number, then seat the connection."""
+        """Send the output after a number, then subscribe the connection."""
         while True:
             async with connection.turns:
                 page = await self._shared.read((key, after), partial(self._page, key, after))
@@ -93,14 +93,14 @@ class ThreadHub:
                 return
 
     def leave(self, connection: Connection, key: Key) -> None:
-        """Take a connection's seat away; who follows last stops the reader."""
+        """Unsubscribe a connection; the last one stops the reader."""
         reader = self._readers.get(key)
         if reader and reader.is_left_by(connection):
             reader.stop()
             del self._readers[key]
 
     async def close(self) -> None:
-        """Follow no more."""
+        """Stop following threads."""
         await self._shared.close()
         readers, self._readers = self._readers, {}
         for reader in readers.values():
@@ -120,7 +120,7 @@ class ThreadHub:
 
 
 class Reader:
-    """Reads one thread's output as it comes, once for all who follow."""
+    """Reads one thread's output as it arrives, once for all followers."""
 
     def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
         self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
@@ -128,19 +128,19 @@ class Reader:
         self.task = asyncio.create_task(self._run())
 
     def seat(self, connection: Connection, after: int) -> bool:
-        """Seat a connection that has seen all up to a number, unless the reader is past it."""
+        """Subscribe a connection that has received all up to a number, unless the reader is past it."""
         if after < self._at:
             return False
         self._seats[connection] = after
         return True
 
     def is_left_by(self, connection: Connection) -> bool:
-        """Take a seat away; whether nobody is left."""
+        """Unsubscribe a connection; return whether none is left."""
         self._seats.pop(connection, None)
         return not self._seats
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self.task.cancel()
 
     async def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""A thread's runs as the messages of AG-UI: what people said, what the agent said, its calls and their results."""
+"""A thread's runs as AG-UI messages: user messages, agent messages, tool calls and results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Event = dict[str, Any]
 
 
 class Place(NamedTuple):
-    """Where the images of a thread can be had."""
+    """The location of a thread's images."""
 
     base: str
-    """The path at which Ringi stands."""
+    """The base path of Ringi."""
     thread_id: str
 
 
 def messages_of(runs: Sequence[Run], place: Place) -> list[Message]:
-    """Return the messages of runs in their order, as AG-UI's own client builds them from the events."""
+    """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
     transcript = Transcript()
     for run in runs:
         transcript.messages += [user_message(said, place) for said in run.said]
@@ -34,7 +34,7 @@ def messages_of(runs: Sequence[Run], place: Place) -> list[Message]:
 
 
 def user_message(said: Event, place: Place) -> Message:
-    """Return what a person said: words, or parts where there are images."""
+    """Return a user message: text, or parts if there are images."""
     files, words = named_by(said.get("metadata")), said["content"]
     images = [image_part(file, place) for file in files]
     text = [{"type": "text", "text": words}] if words else []
@@ -56,7 +56,7 @@ class Transcript:
         self._calls: dict[str, Message] = {}
 
     def add(self, event: Event) -> None:
-        """Take one event into account."""
+        """Apply one event."""
         match event["type"]:
             case "TEXT_MESSAGE_START":
                 message = {"id": event["messageId"], "role": "assistant", "content": ""}

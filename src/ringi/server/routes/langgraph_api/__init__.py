@@ -1,1 +1,1 @@
-"""LangGraph's own API over Ringi's threads and requests, for the tools that people already have."""
+"""LangGraph's API over Ringi's threads and requests, for existing LangGraph tools."""

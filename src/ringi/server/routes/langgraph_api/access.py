@@ -1,4 +1,4 @@
-"""What a caller of LangGraph's API sees of the threads, and what they do about what was served to them."""
+"""Access of LangGraph API callers to threads, and to the requests served to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ringi.server.sse.transcript import Place, messages_of
 
 PAGE = 200
 SCANNED = 1_000
-"""How many threads or requests one search looks through."""
+"""Maximum number of threads or requests that one search scans."""
 CHANNEL = "langgraph"
 RESOLVED = "marked as resolved"
 WANTED: dict[str, tuple[ThreadStatus, ...]] = {
@@ -57,7 +57,7 @@ WANTED: dict[str, tuple[ThreadStatus, ...]] = {
 
 
 class Found(NamedTuple):
-    """What the id of a thread stands for: the thread of an agent, or one request; and what waits for the caller."""
+    """The target of a thread id: an agent's thread or one request, and the request that waits for the caller."""
 
     id: str
     thread: Thread | None
@@ -66,7 +66,7 @@ class Found(NamedTuple):
 
     @property
     def view(self) -> Json:
-        """It as LangGraph lists threads."""
+        """The thread in LangGraph's list format."""
         if self.thread:
             return thread_view(self.thread, self.waiting)
         assert self.request
@@ -74,34 +74,34 @@ class Found(NamedTuple):
 
 
 class Access:
-    """Threads and requests as one caller sees them."""
+    """Threads and requests as visible to one caller."""
 
     def __init__(self, platform: Platform, door: Authenticator, served: Served, http: HttpRequest) -> None:
         known: VerifiedToken = door.entry(http.scope)
         self._platform, self._served, self.who = platform, served, known.principal
         self._base = base_of(http.scope)
-        # A session of the page and a proxied person have no token of their own that could be told apart.
+        # A page session or a proxied person has no individual token to distinguish.
         self._token = known.issued.mark if known.issued else known.principal.actor
 
     async def offers(self) -> dict[str, Offer]:
-        """Return the agents that people and programs may run, those of workers too, by name."""
+        """Return the agents that people and programs may start, including those of workers, by name."""
         return await self._platform.runner.offers() if self._platform.runner else {}
 
     async def graph(self, named: str) -> str:
-        """Return the name of an assistant that is called by its name or its id, or raise `NotFoundError`."""
+        """Return the name of an assistant from its name or id, or raise `NotFoundError`."""
         for name in (EVERYTHING, *await self.offers()):
             if named in (name, assistant_id(name)):
                 return name
         raise NotFoundError("assistant", named)
 
     async def find(self, id: str) -> Found:
-        """Return what a thread's id stands for, and note what is served; raises `NotFoundError`."""
+        """Return the target of a thread id, and record the served request; raises `NotFoundError`."""
         found = await self.look(id)
         self.note(id, found.waiting)
         return found
 
     async def look(self, id: str) -> Found:
-        """Return what a thread's id stands for; raises `NotFoundError`."""
+        """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST):
             request = await inbox_for(self._platform.inbox, self.who).get(id.removeprefix(REQUEST))
             return Found(id, None, request, None if request.is_final or not is_shown(self.who, request) else request)
@@ -109,7 +109,7 @@ class Access:
         return Found(id, thread, None, await self._waiting(thread))
 
     def note(self, id: str, waiting: Request | None) -> None:
-        """Take note of what the caller is shown on a thread."""
+        """Record the request that the caller is shown on a thread."""
         self._served.note(self.who.tenant, self._token, id, waiting)
 
     async def search(self, wanted: ThreadSearch) -> list[Json]:
@@ -129,7 +129,7 @@ class Access:
         return [each.view for each in page]
 
     async def state(self, id: str) -> Json:
-        """Return where a thread stands, with what was said on it."""
+        """Return the state of a thread with its messages."""
         found = await self.find(id)
         if found.thread is None:
             assert found.request
@@ -140,17 +140,17 @@ class Access:
         return state_view(id, values, checkpoint, found.thread.updated_at, found.waiting)
 
     def place(self, thread: Thread) -> Place:
-        """Return where the images of a thread can be had."""
+        """Return the location of the thread's images."""
         return Place(self._base, thread.id)
 
     async def values(self, thread: Thread) -> Json:
-        """Return what an agent shows of its state, with the messages of the thread."""
+        """Return the visible state of an agent, with the messages of the thread."""
         runs, _ = await newest_runs(self._platform.backend.stream, thread.key, self._platform.settings.max_list, None)
         messages = langchain_messages(messages_of(runs, self.place(thread)))
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
     async def answer(self, id: str, resume: Any, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
-        """Answer what was served on a thread with what a tool resumes it with; the first answer wins."""
+        """Answer the request served on a thread with a tool's resume value; the first answer wins."""
         refuse_agents(self.who)
         request, digest = await self._asked(id, checkpoint)
         answer = Answer.parse({**answer_of(request, resume), "digest": digest})
@@ -158,7 +158,7 @@ class Access:
         return await self._thread(id), await inbox.answer(request.id, answer, by=self.who.name, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
-        """End what was served on a thread without consent: a rejection, else a withdrawal by who may withdraw it."""
+        """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
         refuse_agents(self.who)
         request, digest = await self._asked(id, None)
         inbox = self._platform.inbox
@@ -170,10 +170,10 @@ class Access:
         return await self._thread(id), await told
 
     async def _asked(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
-        """Return the request that an answer is about, and the digest with which it was served."""
+        """Return the request of an answer, and the digest with which it was served."""
         inbox = inbox_for(self._platform.inbox, self.who)
         if id.startswith(REQUEST):
-            # Such an id stands for one content for ever.
+            # Such an id always refers to the same content.
             request = await inbox.get(id.removeprefix(REQUEST))
             return request, request.digest
         await self._thread(id)
@@ -229,8 +229,8 @@ class Access:
         return found
 
     async def _waiting(self, thread: Thread) -> Request | None:
-        """Return the oldest request that a thread waits for and the caller is shown: tools answer one at a time."""
-        # A run asks a moment before it is marked as waiting: whoever follows it is told in that moment.
+        """Return the oldest request of a thread that is shown to the caller: tools answer one at a time."""
+        # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
         if not thread.is_live or self._platform.runner is None:
             return None
         asked = [each for each in await self._platform.runner.pending(thread) if is_shown(self.who, each)]
@@ -238,5 +238,5 @@ class Access:
 
 
 def is_shown(who: Principal, request: Request) -> bool:
-    """Whether a request is shown: to persons what they may answer, to agents what they have asked."""
+    """Return whether a request is shown: to people if they may answer it, to agents if they asked it."""
     return may_read(who, request) and (who.role == "agent" or may_answer(who, request))

@@ -1,4 +1,4 @@
-"""What LangGraph's tools resume a run with, as an answer to the request that was served."""
+"""Conversion of resume values of LangGraph's tools to answers to the served request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPECTED = (
 
 
 def answer_of(request: Request, resume: Any) -> Json:
-    """Return decision, data, arguments and message; raises `InvalidError` for what is none of the known shapes."""
+    """Return decision, data, arguments and message; raises `InvalidError` for an unknown format."""
     if isinstance(resume, dict) and set(resume) == {request.id}:
         resume = resume[request.id]
     if isinstance(resume, str):
@@ -32,7 +32,7 @@ def answer_of(request: Request, resume: Any) -> Json:
 
 
 def only(given: Any) -> Json:
-    """Return the one answer of a list."""
+    """Return the only answer of a list."""
     if not isinstance(given, list) or len(given) != 1 or not isinstance(given[0], dict):
         raise InvalidError.of(RESUME, f"one request is served at a time: {EXPECTED}")
     found: Json = given[0]
@@ -71,7 +71,7 @@ def reviewed(request: Request, given: Json) -> Json:
 
 
 def approved(request: Request) -> Json:
-    """Return consent to exactly what was served."""
+    """Return consent to exactly the served content."""
     if request.action or request.kind == "finish":
         return {"decision": "approve"}
     data = {name: value for name, value in args_of(request).items() if value is not None}
@@ -79,7 +79,7 @@ def approved(request: Request) -> Json:
 
 
 def edited(request: Request, action: Json) -> Json:
-    """Return the changed arguments, or the answers of a form, with the types that they had before they were text."""
+    """Return the changed arguments, or the answers of a form, converted from text to their original types."""
     if action["action"] != shown_of(request).action:
         raise InvalidError.of(f"{RESUME}.action", "another action than the one that was served: load the thread again")
     given: Json = action["args"]
@@ -93,7 +93,7 @@ def edited(request: Request, action: Json) -> Json:
 
 
 def in_words(request: Request, words: Any) -> Json:
-    """Return a person's words: the answer, or the reason why a call is refused."""
+    """Return a person's text: the answer, or the reason for refusing a call."""
     if not isinstance(words, str):
         raise InvalidError.of(f"{RESUME}.args", "send the words as text")
     decision = "respond" if "respond" in request.allowed else "reject"
@@ -103,7 +103,7 @@ def in_words(request: Request, words: Any) -> Json:
 
 
 def refuse_other_args(request: Request, args: Any) -> None:
-    """Raise `InvalidError` when what was accepted is not what was served."""
+    """Raise `InvalidError` if the accepted arguments differ from the served ones."""
     shown = shown_of(request)
     if args is not None and args != {"action": shown.action, "args": shown.args}:
         raise InvalidError.of(f"{RESUME}.args", "these are not the arguments that were served: load the thread again")
@@ -136,7 +136,7 @@ def filled(request: Request, given: Json) -> Json:
 
 
 def typed_answer(field: Field | None, value: Any) -> Any:
-    """Return what a person typed as the type of its field, as far as it can be read; the form checks it."""
+    """Return typed text converted to the type of its field, if possible; the form validates it."""
     if field is None or not isinstance(value, str) or field.type in ("text", "textarea", "date"):
         return value
     options = {text: option.value for option in getattr(field, "options", ()) for text in (option.label, option.value)}
@@ -148,9 +148,9 @@ def typed_answer(field: Field | None, value: Any) -> Any:
 
 
 def retyped(action: Action, name: str, value: Any) -> Any:
-    """Return an edited argument: the tools send text for whatever was no text before.
+    """Return an edited argument: the tools send text for every value that was not text.
 
-    What was null or absent has no type of its own: it is text, unless the schema takes none there.
+    A value that was null or absent has no known type: it stays text, unless the schema does not allow text there.
     """
     asked = action.args.get(name)
     if isinstance(asked, str) or not isinstance(value, str):
@@ -163,7 +163,7 @@ def retyped(action: Action, name: str, value: Any) -> Any:
 
 
 def takes(schema: Json | None, name: str, text: str) -> bool:
-    """Tell whether a schema takes a text for an argument."""
+    """Return whether a schema accepts text for an argument."""
     whole = schema or {}
     properties = whole.get("properties")
     part = properties.get(name) if isinstance(properties, dict) else None
@@ -180,7 +180,7 @@ def takes(schema: Json | None, name: str, text: str) -> bool:
 
 
 def read(value: Any) -> Any:
-    """Return text that is JSON as what it says; anything else as it is."""
+    """Return text parsed as JSON if possible; any other value unchanged."""
     if not isinstance(value, str):
         return value
     try:

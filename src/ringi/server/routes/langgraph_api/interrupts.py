@@ -1,4 +1,4 @@
-"""One open request as LangGraph's tools show it: Agent Inbox's `HumanInterrupt` and LangChain's `HITLRequest`."""
+"""One open request in the formats of LangGraph's tools: `HumanInterrupt` and `HITLRequest`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 
 ANSWER = "answer"
-"""The argument under which a question takes its answer where a tool can only edit arguments."""
+"""The argument that holds the answer to a question in tools that can only edit arguments."""
 TASK = "task"
 Json = dict[str, Any]
 
 
 class Shown(NamedTuple):
-    """What a person is shown of a request, and what they can do."""
+    """The content of a request for a person, and the available actions."""
 
     action: str
     args: Json
-    """As the tools can show them: Agent Inbox fails on null."""
+    """In the form that the tools can display: Agent Inbox fails on null."""
     description: str
     can_accept: bool
     can_edit: bool
@@ -31,7 +31,7 @@ class Shown(NamedTuple):
 
 
 def shown_of(request: Request) -> Shown:
-    """Return a request as an action with arguments; a form's fields are the arguments, with their defaults."""
+    """Return a request as an action with arguments; the arguments of a form are its fields with their defaults."""
     allowed, is_gated = set(request.allowed), request.action is not None
     args = args_of(request)
     has_fields = bool(args) and not is_gated
@@ -44,13 +44,13 @@ def shown_of(request: Request) -> Shown:
         can_accept="approve" in allowed and (is_gated or is_finish or takes_defaults(request)),
         can_edit=bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
         can_refuse="reject" in allowed,
-        # A refused call takes the person's words as the reason; of a form nobody may take them for the answer.
+        # The text for a refused call is the reason; for a form it must not be taken for the answer.
         can_respond="respond" in allowed or (is_gated and "reject" in allowed),
     )
 
 
 def human_interrupt(request: Request) -> Json:
-    """Return what Agent Inbox shows."""
+    """Return the request in Agent Inbox's format."""
     shown = shown_of(request)
     config = {
         "allow_accept": shown.can_accept,
@@ -63,7 +63,7 @@ def human_interrupt(request: Request) -> Json:
 
 
 def review_request(request: Request) -> Json:
-    """Return what LangChain's human-in-the-loop middleware asks, which agent-chat-ui shows."""
+    """Return the request in the format of LangChain's human-in-the-loop middleware, which agent-chat-ui displays."""
     shown = shown_of(request)
     is_question = not shown.args and "respond" in request.allowed
     args = {ANSWER: ""} if is_question else shown.args
@@ -75,7 +75,7 @@ def review_request(request: Request) -> Json:
 
 
 def interrupt(request: Request, value: Json) -> Json:
-    """Return an interrupt as LangGraph lists it."""
+    """Return an interrupt in LangGraph's list format."""
     return {"id": request.id, "value": value, "when": "during", "resumable": True, "ns": []}
 
 
@@ -93,13 +93,13 @@ def args_of(request: Request) -> Json:
 
 
 def default_of(field: Field) -> Any:
-    """Return what a form shows in a field before anybody fills it in."""
+    """Return the initial value of a form field."""
     default = getattr(field, "default", None)
     return list(default) if isinstance(default, tuple) else default
 
 
 def takes_defaults(request: Request) -> bool:
-    """Whether a form can be submitted as it is shown; without a form there is nothing to submit."""
+    """Return whether a form can be submitted unchanged; false without a form."""
     if request.form is None:
         return request.data_schema is None
     try:
@@ -110,7 +110,7 @@ def takes_defaults(request: Request) -> bool:
 
 
 def displayed(request: Request) -> Iterator[str]:
-    """Yield the display blocks as text, and where images are shown."""
+    """Yield the display blocks as text, and the URLs of images."""
     for each in request.display or ():
         yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
     if any(each.type == "image" for each in request.display or ()):
@@ -118,9 +118,9 @@ def displayed(request: Request) -> Iterator[str]:
 
 
 def described(request: Request) -> Iterator[str]:
-    """Yield the parts of the description: all that the digest covers and that the tools have no place for."""
+    """Yield the parts of the description: all content under the digest that the tools cannot display otherwise."""
     if request.action:
-        yield request.title  # Of all else the title is shown as the action.
+        yield request.title  # For all other kinds the title is shown as the action.
     if request.description:
         yield request.description
     if request.form:
@@ -140,7 +140,7 @@ def described(request: Request) -> Iterator[str]:
 
 
 def line_of(field: Field) -> str:
-    """Return a field with all that a person has to know of it."""
+    """Return a field with everything that a person has to know about it."""
     parts = field.model_dump(mode="json", exclude_none=True)
     options = ", ".join(f"{each['value']} ({each['label']})" for each in parts.pop("options", ()))
     name, label, type, help = (parts.pop(each, "") for each in ("name", "label", "type", "help"))

@@ -1,4 +1,4 @@
-"""What LangGraph's clients send; what they send besides is not read."""
+"""Request models of LangGraph's clients; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ThreadSearch(Frozen):
 
     @property
     def graph(self) -> str | None:
-        """The assistant whose threads are wanted, by name or id."""
+        """The requested assistant, by name or id."""
         wanted = self.metadata or {}
         named = wanted.get("graph_id") or wanted.get("assistant_id")
         return None if named is None else str(named)
@@ -53,7 +53,7 @@ class Command(Frozen):
 
     @property
     def ends(self) -> bool:
-        """Whether the thread is to be marked as resolved."""
+        """Return whether the thread is to be marked as resolved."""
         return self.goto in (END, [END])
 
 
@@ -68,6 +68,6 @@ class NewRun(Frozen):
 
     @property
     def modes(self) -> set[str]:
-        """What of the run is to be streamed."""
+        """The requested stream modes."""
         given = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
         return set(given or ["values"])

@@ -46,7 +46,7 @@ NO_STATE = "a state is not written from outside: answer what waits, or mark it a
 
 
 class ThreadExistsError(RefusalError):
-    """A thread is created that exists."""
+    """The thread to be created already exists."""
 
     status, code = 409, "exists"
 
@@ -77,7 +77,7 @@ class LangGraphRoutes:
 
     def streams(self, streams: Streams) -> list[Route]:
         """Return the route that streams."""
-        # LangGraph's SDK takes a bare `retry` for an event without a name, and its React hook fails on that.
+        # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
         stream = EventStream(self._door, streams, self._open, hint=bytes)
         run = RunStream(self._begun, stream)
         return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
@@ -179,7 +179,7 @@ class LangGraphRoutes:
         parsed(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.who, id)
         agent = (await access.offers()).get(graph)
-        if agent is None:  # Its worker has ended since it was looked up.
+        if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
         given, images = input_of(agent, body.input)
         return await self._conversations.begin(access.who, thread, id, graph, given, images)
@@ -197,13 +197,13 @@ class LangGraphRoutes:
 
 
 class RunStream:
-    """An ASGI endpoint that begins a run or answers, says where the run is, and streams it."""
+    """An ASGI endpoint that starts or answers a run, sends its location, and streams it."""
 
     def __init__(self, begin: Callable[[HttpRequest], Awaitable[Begun]], stream: ASGIApp) -> None:
         self._begin, self._stream = begin, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream what the call has begun."""
+        """Stream the run that the call has started."""
         scope = with_bearer(scope)
         scope[TALK] = begun = await self._begin(HttpRequest(scope, receive))
 
@@ -217,7 +217,7 @@ class RunStream:
 
 
 def with_bearer(scope: Scope) -> Scope:
-    """Return a call that has its key in the header `x-api-key` as one with a token."""
+    """Return a call with its key in the `x-api-key` header as a call with a bearer token."""
     headers = Headers(scope=scope)
     keys = headers.getlist(KEY)
     if not keys or "authorization" in headers:
@@ -229,7 +229,7 @@ def with_bearer(scope: Scope) -> Scope:
 
 
 def input_of(agent: Offer, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
-    """Return what a client sends as the input of a run: of messages only the newest counts, and it is a person's."""
+    """Return the client's input as a run input: only the newest message counts, as a user message."""
     if not takes_messages(agent):
         return input, ()
     messages = input.get("messages")
@@ -241,7 +241,7 @@ def input_of(agent: Offer, input: Json) -> tuple[Json, Sequence[NewImage | str]]
 
 
 def location(begun: Begun) -> str:
-    """Return where LangGraph's clients read the id of the run."""
+    """Return the header from which LangGraph's clients read the run id."""
     return f"/threads/{begun.thread_id}/runs/{begun.run_id}"
 
 

@@ -1,4 +1,4 @@
-"""A run as LangGraph streams it: what follows on an input or an answer, to its end or its next pause."""
+"""A run in LangGraph's stream format, from an input or an answer to its end or its next pause."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ringi.server.sse.transcript import Transcript, messages_of, user_message
 
 Event = dict[str, Any]
 TELLING = frozenset({"TOOL_CALL_END", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"})
-"""Events after which the values are worth telling again."""
+"""Events after which the values are sent again."""
 
 
 class Begun(NamedTuple):
-    """What a call has begun, and how it is streamed."""
+    """A started run, and the format of its stream."""
 
     access: Access
     thread_id: str
@@ -33,23 +33,23 @@ class Begun(NamedTuple):
     run_id: str
     modes: frozenset[str]
     thread: Thread | None
-    """None where a request without a run of ours was answered: nothing follows."""
+    """None if the answered request has no run in Ringi: the stream is empty."""
     answered: Request | None = None
 
 
 def sent(name: str, data: Any) -> bytes:
-    """Return one event of LangGraph's streams."""
+    """Return one event of a LangGraph stream."""
     return b"event: " + name.encode() + b"\ndata: " + dumped(data) + b"\n\n"
 
 
 async def told(connection: Connection, backend: Backend, begun: Begun, most: int) -> None:
-    """Send all that follows."""
+    """Send all remaining events."""
     await connection.write(sent("metadata", {"run_id": begun.run_id, "attempt": 1}))
     if begun.thread is None:
         await connection.write(sent("values", (await begun.access.state(begun.thread_id))["values"]))
     else:
         if "events" in begun.modes:
-            # Agent Inbox shows the run as begun once it hears of a node.
+            # Agent Inbox shows the run as started when it receives a node.
             node = {"langgraph_node": begun.thread.agent}
             event = {"event": "on_chain_start", "name": begun.thread.agent, "run_id": begun.run_id, "data": {}}
             await connection.write(sent("events", {**event, "metadata": node}))
@@ -60,7 +60,7 @@ async def told(connection: Connection, backend: Backend, begun: Begun, most: int
 
 
 class Telling:
-    """One run, as one reader hears of it."""
+    """One run, as streamed to one reader."""
 
     def __init__(self, backend: Backend, begun: Begun, thread: Thread, most: int) -> None:
         self._backend, self._begun, self._thread, self._most = backend, begun, thread, most
@@ -68,9 +68,9 @@ class Telling:
         self._place_of_images = begun.access.place(thread)
 
     async def chunks(self, connection: Connection) -> AsyncIterator[bytes]:
-        """Yield what the reader gets."""
+        """Yield the chunks of the stream."""
         runs, _ = await newest_runs(self._backend.stream, self._thread.key, self._most, None)
-        # The run itself is told from its first event.
+        # The run itself is sent from its first event.
         earlier = [run for run in runs if run.id != self._thread.run_id]
         own = [message for run in runs if run.id == self._thread.run_id for message in run.said]
         self._transcript.messages += messages_of(earlier, self._place_of_images)
@@ -89,7 +89,7 @@ class Telling:
                     return
 
     async def _place(self) -> tuple[int, bool]:
-        """Return the pause that an answer ends, and whether the run waits on for others nevertheless."""
+        """Return the pause that an answer ends, and whether the run still waits for others."""
         answered = self._begun.answered
         if answered is None:
             return 0, False
@@ -124,7 +124,7 @@ class Telling:
         return []
 
     async def _paused(self) -> bytes:
-        """Return the values with what the reader is asked now, and note that it was served."""
+        """Return the values with the reader's current request, and record that it was served."""
         found = await self._begun.access.look(self._begun.thread_id)
         waiting = found.waiting
         if self._begun.answered and waiting and waiting.id == self._begun.answered.id:

@@ -1,4 +1,7 @@
-"""Which request each token was served last on each thread: an answer names none, and may approve only that one."""
+"""The last request served to each token on each thread.
+
+An answer names no request, and may approve only the served one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ MOST = 50_000
 
 
 class NotServedError(RefusalError):
-    """The caller answers what they were not shown."""
+    """The caller answers a request that was not served to them."""
 
     status, code = 409, "not_served"
 
@@ -28,13 +31,13 @@ class Seen(NamedTuple):
 
 
 class Served:
-    """What was served, as far as this process knows; the oldest is forgotten first."""
+    """The served requests known to this process; the oldest are evicted first."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, str, str], Seen] = OrderedDict()
 
     def note(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
-        """Take note of what a token is served on a thread; None: nothing that waits."""
+        """Record the request served to a token on a thread; None if no request waits."""
         place = (tenant, token, thread_id)
         self._seen.pop(place, None)
         if request:
@@ -43,7 +46,7 @@ class Served:
             self._seen.popitem(last=False)
 
     def seen(self, tenant: str, token: str, thread_id: str) -> Seen:
-        """Return what a token was served last on a thread, or raise `NotServedError`."""
+        """Return the last request served to a token on a thread, or raise `NotServedError`."""
         found = self._seen.get((tenant, token, thread_id))
         if found is None:
             raise NotServedError(thread_id)

@@ -1,4 +1,4 @@
-"""Threads, states and assistants as LangGraph's API lists them."""
+"""Threads, states and assistants in the formats of LangGraph's API."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ringi.server.routes.langgraph_api.interrupts import human_interrupt, interr
 
 Json = dict[str, Any]
 EVERYTHING = "ringi"
-"""The assistant whose threads are requests: whatever the caller may answer, each on a thread of its own."""
+"""The assistant whose threads are requests: each request that the caller may answer is a thread."""
 REQUEST = "request:"
-"""What the ids of such threads begin with."""
+"""The prefix of the ids of such threads."""
 NAMES = uuid.UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 STATUSES: dict[ThreadStatus, str] = {"running": "busy", "interrupted": "busy", "error": "error"}
-"""A thread that waits for others than the caller is busy."""
+"""A thread that waits for people other than the caller is busy."""
 
 
 def assistant_id(graph_id: str) -> str:
-    """Return the UUID of an assistant: LangGraph's tools take either."""
+    """Return the UUID of an assistant: LangGraph's tools accept name or UUID."""
     return str(uuid.uuid5(NAMES, graph_id))
 
 
@@ -38,14 +38,14 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
 
 
 def assistants(agents: Mapping[str, Offer], at: str) -> list[Json]:
-    """Return the assistants of a server: its agents, and everything."""
+    """Return the assistants of a server: its agents, and the assistant of all requests."""
     told = "All requests that you may answer, each as a thread of its own"
     mine = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
     return [assistant_json(EVERYTHING, "Ringi", told, at), *(each for each in mine if each["graph_id"] != EVERYTHING)]
 
 
 def thread_view(thread: Thread, waiting: Request | None) -> Json:
-    """Return a thread of an agent, with the one request that the caller is asked."""
+    """Return a thread of an agent, with the caller's current request."""
     said = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
     values = {**thread.values, "messages": said} if said else dict(thread.values)
     status = "interrupted" if waiting else STATUSES.get(thread.status, "idle")
@@ -63,7 +63,7 @@ def request_view(request: Request) -> Json:
 
 
 def request_values(request: Request) -> Json:
-    """Return what there is to say of a request besides the question."""
+    """Return the values of a request besides the question."""
     about = {"request_id": request.id, "status": request.status, "thread_id": request.thread_id}
     told = {**about, "asked_by": request.asked_by, "expires_at": jsonable(request.expires_at)}
     response = request.response.model_dump(mode="json", exclude_none=True) if request.response else None
@@ -80,7 +80,7 @@ def listed(id: str, graph_id: str, status: str, values: Json, waiting: Request |
 
 
 def state_view(id: str, values: Json, checkpoint: str, at: Any, waiting: Request | None) -> Json:
-    """Return where a thread stands; what waits is in LangChain's words."""
+    """Return the state of a thread; the waiting request is in LangChain's format."""
     asked = [interrupt(waiting, review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
     place = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": checkpoint}
@@ -112,7 +112,7 @@ def langchain_message(message: Json) -> Json:
 
 
 def human_message(id: str, content: str | list[Json]) -> Json:
-    """Return what a person said."""
+    """Return a user message."""
     blocks = content if isinstance(content, str) else [content_block(part) for part in content]
     return {"type": "human", "id": id, "content": blocks, "additional_kwargs": {}, "response_metadata": {}}
 
@@ -125,7 +125,7 @@ def content_block(part: Json) -> Json:
 
 
 def arguments(written: str) -> Json:
-    """Return the arguments of a call; while they are still being written, none."""
+    """Return the arguments of a call; empty while they are incomplete."""
     try:
         found = json.loads(written or "{}")
     except ValueError:
