@@ -253,6 +253,7 @@ def checks() -> list[tuple[str, list[str]]]:
         ("mypy", [str(BIN / "mypy")]),
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
+        ("language", [PYTHON, "scripts/language.py"]),
         ("docs", [PYTHON, "-m", "scripts.docs"]),
     ]
     return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
