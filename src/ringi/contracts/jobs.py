@@ -51,7 +51,7 @@ class Jobs(ABC):
         await asyncio.gather(*(self.submit(job) for job in jobs))
 
     async def lead(self, duty: str, owner: str, seconds: float) -> float:
-        """Return 0 if `owner` holds the duty, else the seconds after which to ask again.
+        """Acquire or renew a duty that one process at a time performs.
 
         By default every caller holds the duty. A queue that several processes share grants it to one of them.
 
@@ -59,6 +59,9 @@ class Jobs(ABC):
             duty: The name of the duty.
             owner: The name of the process that asks.
             seconds: How long the grant lasts, from now.
+
+        Returns:
+            0 if `owner` holds the duty, else the seconds after which to ask again.
         """
         return 0.0
 
@@ -74,12 +77,15 @@ class Jobs(ABC):
         """
 
     async def announced(self, ended_within: float = 0.0) -> list[str]:
-        """Return the announcements of workers, latest start first.
+        """Return the current announcements of workers.
 
         The last announcement of an ended worker is kept for a day, unless another worker announces the same.
 
         Args:
             ended_within: Seconds; also return announcements that were valid until this long ago.
+
+        Returns:
+            The `offers` of the announcements; the worker that started last comes first.
         """
         return []
 

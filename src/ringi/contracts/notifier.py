@@ -93,16 +93,28 @@ class Notifier(ABC):
         """
 
     def subscribe(self, topic: str) -> Subscription:
-        """Return an `async with` block that yields the topic's `Wakeup`."""
+        """Return an `async with` block that yields the topic's `Wakeup`.
+
+        Args:
+            topic: The topic to listen to.
+        """
         return Subscription(self._listeners, topic)
 
     def ring(self, topic: str) -> None:
-        """Wake the listeners of a topic in this process."""
+        """Wake the listeners of a topic in this process.
+
+        Args:
+            topic: The topic that changed.
+        """
         for wakeup in self._listeners.get(topic, ()):
             wakeup.set()
 
     def ring_all(self, but: tuple[str, ...] = ()) -> None:
-        """Wake the listeners of all topics except those with a prefix in `but`: the changed topic is unknown."""
+        """Wake the listeners in this process if the changed topic is unknown.
+
+        Args:
+            but: Prefixes of the topics whose listeners are not woken.
+        """
         for topic in [topic for topic in self._listeners if not topic.startswith(but)]:
             self.ring(topic)
 

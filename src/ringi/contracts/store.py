@@ -59,21 +59,44 @@ class Store(ABC):
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
         """Return the newest version of a record.
 
+        Args:
+            kind: The class of the record.
+            tenant: The tenant of the record.
+            id: The id of the record.
+
         Raises:
             NotFoundError: No record of this kind has this tenant and id.
         """
 
     @abstractmethod
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
-        """Return the records that exist for these keys, in any order, in one round trip."""
+        """Return the existing records of these keys, in one round trip.
+
+        Args:
+            kind: The class of the records.
+            keys: The keys to look up; absent ones are skipped.
+
+        Returns:
+            The newest versions, in any order.
+        """
 
     @abstractmethod
     async def find(self, kind: type[R], query: Query) -> list[R]:
-        """Return at most `query.limit` matching records, newest first."""
+        """Return matching records, newest first.
+
+        Args:
+            kind: The class of the records.
+            query: The conditions, and the maximum number of records in `limit`.
+        """
 
     @abstractmethod
     async def count(self, kind: type[R], query: Query) -> int:
-        """Return the number of matching records, at most `query.limit`."""
+        """Return the number of matching records.
+
+        Args:
+            kind: The class of the records.
+            query: The conditions; counting stops at `limit`.
+        """
 
     @abstractmethod
     async def events(
@@ -97,7 +120,14 @@ class Store(ABC):
 
     @abstractmethod
     async def cursor(self, name: str) -> Position:
-        """Return the position of a named follower; `START` for a new one."""
+        """Return the position of a named follower.
+
+        Args:
+            name: The name of the follower.
+
+        Returns:
+            The saved position; `START` for a new follower.
+        """
 
     @abstractmethod
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
@@ -129,7 +159,13 @@ class Store(ABC):
 
 
 async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
-    """Return the records of these keys that this version can read; an unreadable record is skipped."""
+    """Return the records that this version can read; an unreadable record is skipped.
+
+    Args:
+        store: The store to read.
+        kind: The class of the records.
+        keys: The keys to look up; absent ones are skipped.
+    """
     try:
         return await store.get_many(kind, keys) if keys else []
     except UnreadableError:

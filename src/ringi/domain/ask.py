@@ -82,6 +82,16 @@ class Action(Frozen):
     args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
     def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
+        """Describe the call that needs approval.
+
+        Args:
+            name: The name of the tool or action.
+            args: All arguments of the call, as JSON values.
+            rest: `schema`: the JSON Schema of the arguments.
+
+        Raises:
+            InvalidError: An argument is unknown or has the wrong type.
+        """
         super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
 
     # Without this mark pydantic also calls __init__ for stored actions: slower, and a missing name is a TypeError.

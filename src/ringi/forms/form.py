@@ -67,6 +67,15 @@ class Form(StrictModel):
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
 
     def __init__(self, fields: Sequence[Field] | None = None, /, **given: Any) -> None:
+        """Create a form.
+
+        Args:
+            fields: The fields in the order of the page, with distinct names.
+            given: `fields` as a keyword.
+
+        Raises:
+            InvalidError: A field is invalid, or two fields have one name.
+        """
         super().__init__(**(given if fields is None else {**given, "fields": fields}))
 
     # Without this mark pydantic also calls __init__ for a form inside a request, and its errors lose their path.

@@ -108,11 +108,19 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def find(self, query: Query | None = None) -> list[Request]:
-        """Return this tenant's matching requests, newest first; without a query, the newest ones."""
+        """Return this tenant's matching requests, newest first.
+
+        Args:
+            query: The conditions and the limit; None uses the defaults of `Query`.
+        """
 
     @abstractmethod
     async def count(self, query: Query) -> int:
-        """Return the number of this tenant's matching requests, up to the query's limit."""
+        """Return the number of this tenant's matching requests.
+
+        Args:
+            query: The conditions; counting stops at `limit`.
+        """
 
     @abstractmethod
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
@@ -194,11 +202,23 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def attachment(self, id: str, number: int) -> bytes:
-        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
+        """Return the bytes of a file that was attached to a request.
+
+        Args:
+            id: The id of the request.
+            number: The number of the file within the request.
+
+        Raises:
+            NotFoundError: There is no such request or file.
+        """
 
     @abstractmethod
     async def claim(self, id: str, by: str) -> Request:
         """Reserve a request for one person for a limited time; claiming it again renews the claim.
+
+        Args:
+            id: The id of the request.
+            by: The name of the person.
 
         Raises:
             ClaimedError: Another person holds the claim.
@@ -218,6 +238,12 @@ class InboxAPI(ABC):
     async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
         """Assign a request to another person or to groups; a claim ends.
 
+        Args:
+            id: The id of the request.
+            by: The person who reassigns it.
+            assignee: The person who may answer.
+            groups: The groups whose members may answer.
+
         Raises:
             ClaimedError: Another person holds the claim.
             FinalError: The request has ended.
@@ -226,6 +252,11 @@ class InboxAPI(ABC):
     @abstractmethod
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
         """Cancel a request; its gated action will not run.
+
+        Args:
+            id: The id of the request.
+            by: The person or agent that cancels it.
+            reason: The reason, for people.
 
         Raises:
             FinalError: The request has already ended.

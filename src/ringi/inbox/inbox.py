@@ -173,9 +173,9 @@ class Inbox(Closable, InboxAPI):
     ) -> Request:
         """Decide a request and return it completed; the first answer wins.
 
-        Repeating the same answer as the same responder returns the same request. Raises `FinalError` (with the winner)
-        if it has ended, `DigestMismatchError` if `digest` differs from the stored one, `ClaimedError`, or
-        `InvalidError` with an error per field; the request then stays pending.
+        Repeating the same answer as the same responder returns the same request. Raises `FinalError`, with the winner,
+        if it has ended. Raises `DigestMismatchError`, `ClaimedError`, or `InvalidError` with an error for each field;
+        the request then stays pending.
         """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
