@@ -23,7 +23,7 @@ Language = Literal["en", "ja", "zh"]
 MAIL = "mail-"
 """The prefix of these receivers' names."""
 STARTTLS = "smtp+starttls"
-"""The scheme of a mail server that requires TLS."""
+"""The scheme that requires STARTTLS: nothing is sent in clear text."""
 PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 
 
