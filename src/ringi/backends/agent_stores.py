@@ -1,4 +1,4 @@
-"""LangGraph's own store for the nodes and tools of agents: each agent of a tenant has a namespace of its own."""
+"""LangGraph's own store for the nodes and tools of agents: each agent of a tenant has its own namespace."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from ringi.backends.fenced_saver import outages
 
 log = logging.getLogger(__name__)
 ROOT = "ringi"
-"""What all namespaces begin with: beside them an application may have its own."""
+"""The first element of all namespaces: an application may have its own beside them."""
 PLAIN = "ringi_value"
-"""The key of a value that is no object: published agents put texts, and LangGraph's SQLite store refuses them."""
+"""The key of a value that is not an object: some agents store text, which LangGraph's SQLite store refuses."""
 PAGE = 100
 Batch = Callable[[Sequence[Op]], list[Result]]
 Namespace = tuple[str, ...]
@@ -37,28 +37,28 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 class AgentStore(BaseStore):
-    """What one agent keeps beyond its threads, in the store of the URL.
+    """The data of one agent across its threads, in the store of the URL.
 
-    `batch` does as LangGraph's own store of that database and may block; it is called from any thread. Writes take
-    effect at once: they are not undone with a step that is repeated, nor refused to a worker that lost its thread.
+    `batch` behaves like LangGraph's own store of that database and may block; it is called from any thread. Writes take
+    effect at once: a repeated step does not undo them, and a worker that lost its thread can still write.
     """
 
     def __init__(self, batch: Batch, *scope: str) -> None:
         self._batch, self._scope = batch, (ROOT, *map(label, scope))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do all operations, and wait for them."""
+        """Execute all operations, and wait for them."""
         asked = list(ops)
         with outages():
             found = self._batch([self._within(op) for op in asked])
         return [self._shown(op, result) for op, result in zip(asked, found, strict=True)]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do all operations, beside the loop."""
+        """Execute all operations without blocking the event loop."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     async def erase(self, namespace: Namespace = ()) -> int:
-        """Delete all below a namespace, by default everything, and return how many items that were."""
+        """Delete all items below a namespace, by default everything, and return their number."""
         count = 0
         while found := await self.asearch(namespace, limit=PAGE):
             await self.abatch([PutOp(item.namespace, item.key, None) for item in found])
@@ -66,7 +66,7 @@ class AgentStore(BaseStore):
         return count
 
     async def count(self, namespace: Namespace = ()) -> int:
-        """Return how many items are below a namespace."""
+        """Return the number of items below a namespace."""
         count = 0
         while found := await self.asearch(namespace, limit=PAGE, offset=count):
             count += len(found)
@@ -94,7 +94,7 @@ class AgentStore(BaseStore):
         if isinstance(op, ListNamespacesOp) and isinstance(result, list):
             least = max((len(c.path) for c in op.match_conditions or ()), default=0)
             spaces = [space[len(self._scope) :] for space in result if isinstance(space, tuple)]
-            # A suffix may have matched the names that were put before the agent's own.
+            # A suffix may have matched the names that precede the agent's own.
             return [space for space in spaces if space and len(space) >= min(least, op.max_depth or least)]
         return result
 
@@ -106,7 +106,7 @@ class AgentStore(BaseStore):
 
 
 def label(name: str) -> str:
-    """Return a name as one part of a namespace: these have no dots."""
+    """Return a name as one part of a namespace, which must not contain dots."""
     return quote(name, safe="").replace(".", "%2E")
 
 
@@ -118,19 +118,19 @@ class MemoryAgentStores:
         self._is_told = False
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
-        """Do all operations."""
+        """Execute all operations."""
         if not self._is_told and any(isinstance(op, PutOp) for op in ops):
             self._is_told = True
             log.warning("an agent writes to its store in memory: it ends with this process, as all at memory:// does")
-        # Its items are the very ones that it keeps: what is done to a result would be done to them.
+        # The inner store returns its own items: a change to a result would change the stored item.
         return [copied(result) for result in self._inner.batch(ops)]
 
     def close(self) -> None:
-        """Do nothing: it ends with the process."""
+        """Do nothing: the store ends with the process."""
 
 
 def copied(result: Result) -> Result:
-    """Return a result with items of its own."""
+    """Return a copy of a result with its own items."""
     if isinstance(result, Item):
         return copy.copy(result)
     return [copy.copy(each) for each in result] if isinstance(result, list) else result  # type: ignore[return-value]

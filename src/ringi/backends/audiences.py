@@ -1,4 +1,4 @@
-"""For whom a request is: the names under which the stores list it."""
+"""The audiences of requests: the names under which the stores list them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ringi.domain.record import Query, Viewer
 from ringi.domain.request import Request, Status
 
 EVERYTHING, TO_ALL = "*", "all"
-"""The audience that sees every request, and the one of those that are for nobody in particular."""
+"""The audience that sees every request, and the audience of requests without a particular addressee."""
 LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
-"""What a list of an audience's requests on their shelves says by itself."""
+"""Query conditions that the partitions of an audience's requests answer by themselves."""
 ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
-"""What a list of an audience's requests by their ends says by itself."""
+"""Query conditions that an audience's requests by end time answer by themselves."""
 
 
 def audiences_of(request: Request) -> list[str]:
@@ -30,7 +30,7 @@ def audiences_of(request: Request) -> list[str]:
 
 
 def audiences_wanted(query: Query) -> list[list[str]]:
-    """Return sets of audiences of which a request must have one each; first that which has the fewest requests."""
+    """Return sets of audiences; a match has one audience of each set. The set with the fewest requests is first."""
     sets = [
         [f"memory:{query.remembered_by}"] if query.remembered_by is not None else [],
         [f"to:{query.assignee}"] if query.assignee is not None else [],
@@ -48,17 +48,17 @@ def audiences_with(viewer: Viewer) -> list[str]:
 
 
 def list_partitions(query: Query) -> list[str]:
-    """Return the shelves on which a query looks."""
+    """Return the partitions that a query reads."""
     kinds = [query.kind] if query.kind is not None else get_args(Kind)
     priorities = [query.priority] if query.priority is not None else get_args(Priority)
     return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
 
 
 def given(query: Query) -> set[str]:
-    """Return what a query sets, its limit aside."""
+    """Return the conditions that a query sets, except its limit."""
     return {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
 
 
 def has_index(query: Query) -> bool:
-    """Whether what is asked for is rare, and has an index of its own."""
+    """Return whether a query asks for rare records that have their own index."""
     return query.thread_id is not None or bool(query.expired_at or query.unacknowledged or query.attention)

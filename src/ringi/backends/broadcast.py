@@ -1,4 +1,4 @@
-"""Wake-ups over a broadcast that every process hears: the part that all brokers share."""
+"""Wakeups by broadcast to every process: the common part of all brokers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ringi.errors import RingiError
 
 log = logging.getLogger(__name__)
 LONGEST = 1_000
-"""Bytes of a topic on the way; of a longer one, the digest goes."""
+"""Maximum bytes of a topic in a message; a longer topic is replaced by its digest."""
 BATCH = 500
-"""Topics that are sent at once."""
+"""Maximum topics sent at once."""
 AGAIN = (0.1, 0.5, 1.0, 2.0, 5.0)
-"""Seconds until the next try to listen again."""
+"""Seconds until the next attempt to listen again."""
 UntilDead = Callable[[], Awaitable[None]]
 
 
 class BroadcastNotifier(Notifier):
-    """Rings here at once and elsewhere by a message; topics that come together are sent together.
+    """Notifies this process at once and others by a message; simultaneous topics are sent together.
 
-    One connection listens for all waits of the process. When it is lost it is made again, and then
-    everybody is woken once, for what was not heard meanwhile.
+    One connection listens for all waits of the process. After a loss it is reopened, and then all waits are woken once,
+    in case a notification was missed.
     """
 
     def __init__(self, recheck_after: float, *, must_listen: bool = True) -> None:
@@ -45,7 +45,7 @@ class BroadcastNotifier(Notifier):
 
     @abstractmethod
     def _listening(self) -> AbstractAsyncContextManager[UntilDead]:
-        """Give each message to `_heard` during the block; what it yields returns when nothing is heard any more."""
+        """Pass each message to `_heard` during the block; the yielded function returns when the connection is lost."""
 
     async def __aenter__(self) -> Self:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -62,7 +62,7 @@ class BroadcastNotifier(Notifier):
         await self._tell()
 
     async def publish(self, topic: str) -> None:
-        """Ring the listeners here now, and those elsewhere as soon as may be; return without waiting for them."""
+        """Notify the local listeners now, and remote ones as soon as possible; return without waiting for them."""
         self.ring(topic)
         self._topics[topic] = None
         self._more.set()
@@ -88,7 +88,7 @@ class BroadcastNotifier(Notifier):
                 self._is_telling = True
             except RingiError as error:
                 self.lost += len(batch)
-                # Said once: a broker that is away for an hour would write a line for each request.
+                # Logged once: during an outage of an hour every request would write a line.
                 level = logging.WARNING if self._is_telling else logging.DEBUG
                 log.log(level, "%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
                 self._is_telling = False
@@ -124,6 +124,6 @@ class BroadcastNotifier(Notifier):
 
 
 def wire(topic: str) -> str:
-    """Return the topic as it fits into a message."""
+    """Return the topic in a form that fits into a message."""
     raw = topic.encode()
     return topic if len(raw) <= LONGEST else f"sha256:{hashlib.sha256(raw).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Jobs in a table of the store's own: a worker claims one at a time and renews its claim."""
+"""Jobs in a table of the store: a worker claims one at a time and renews its claim."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from ringi.errors import LaterError, UnavailableError
 log = limited(__name__)
 TOPIC = "jobs"
 CLAIM_SECONDS = 6.0
-"""How long a dead worker's job stays with it."""
+"""Seconds until another worker may claim the job of a dead worker."""
 LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
 
 class ClaimedJobs(Jobs):
-    """The work on jobs; where they are is up to the store."""
+    """The processing of jobs; each store implements their storage."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier, self._me = notifier, uuid.uuid4().hex
 
     @abstractmethod
     async def _claim(self, kinds: Collection[str]) -> Job | None:
-        """Claim a job of these kinds whose time has come and whose lane is free, and return it."""
+        """Claim a due job of these kinds whose partition key is free, and return it."""
 
     @abstractmethod
     async def _renew(self, job: Job) -> None:
-        """Hold a claim for longer, unless another has it by now; so do the next two."""
+        """Extend a claim unless another worker holds it by now; the next two methods check this too."""
 
     @abstractmethod
     async def _finish(self, job: Job) -> None:
-        """Forget a job that is done."""
+        """Delete a finished job."""
 
     @abstractmethod
     async def _free(self, job: Job, seconds: float) -> None:
-        """Let others claim a job after so many seconds."""
+        """Release a job, to be claimed again after so many seconds."""
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         begun = set[asyncio.Task[None]]()
@@ -56,7 +56,7 @@ class ClaimedJobs(Jobs):
                         begun.add(task)
                         task.add_done_callback(begun.discard)
                         task.add_done_callback(lambda _: wakeup.set())
-                    # Workers that look in step would leave a job that is put off to the first of them for ever.
+                    # Workers that poll in step would always leave a deferred job to the first of them.
                     await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
             await asyncio.gather(*begun, return_exceptions=True)
         finally:
@@ -67,7 +67,7 @@ class ClaimedJobs(Jobs):
     async def _next(self, kinds: Collection[str]) -> Job | None:
         try:
             job = await self._claim(kinds)
-        except UnavailableError as error:  # A worker that ends here would leave its jobs to nobody.
+        except UnavailableError as error:  # A worker that stopped here would abandon its jobs.
             log.warning("cannot look for jobs, trying again: %s", error)
             return None
         if job:

@@ -1,4 +1,4 @@
-"""From stored JSON to records: one that this version cannot read stops nobody but who asks for it."""
+"""Decoding of stored JSON to records: an unreadable record fails only direct reads of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Body = str | bytes
 
 
 def record_of(kind: type[R], body: Body) -> R:
-    """Return the record that was stored, or raise `UnreadableError`."""
+    """Return the stored record, or raise `UnreadableError`."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
@@ -28,14 +28,14 @@ def record_of(kind: type[R], body: Body) -> R:
 
 
 async def page(kind: type[R], query: Query, bodies_of: Callable[[Query], Awaitable[Sequence[Body]]]) -> list[R]:
-    """Return a page of records; one that cannot be read is left out, and those behind it move up."""
+    """Return a page of records; unreadable ones are skipped, and later records take their place."""
     size = query.limit
     while True:
         bodies = await bodies_of(query.model_copy(update={"limit": size}))
         found = [record for body in bodies if (record := _record_or_none(kind, body))]
         if len(found) >= query.limit or len(bodies) < size:
             return found[: query.limit]
-        # Read again, and further: what cannot be read gives no cursor that leads on behind it.
+        # Read again with a larger size: unreadable records provide no cursor to continue after them.
         size += 2 * (len(bodies) - len(found))
 
 
@@ -49,12 +49,12 @@ def _record_or_none(kind: type[R], body: Body) -> R | None:
 
 @lru_cache(1000)
 def _warn(what: str) -> None:
-    # Once: the lists that it stands in are read several times a second.
+    # Once: the lists that contain it are read several times a second.
     log.warning("left out of a list: %s", what)
 
 
 def _bare_or_none(body: Body) -> Record | None:
     try:
         return Record.model_validate_json(body)
-    except ValidationError:  # It was damaged.
+    except ValidationError:  # The record is damaged.
         return None

@@ -24,14 +24,14 @@ from ringi.domain.thread import Thread
 from ringi.errors import FenceError, OutageError, UnavailableError
 
 Saver = BaseCheckpointSaver[Any]
-# LangGraph's own names of what a step writes beside its results.
+# LangGraph's own names for entries that a step writes besides its results.
 ERROR, ERROR_SOURCE_NODE, RESUME = "__error__", "__error_source_node__", "__resume__"
 DELTA = "counters_since_delta_snapshot"
-"""What the metadata of a checkpoint has when a `DeltaChannel` of it can only be read together with those before it."""
+"""Metadata key of a checkpoint whose `DeltaChannel` is readable only together with earlier checkpoints."""
 
 
 PATIENCE_SECONDS = 1.0
-"""How long a step on a thread of its own waits for the loop, before it counts as blocked."""
+"""Seconds for which a step on its own thread waits for the event loop, before the loop counts as blocked."""
 
 
 async def nothing(task_id: str | None) -> None:
@@ -39,13 +39,13 @@ async def nothing(task_id: str | None) -> None:
 
 
 class FencedSaver(Saver):
-    """The checkpoints of one run: `_write` checks who holds the thread in the transaction of the write.
+    """The checkpoints of one run: `_write` checks the holder of the thread in the transaction of the write.
 
-    A worker that was stopped, lost its lease and wakes late gets `FenceError` instead of a commit.
+    A worker that was suspended, lost its lease and resumes late gets `FenceError` instead of a commit.
     """
 
     before_write: Callable[[str | None], Awaitable[None]] = staticmethod(nothing)
-    """Told of the task whose results are about to be saved, None for a whole checkpoint."""
+    """Called with the task whose results are about to be saved; None for a whole checkpoint."""
 
     def __init__(self, held: Thread) -> None:
         self.images = ImageSerializer()
@@ -57,23 +57,23 @@ class FencedSaver(Saver):
         """The steps of the outermost graph that failed on an answer."""
 
     def _refuse_other(self, now: Thread | None) -> None:
-        """Raise `FenceError` unless the thread is as its worker took it."""
+        """Raise `FenceError` unless the thread is unchanged since its worker took it."""
         if not now or not now.is_held_as(self._held):
             raise FenceError(self._held.id, self._held.fence)
 
     def _without_failed(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str
     ) -> Sequence[tuple[str, Any]]:
-        """Return a task's writes without the answers that it failed on, and note the graph's step that failed.
+        """Return a task's writes without the answers that it failed on, and record the failed step of the graph.
 
-        LangGraph would give a failed step these answers again for ever, whatever else people say.
+        LangGraph would give a failed step these answers forever, whatever people answer later.
         """
         error = next((value for channel, value in writes if channel == ERROR), None)
         if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
             return writes
         kept = [write for write in writes if write[0] != RESUME]
         if len(kept) < len(writes) and not isinstance(error, asyncio.CancelledError):
-            # The namespace of a graph within begins with the outermost step: `name:task|name:task`.
+            # A subgraph's namespace begins with the outermost step: `name:task|name:task`.
             outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
             self.failed.add(outermost or task_id)
         return kept
@@ -116,7 +116,7 @@ class FencedSaver(Saver):
             self._write_now("put_writes", config, kept, task_id, task_path)
 
     def _flush_before(self, task_id: str | None) -> None:
-        """Let the loop write what the step has said, unless the step stands in the loop's way."""
+        """Let the event loop store the step's output, unless the step itself blocks the loop."""
         if self._is_loop_blocked or self._loop is None:
             return
         if threading.get_ident() == self._loop_thread:
@@ -126,25 +126,25 @@ class FencedSaver(Saver):
         try:
             flushed.result(PATIENCE_SECONDS)
         except TimeoutError:
-            # Agent code holds the loop until this very call is done: to wait for the loop would be for ever.
+            # Agent code holds the loop until this very call ends: waiting for the loop would deadlock.
             flushed.cancel()
             self._is_loop_blocked = True
 
     @abstractmethod
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
-        """Call a reading method of the real saver; what it yields comes as a list."""
+        """Call a read method of the real saver; iterators are returned as a list."""
 
     @abstractmethod
     async def _write(self, method: str, *args: Any) -> Any:
-        """Check who holds the thread and call a writing method of the real saver, both or neither."""
+        """Check the holder of the thread and call a write method of the real saver, atomically."""
 
     @abstractmethod
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
-        """Do as `_read`, on the caller's own thread and without the event loop: it may be waiting for the caller."""
+        """Do the same as `_read` on the caller's own thread, without the event loop, which may wait for the caller."""
 
     @abstractmethod
     def _write_now(self, method: str, *args: Any) -> Any:
-        """Do as `_write`, on the caller's own thread and without the event loop."""
+        """Do the same as `_write` on the caller's own thread, without the event loop."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with outages():
@@ -189,9 +189,9 @@ class FencedSaver(Saver):
             await self._write("delete_thread", thread_id)
 
     async def keep_newest(self, thread_id: str) -> None:
-        """Remove all checkpoints but the newest of the graph, and of each sub-graph with a memory of its own.
+        """Delete all checkpoints except the newest of the graph, and of each subgraph with its own memory.
 
-        Only for a thread with no step left to do. One that needs the older ones for a `DeltaChannel` stays as it is.
+        Only for a thread with no pending step. A thread whose `DeltaChannel` needs older checkpoints is unchanged.
         """
         with outages():
             await self._keep_newest(thread_id)
@@ -201,7 +201,7 @@ class FencedSaver(Saver):
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the loop of this thread, None where none runs."""
+    """Return the running loop of this thread; None if there is none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -209,14 +209,14 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 async def before_of(saver: FencedSaver, task_id: str | None) -> None:
-    """Do what a saver does before it writes, on its loop."""
+    """Run a saver's actions before a write, on its loop."""
     with outages():
         await saver.before_write(task_id)
 
 
 @contextmanager
 def outages() -> Iterator[None]:
-    """Raise as `OutageError` that the run's own store is away: its agent may raise the same of another one."""
+    """Raise an outage of the run's own store as `OutageError`: its agent may raise the same error for another store."""
     try:
         yield
     except UnavailableError as error:
@@ -224,6 +224,6 @@ def outages() -> Iterator[None]:
 
 
 def called(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
-    """Call a method of a saver that does not wait; return as a list what it yields."""
+    """Call a synchronous method of a saver; return an iterator as a list."""
     result = getattr(saver, method)(*args, **options)
     return list(islice(result, options["limit"])) if method == "list" else result

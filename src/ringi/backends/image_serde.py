@@ -1,7 +1,7 @@
-"""How checkpoints hold images: by their digests, so that each version of a graph's state does not repeat their bytes.
+"""Checkpoint images by digest, so that versions of a graph's state do not repeat their bytes.
 
-The bytes of an image stand as base64 in whatever LangGraph writes of a state. Here the known ones are taken out of
-what is written, and put back when it is read: the graph never sees the difference.
+LangGraph writes an image's bytes as base64 within a state. Here the known images are removed from the written data,
+and restored on reading: the graph sees no difference.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ringi.errors import NotFoundError
 
 SHORTENED = "+ringi.images"
-"""What the type of a shortened value ends with."""
+"""The suffix of the type of a shortened value."""
 MARK = b"\0ringi.image:"
 ESCAPED = MARK + b"="
-"""In place of what looks like a mark, and was written by somebody else."""
+"""Replaces text that looks like a mark but was written by others."""
 MARKED = re.compile(re.escape(MARK) + rb"(?:=|([0-9a-f]{64})\0)")
 HEAD = 10
-"""Characters by which the beginning of an image is found: its format takes up as much."""
+"""Characters that identify the beginning of an image: its format takes up as many."""
 
 
 class ImageSerializer(JsonPlusSerializer):
-    """LangGraph's own serializer, which leaves out the images of one thread."""
+    """LangGraph's own serializer, which omits the images of one thread."""
 
     def __init__(self) -> None:
         super().__init__()
         self.know({})
 
     def know(self, texts: Mapping[str, bytes]) -> None:
-        """Learn the images of the thread, in base64 by their digests."""
+        """Register the images of the thread, in base64 by their digests."""
         self._texts, self._heads = texts, defaultdict[bytes, list[tuple[bytes, str]]](list)
-        # The longest first: an image may begin with all of another one.
+        # The longest first: an image may begin with another complete image.
         for digest, text in sorted(texts.items(), key=lambda item: -len(item[1])):
             self._heads[text[:HEAD]].append((text, digest))
         self._begins = re.compile(b"|".join(map(re.escape, [MARK, *self._heads])))
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return a value without the images that are known."""
+        """Return a serialized value without the known images."""
         kind, data = super().dumps_typed(obj)
         shorter = b"".join(self._shortened(data)) if self._texts else data
         return (kind, data) if len(shorter) == len(data) else (f"{kind}{SHORTENED}", shorter)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return a value with its images, or raise `NotFoundError` for one whose images are not known."""
+        """Return a value with its images; raise `NotFoundError` if an image is unknown."""
         kind, whole = data
         if kind.endswith(SHORTENED):
             kind, whole = kind.removesuffix(SHORTENED), MARKED.sub(self._restored, whole)

@@ -1,6 +1,6 @@
-"""The numbered SQL files of a backend, and who may work on what they made.
+"""The numbered SQL files of a backend, and the versions compatible with each.
 
-`003_what.sql` only adds: a program that knows no more than 002 works on, beside the new ones. After
+`003_what.sql` only adds: a program that knows only 002 keeps working beside newer ones. After
 `004_what.breaking.sql` it would do harm, and refuses to open the store.
 """
 
@@ -20,7 +20,7 @@ class Migration(NamedTuple):
     number: int
     script: str
     oldest: int
-    """The last migration that a program has to know to work on what this one made; 0 when any will do."""
+    """The last migration that a program must know to work on this schema; 0 if none is required."""
 
 
 def migrations(backend: str) -> list[Migration]:
@@ -35,6 +35,6 @@ def _migration(name: str, script: str) -> Migration:
 
 
 def refuse_if_too_new(oldest: int, known: list[Migration]) -> None:
-    """Raise `SettingError` for a store that this version does not know how to use."""
+    """Raise `SettingError` for a store that this version cannot use."""
     if oldest > len(known):
         raise SettingError("schema", oldest, UPGRADE)

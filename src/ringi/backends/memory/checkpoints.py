@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class MemorySaver(InMemorySaver):
-    """LangGraph's own saver, which can forget."""
+    """LangGraph's own saver, with deletion of old checkpoints."""
 
     def keep_newest(self, thread_id: str) -> None:
-        """Remove what nothing goes on from: LangGraph's own saver has no `prune`."""
+        """Delete checkpoints that no run needs: LangGraph's own saver has no `prune`."""
         spaces = self.storage.get(thread_id, {})
         if any(DELTA in self.serde.loads_typed(saved[1]) for space in spaces.values() for saved in space.values()):
             return
@@ -38,7 +38,7 @@ class MemorySaver(InMemorySaver):
 
 
 def ended(step: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that waits for nothing."""
+    """Return the result of a coroutine that never suspends."""
     try:
         step.send(None)
     except StopIteration as end:
@@ -50,7 +50,7 @@ def ended(step: Coroutine[Any, Any, T]) -> T:
 
 
 class FencedMemorySaver(FencedSaver):
-    """Nothing else runs between the check and the write: one process, no await between them."""
+    """A saver without a gap between check and write: one process, and no await between them."""
 
     def __init__(self, inner: MemorySaver, store: Store, held: Thread) -> None:
         super().__init__(held)
@@ -69,7 +69,7 @@ class FencedMemorySaver(FencedSaver):
         return called(self._inner, method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
-        # The memory store never waits, so its coroutine ends at its first step.
+        # The memory store never suspends, so its coroutine ends at its first step.
         self._refuse_other(ended(self._store.get(Thread, *self._held.key)))
         return called(self._inner, method, *args)
 

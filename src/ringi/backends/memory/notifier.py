@@ -1,4 +1,4 @@
-"""Wake-ups within one process."""
+"""Wakeups within one process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ringi.contracts.notifier import Notifier
 
 
 class MemoryNotifier(Notifier):
-    """Rings at once; nobody else has to hear it."""
+    """Notifies at once; there are no other processes to notify."""
 
     async def publish(self, topic: str) -> None:
         self.ring(topic)

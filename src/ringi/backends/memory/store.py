@@ -1,4 +1,4 @@
-"""Records and events in this process: the reference that every other store is compared with."""
+"""Records and events in this process: the reference implementation for all stores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ringi.errors import ConflictError, NotFoundError
 
 
 class MemoryStore(Store):
-    """Lost with the process, and otherwise like the others."""
+    """Lost with the process, and otherwise equivalent to the other stores."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, Key], Record] = {}
@@ -97,12 +97,12 @@ class MemoryStore(Store):
 
 
 def place_of(record: Record) -> tuple[int, str, str]:
-    """Return what records are sorted by."""
+    """Return the sort key of records."""
     return microseconds(record.created_at), record.id, record.tenant
 
 
 def shared(overdue: Sequence[R], query: Query) -> list[R]:
-    """Return what is overdue for longest; of more than a page, a share for each tenant."""
+    """Return the longest overdue records; if they exceed a page, a share for each tenant."""
     longest = sorted(overdue, key=lambda record: getattr(record, "expires_at", None) or EPOCH)
     if query.tenant is not None or len(longest) < query.limit:
         return longest[: query.limit]
@@ -114,7 +114,7 @@ def shared(overdue: Sequence[R], query: Query) -> list[R]:
 
 
 def matches(record: Record, query: Query) -> bool:
-    """Whether a record is one that the query asks for, its cursor and limit aside."""
+    """Return whether a record matches the query, except its cursor and limit."""
     if query.tenant not in (None, record.tenant):
         return False
     if isinstance(record, Request):
@@ -123,7 +123,7 @@ def matches(record: Record, query: Query) -> bool:
 
 
 def thread_matches(thread: Thread, query: Query) -> bool:
-    """Whether a thread has the status asked for, and no worker if that is asked."""
+    """Return whether a thread has the requested status, and no worker if that is requested."""
     free = query.unleased_at is None or (thread.status == "running" and not _leased(thread, query))
     return free and (not query.statuses or thread.status in query.statuses)
 
@@ -133,7 +133,7 @@ def _leased(thread: Thread, query: Query) -> bool:
 
 
 def request_matches(request: Request, query: Query) -> bool:
-    """Whether every condition that the query sets holds for the request."""
+    """Return whether the request meets every condition that the query sets."""
     equal: list[tuple[Any, Any]] = [
         (query.kind, request.kind),
         (query.priority, request.priority or "normal"),
@@ -155,11 +155,11 @@ def request_matches(request: Request, query: Query) -> bool:
 
 
 def mentions(record: Record, sought: Sequence[str]) -> bool:
-    """Whether a request contains each piece; nothing else is searched."""
+    """Return whether a request contains each piece of text; no other kind is searched."""
     text = record.search_text if sought and isinstance(record, Request) else ""
     return not text or all(piece in text for piece in sought)
 
 
 def has_ended_since(request: Request, at: datetime) -> bool:
-    """Whether a request ended at this time or later."""
+    """Return whether a request ended at this time or later."""
     return request.ended_at is not None and request.ended_at >= at

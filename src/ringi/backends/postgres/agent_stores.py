@@ -17,19 +17,19 @@ from ringi.backends.postgres.checkpoints import options_of, refusing
 from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
 
 MOST = 4
-"""How many connections the agents of a process have for their stores."""
+"""Maximum connections of a process for the stores of its agents."""
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi agent stores'), hashtext(current_schema())) AS is_ours"
 
 
 class PostgresAgentStores:
-    """The stores of agents in one database: connections of their own, opened when the first is needed."""
+    """The stores of agents in one database: separate connections, opened on first use."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._opening = database, threading.Lock()
         self._pool: ConnectionPool[Any] | None = None
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
-        """Do all operations, or raise `UnavailableError`."""
+        """Execute all operations, or raise `UnavailableError`."""
         self._database.refuse_if_replaced()
         with refusing():
             # One for each batch: the store has a lock around its connections.
@@ -56,7 +56,7 @@ class PostgresAgentStores:
 
     def _make_tables(self) -> None:
         with Connection.connect(self._database.url, **self._options()) as connection:
-            # Who waited inside a statement would hold up the index that LangGraph makes concurrently.
+            # A session that waits inside a statement would delay the index that LangGraph creates concurrently.
             while not (connection.execute(LOCK).fetchone() or {}).get("is_ours"):
                 time.sleep(0.1)
             PostgresStore(connection).setup()

@@ -1,4 +1,4 @@
-"""Statements that are asked for at the same moment: one statement, one way there, one commit."""
+"""Batching of simultaneous statements: one statement, one round trip, one commit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ringi.backends.postgres.database import WAIT_SECONDS, refusing
 from ringi.errors import UnavailableError
 
 LANES = 2
-"""How many statements are under way before others gather: one that waits, or was lost on its way, stops nobody."""
+"""Maximum batches in flight: one that waits, or was lost on the network, does not block the others."""
 MOST = 32
-"""How many travel together; more and the first wait for the last."""
+"""Maximum statements per batch; with more, the first would wait for the last."""
 I = TypeVar("I")  # noqa: E741
 Rows: TypeAlias = Sequence[Any]
 
 
 class Waiting(NamedTuple, Generic[I]):
-    """One who waits for a result."""
+    """A caller that waits for a result."""
 
     item: I
     alone: Callable[[], Awaitable[Rows]]
@@ -27,9 +27,9 @@ class Waiting(NamedTuple, Generic[I]):
 
 
 class StatementBatcher(Generic[I]):
-    """Runs `together` on what has gathered while it was running; nobody waits for others to come.
+    """Runs `together` on items collected during the previous batch, without waiting for further items.
 
-    It returns the rows of each, or None for one that is left to be done alone.
+    It returns the rows of each item, or None for an item to be executed alone.
     """
 
     def __init__(self, together: Callable[[Sequence[I]], Awaitable[Sequence[Rows | None]]]) -> None:
@@ -39,7 +39,7 @@ class StatementBatcher(Generic[I]):
         self._serving = set[asyncio.Task[None]]()
 
     async def result(self, item: I, alone: Callable[[], Awaitable[Rows]]) -> Rows:
-        """Return the rows of `alone`, done by it or together with others."""
+        """Return the rows of `alone`, executed individually or in a batch."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Rows | None] = loop.create_future()
         self._waiting.append(Waiting(item, alone, future))
@@ -56,14 +56,14 @@ class StatementBatcher(Generic[I]):
         if not self._waiting or self._under_way >= LANES:
             return
         self._under_way += 1
-        # It begins when all others that are ready have run too, so theirs goes with it. In a copy of the first one's
-        # context everything would be done in its name.
+        # The task starts after all ready tasks, so their items join the batch. It has an empty context: a copy would
+        # run everything under the first caller's identity.
         serving = asyncio.create_task(self._serve(), context=contextvars.Context())
         self._serving.add(serving)
         serving.add_done_callback(self._ended)
 
     def _ended(self, serving: asyncio.Task[None]) -> None:
-        """Give the lane on. A task that is cancelled before it has begun comes by here too."""
+        """Release the slot; this also runs for a task that was canceled before it began."""
         self._serving.discard(serving)
         self._under_way -= 1
         self._begin()
@@ -81,7 +81,7 @@ class StatementBatcher(Generic[I]):
                 async with asyncio.timeout(WAIT_SECONDS):
                     tell(batch, await self._found(batch))
         except Exception as error:
-            # It may name what the others asked for.
+            # The error may name values of other callers.
             is_of_all = len(batch) > 1 and not isinstance(error, UnavailableError)
             tell(batch, [None if is_of_all else error] * len(batch))
         except BaseException:
@@ -89,13 +89,13 @@ class StatementBatcher(Generic[I]):
             raise
 
     async def _found(self, batch: Sequence[Waiting[I]]) -> Sequence[Rows | None]:
-        if len(batch) == 1 and self._under_way == 1:  # It may have to wait for a row: a lane is left to the others.
+        if len(batch) == 1 and self._under_way == 1:  # It may wait for a row lock: one slot is left to the others.
             return [await batch[0].alone()]
         return await self._together([each.item for each in batch])
 
 
 def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | None]) -> None:
-    """Give each its outcome, unless it has gone."""
+    """Deliver each outcome, unless its caller has gone."""
     for each, outcome in zip(batch, outcomes, strict=True):
         if each.future.done():
             continue
@@ -106,6 +106,6 @@ def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | No
 
 
 def refuse(future: asyncio.Future[Rows | None]) -> None:
-    """Give up what has taken too long, unless it has just come."""
+    """Cancel a statement after its deadline, unless its result has just arrived."""
     if not future.done():
         future.set_exception(UnavailableError(f"no answer in {WAIT_SECONDS:g} s"))

@@ -1,4 +1,4 @@
-"""Changes of several requests in one statement: each is made or left, and none waits for another's row."""
+"""Changes of several requests in one statement: none waits for another's row lock."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TYPES = {
     **{"expires_at": "bigint", "ended_at": "bigint", "unacknowledged": "boolean", "attention": "boolean"},
     **{"type": "text", "at": "bigint", "payload": "text", "payload_digest": "text", "previous": "text", "hash": "text"},
 }
-"""What a change says of the next version of a request and of its event."""
+"""The column types of a request's next version and its event."""
 CHANGED = ("version", "body", "status", "audiences", "expires_at", "ended_at", "unacknowledged", "attention")
 NOTED = ("version", "type", "at", "payload", "payload_digest", "previous", "hash")
-# An insert that always finds its row: the plan of an update of joined rows may read the whole table while that is
-# small, and stays so when it has grown.
+# An insert that always finds its row: for an update of joined rows, the planner may read the whole table while it is
+# small, and keep that plan after it has grown.
 CHANGE = f"""
 WITH given AS (
   SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(TYPES.values(), 1))})
@@ -47,10 +47,10 @@ Change = dict[str, Any]
 
 
 async def change_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
-    """Make each change with its event, and return a row for each that was made.
+    """Apply each change with its event, and return a row for each applied change.
 
-    None says nothing of why: the row is locked or of another version, or one of the changes cannot be stored.
-    Of changes of one request one is made at most.
+    None does not state the reason: the row is locked or has another version, or a change cannot be stored.
+    At most one of several changes to the same request is applied.
     """
     audiences = [to_json(change["audiences"]).decode() for change in changes]
     columns = [audiences if name == "audiences" else [change[name] for change in changes] for name in TYPES]

@@ -24,17 +24,17 @@ from ringi.errors import UnavailableError
 
 Connection = AsyncConnection[Any]
 FOUND = "SELECT body FROM threads WHERE tenant = %s AND id = %s"
-# A share lock: whoever takes the thread over waits until this write is committed or undone.
+# A share lock: a takeover of the thread waits until this write is committed or rolled back.
 HELD = f"{FOUND} FOR SHARE"
 ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 LOOK_SECONDS = 2.0
 LIMIT_SECONDS = 30.0
-"""How long a checkpoint may take, together with the way to a connection: some are large."""
+"""Seconds for a checkpoint, including the wait for a connection: some checkpoints are large."""
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
 
 
 class Checkpoints:
-    """The connections of all savers of a process, opened when the first is needed."""
+    """The connections of all savers of a process, opened on first use."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,14 +62,15 @@ class Checkpoints:
                 async with asyncio.timeout(LIMIT_SECONDS), pool.connection() as connection, connection.transaction():
                     yield connection
             except (psycopg.OperationalError, TimeoutError):
-                # What ended one connection ended most: each of them left in the pool would cost a run its turn.
+                # A failure that ended one connection ended most: each dead one left in the pool would fail a run's
+                # turn.
                 if not self._looking or self._looking.done():
                     self._looking = asyncio.create_task(pool.check())
                 raise
 
     @contextmanager
     def transaction_now(self) -> Iterator[psycopg.Connection[Any]]:
-        """Yield a connection of the caller's own thread in a transaction; for who cannot await."""
+        """Yield a connection of the caller's own thread in a transaction, for synchronous callers."""
         self._database.refuse_if_replaced()
         with refusing(), psycopg.connect(self._database.url, **options_of(self._database, **LOCKS)) as connection:
             yield connection
@@ -102,7 +103,7 @@ class Checkpoints:
         connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)
         async with await connect as connection:
             for _ in count():
-                # Who waited inside a statement would hold up the indexes that LangGraph makes concurrently.
+                # A session that waits inside a statement would delay the indexes that LangGraph creates concurrently.
                 row = await (await connection.execute(LOCK)).fetchone()
                 if row and row[0]:
                     break
@@ -111,7 +112,7 @@ class Checkpoints:
 
 
 class FencedPostgresSaver(FencedSaver):
-    """Fence and checkpoint are one transaction."""
+    """A saver with fence check and checkpoint in one transaction."""
 
     def __init__(self, checkpoints: Checkpoints, held: Thread) -> None:
         super().__init__(held)
@@ -124,14 +125,14 @@ class FencedPostgresSaver(FencedSaver):
     async def _write(self, method: str, *args: Any) -> Any:
         async with self._checkpoints.transaction() as connection:
             result = await awaited(connection, self.serde, method, *args)
-            # Last: held during a long write, its lock would keep this very run from renewing its lease.
+            # Last: held during a long write, its lock would block this run from renewing its lease.
             await self._check(connection, HELD)
             failpoint("saver.between_fence_and_commit")
             return result
 
     async def _keep_newest(self, thread_id: str) -> None:
         async with self._checkpoints.transaction() as connection:
-            # Without a lock: what a run needs no more while its worker holds the thread, no later worker needs either.
+            # Without a lock: data that this run no longer needs, no later worker needs either.
             await connection.execute(ONE_SNAPSHOT)
             await self._check(connection, FOUND)
             with suppress(NotImplementedError):
@@ -160,7 +161,7 @@ class FencedPostgresSaver(FencedSaver):
 
 
 async def awaited(connection: Connection, serde: SerializerProtocol, method: str, *args: Any, **options: Any) -> Any:
-    """Call a method of LangGraph's own saver on this connection; return as a list what it yields."""
+    """Call a method of LangGraph's own saver on this connection; return an iterator as a list."""
     saver = AsyncPostgresSaver(connection, serde=serde)
     if method == "list":
         return [item async for item in saver.alist(*args, **options)]
@@ -168,10 +169,10 @@ async def awaited(connection: Connection, serde: SerializerProtocol, method: str
 
 
 def options_of(database: Database, **more: str) -> dict[str, Any]:
-    """Return how a connection beside those of Ringi itself is opened."""
+    """Return the options of a connection outside Ringi's pool."""
     settings = {"search_path": database.schema, **NOT_IDLE, **more}
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    # Who asks a connection that the network forgot waits a quarter of an hour for it.
+    # Without these limits, a connection dropped by the network would block a caller for a quarter of an hour.
     limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
     return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
 

@@ -1,4 +1,4 @@
-"""One PostgreSQL database: a pool of connections, and the tables in a schema of their own."""
+"""One PostgreSQL database: a pool of connections, and tables in a separate schema."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ log = logging.getLogger(__name__)
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
 JOBS = 16
-"""Connections of one process for its jobs, opened as they are needed: each of up to three workers keeps one to listen,
-and two more after a network that fell silent, for jobs that were begun before."""
-SCHEMA = "ringi"
-"""Where the tables are; `?schema=` in the URL changes it."""
-WAIT_SECONDS = 10.0
-"""How long a statement may take, together with the way to a connection, before it is refused."""
-QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0"}
-"""Every statement is short, however long its guess says: to compile one, or to start processes for it, takes longer."""
-NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
-"""A process that stands still inside a transaction would hold up the others for ever; in milliseconds."""
-LOCKS = {"lock_timeout": "5000"}
-"""Who waits for a table that somebody else has locked keeps a connection of the pool from those who need none of it."""
-WHICH = "SELECT system_identifier, to_regclass('migrations')::oid FROM pg_control_system()"
-"""Which tables these are: a copy of them is others, here or in another cluster."""
-HAS = "SELECT pg_is_in_recovery() OR EXISTS (SELECT FROM events WHERE number = {} AND hash = '{}')"
-"""Whether an event is there: the same tables as they were before, a cluster set back in time, do not have it yet.
+"""Connections of one process for its jobs, opened on demand. Each of up to three workers keeps one to listen.
 
-A standby does not either, for a moment; it refuses to write by itself.
+After a silent network failure each needs two more, for jobs begun before.
+"""
+SCHEMA = "ringi"
+"""The schema of the tables; `?schema=` in the URL changes it."""
+WAIT_SECONDS = 10.0
+"""Seconds for a statement, including the wait for a connection, before it is refused."""
+QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+"""Every statement is short, whatever its estimate: compiling it or starting processes for it takes longer."""
+NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
+"""Milliseconds after which an idle transaction ends: a suspended process would block the others forever."""
+LOCKS = {"lock_timeout": "5000"}
+"""A wait for a locked table occupies a connection that statements on other tables need."""
+WHICH = "SELECT system_identifier, to_regclass('migrations')::oid FROM pg_control_system()"
+"""Identifies the tables: a copy is different, here or in another cluster."""
+HAS = "SELECT pg_is_in_recovery() OR EXISTS (SELECT FROM events WHERE number = {} AND hash = '{}')"
+"""Tests for an event: a cluster restored to an earlier time does not contain it yet.
+
+A standby may also lack it briefly; it refuses writes by itself.
 """
 DOWN = (
     asyncpg.InterfaceError,
@@ -53,30 +55,30 @@ DOWN = (
     OSError,
     TimeoutError,
 )
-"""What means that the database cannot serve now, and that trying again is sensible."""
+"""Errors that mean a temporary outage, after which a retry makes sense."""
 LATE = (asyncpg.LockNotAvailableError, TimeoutError)
-"""What trying again at once does not mend."""
+"""Errors for which an immediate retry does not help."""
 WRONG = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
-"""What no waiting mends."""
+"""Permanent errors."""
 T = TypeVar("T")
 Ask = Callable[[str], Awaitable[Any]]
-"""From a statement to its first row, if it has one."""
+"""Returns the first row of a statement, if any."""
 IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
-"""What a change of the tables runs into beside a transaction that is held open."""
+"""Errors of a migration that meets a long-running transaction."""
 MIGRATION_LOCK = 2000
-"""How long a change of the tables may keep the other servers waiting at a time, in milliseconds."""
+"""Milliseconds for which a migration may block the other servers at a time."""
 MIGRATION_TRIES, MIGRATION_PAUSE = 20, 1.0
 MIGRATION_SECONDS = 3600.0
 OLDEST = 14
-"""The first PostgreSQL that ends a session which says nothing."""
+"""The first PostgreSQL version that ends idle sessions."""
 
 
 class Database:
-    """The connections of a process; every statement of Ringi goes through them. `pool` is for PGQueuer."""
+    """The connections of a process; every statement of Ringi uses them. `pool` is for PGQueuer."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -98,7 +100,7 @@ class Database:
                 self._which = tuple(await first.fetchrow(WHICH) or ())
             finally:
                 await first.close()
-            # With a floor it would tell of every failure to keep it while the database is away.
+            # With a minimum size, asyncpg would log every failure to maintain it during an outage.
             size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
             self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
             self._sessions = ConnectionPool(self.connect, self.size)
@@ -115,11 +117,11 @@ class Database:
     @property
     def _settings(self) -> dict[str, Any]:
         settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE, **LOCKS}
-        # Without a limit of its own a connection that the network forgot stays among those that are lent.
+        # Without its own timeout, a connection dropped by the network would stay among those in use.
         return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
 
     async def connect(self, **settings: str) -> Connection:
-        """Return a connection for who keeps it, with settings for it alone."""
+        """Return a dedicated connection with its own settings."""
         own = {"server_settings": {**self._settings["server_settings"], **settings}}
         connection: Connection = await asyncpg.connect(self.url, **{**self._settings, **own})
         try:
@@ -134,9 +136,9 @@ class Database:
             await self.recognise(connection.fetchrow)
 
     async def recognise(self, ask: Ask) -> None:
-        """Raise `UnavailableError`, from now on, for a database that was restored under this process.
+        """From now on, raise `UnavailableError` for a database that was restored under this process.
 
-        It is behind what the process knows: fences and positions are given out a second time there, to others.
+        It is behind the process's knowledge: it would assign fences and positions a second time.
         """
         newest = self._newest
         is_ours = tuple(await ask(WHICH) or ()) == self._which
@@ -146,17 +148,17 @@ class Database:
         self.refuse_if_replaced()
 
     def refuse_if_replaced(self) -> None:
-        """Raise `UnavailableError` once the database was found to be another, on connections from before too."""
+        """Raise `UnavailableError` once the database was found to be replaced, even on earlier connections."""
         if self._is_replaced:
             raise UnavailableError.replaced()
 
     def saw(self, number: int | None, hash: str | None) -> None:
-        """Remember the newest event, by which the database is known again."""
+        """Remember the newest event, which identifies the database."""
         if number and hash and number > (self._newest or (0,))[0]:
             self._newest = (number, hash)
 
     async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
-        """Return the rows of a statement; a connection that was lost in between is replaced and asked once more."""
+        """Return the rows of a statement; after a lost connection the statement is repeated once on a new one."""
         try:
             return await self._fetch(sql, values)
         except UnavailableError as error:
@@ -165,11 +167,11 @@ class Database:
             return await self._fetch(sql, values)
 
     async def write(self, sql: str, *values: Any) -> list[asyncpg.Record]:
-        """Run a changing statement once, in a transaction of its own, and return its rows."""
+        """Run a write statement once, in its own transaction, and return its rows."""
         return await self._fetch(sql, values)
 
     async def time(self) -> datetime:
-        """Return the time of the server, once it is known again."""
+        """Return the time of the server, after identifying the database."""
         ((now,),) = await self.fetch("SELECT clock_timestamp()")
         await self.recognise(self._first)
         return now  # type: ignore[no-any-return]
@@ -178,13 +180,13 @@ class Database:
         return (await self.fetch(sql))[0]
 
     async def soonest(self, *ways: Coroutine[Any, Any, T]) -> T:
-        """Return what the way returns that is at its end first; the others, which find the same, are cancelled."""
+        """Return the first result of several equivalent ways, and cancel the others."""
         running = {asyncio.create_task(way) for way in ways}
         try:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             return done.pop().result()
         finally:
-            # Nobody waits for the end of a cancelled one: PostgreSQL is asked for it on a connection of its own.
+            # Do not wait for canceled ones: PostgreSQL cancels them over a separate connection.
             for task in running:
                 task.cancel()
                 self._late.add(task)
@@ -193,7 +195,7 @@ class Database:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._late.discard(task)
         if not task.cancelled():
-            task.exception()  # It was told to whoever asked, or is that of the slower one.
+            task.exception()  # It was reported to its caller, or belongs to the slower way.
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         self.refuse_if_replaced()
@@ -203,11 +205,11 @@ class Database:
 
 
 async def leave(connection: object) -> None:
-    """Leave a session as it is: no statement changes it, and asyncpg's own reset is another way to the server."""
+    """Leave a session unchanged: no statement modifies it, and asyncpg's reset costs another round trip."""
 
 
 def storable(value: Any) -> Any:
-    """Return a value without NUL, which PostgreSQL cannot hold; nobody writes what stands for it."""
+    """Return a value with NUL replaced, which PostgreSQL cannot store; the replacement is otherwise unused."""
     if isinstance(value, list):
         return [storable(each) for each in value]
     return value.replace("\0", "\U0010ffff") if isinstance(value, str) else value
@@ -215,7 +217,7 @@ def storable(value: Any) -> Any:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Raise PostgreSQL's own failures as ours: `UnavailableError`, or `SettingError` for what no waiting mends."""
+    """Raise PostgreSQL's failures as `UnavailableError`, or as `SettingError` if they are permanent."""
     try:
         yield
     except DOWN as error:
@@ -225,9 +227,9 @@ def refusing() -> Iterator[None]:
 
 
 async def migrate(connection: Connection, schema: str) -> None:
-    """Bring the tables up to date, wholly or not at all; of several servers that start at once, one does it.
+    """Migrate the tables completely or not at all; of several servers that start at once, one migrates.
 
-    Raises `SettingError` for tables of a newer version that this one would do harm to.
+    Raises `SettingError` for tables of a newer version that this version would damage.
     """
     if connection.get_server_version().major < OLDEST:
         raise SettingError("postgresql", connection.get_server_version().major, f"Ringi needs {OLDEST} or newer")
@@ -244,10 +246,10 @@ async def migrate(connection: Connection, schema: str) -> None:
 async def _migrate(connection: Connection, schema: str) -> None:
     known = migrations("postgres")
     if await _applied(connection, known) >= len(known):
-        # Without a lock: a copy of the database that is being made holds one on each table.
+        # Without a lock: a running dump of the database holds one on each table.
         return
     async with connection.transaction():
-        # Who waits for a lock on a table holds up everybody who comes to it later, the old servers too.
+        # A session that waits for a table lock blocks all later sessions, including those of old servers.
         await connection.execute(f"SET LOCAL lock_timeout = {MIGRATION_LOCK}")
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('ringi migrate'), hashtext($1))", schema)
         await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')

@@ -1,4 +1,4 @@
-"""A PostgreSQL database as `ringi verify` reads it: nothing is created, migrated, numbered or written."""
+"""Read-only PostgreSQL for `ringi verify`: it creates, migrates, numbers and writes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNSEALED = (
     f"SELECT (SELECT coalesce(max(number), 0) FROM events) + row_number() OVER (ORDER BY seq), {NAMES} FROM unsealed"
 )
 ALL = f"(SELECT number, {NAMES} FROM events UNION ALL {UNSEALED}) AS every"
-"""All events: what no server has numbered yet comes last, in the order of its writing."""
+"""All events: those not numbered yet come last, in the order of their writing."""
 UNLISTED = """
 SELECT r.tenant, r.id FROM requests r, unnest(r.audiences) AS a WHERE NOT EXISTS (
   SELECT FROM shown s WHERE s.tenant = r.tenant AND s.audience = a AND s.shelf = r.shelf
@@ -42,7 +42,7 @@ WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (r.audiences) L
 
 
 class ReadOnlyPostgres(Database):
-    """Connections that may not write, to tables that are there and as new as this version."""
+    """Read-only connections to existing tables of this version."""
 
     async def __aenter__(self) -> Self:
         with refusing():
@@ -58,7 +58,7 @@ class ReadOnlyPostgres(Database):
         await self._sessions.close(10.0)
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
-        # A look at the lists of a million requests takes its time.
+        # Reading the lists of a million requests takes time.
         with refusing():
             async with self._sessions.one() as connection:
                 return await connection.fetch(sql, *map(storable, values))
@@ -81,7 +81,7 @@ class ReadOnlyPostgres(Database):
 
 
 class InspectedPostgresStore(PostgresStore):
-    """Reads events as they are, numbered or not, and checks what the tables keep twice."""
+    """Reads events unchanged, numbered or not, and checks redundant data of the tables."""
 
     uninspected = "PostgreSQL's own pages and indexes are not checked here: run pg_amcheck"
 
@@ -129,7 +129,7 @@ class InspectedPostgresStore(PostgresStore):
 
 
 def differences(kind: type[Record], row: dict[str, Any]) -> list[Finding]:
-    """Return the columns of a row that are not what its record says."""
+    """Return the columns of a row that differ from its record."""
     name = (kind.record, Key(row["tenant"], row["id"]))
     try:
         record = decode.record_of(kind, row["body"])
@@ -145,7 +145,7 @@ def differences(kind: type[Record], row: dict[str, Any]) -> list[Finding]:
 
 
 def is_other(found: Any, expected: Any) -> bool:
-    """Whether a column holds something else; of NUL, which PostgreSQL cannot hold, another character."""
+    """Return whether a column differs; NUL, which PostgreSQL cannot store, matches its replacement."""
     if isinstance(expected, list):
         return sorted(found or []) != sorted(expected)
     return bool(found != (expected.replace("\0", "\U0010ffff") if isinstance(expected, str) else expected))

@@ -27,23 +27,23 @@ from ringi.errors import LaterError, RingiError, UnavailableError
 
 log = limited(__name__)
 HEARTBEAT = timedelta(seconds=6)
-"""How long a dead worker's job stays with it."""
+"""The time until another worker may take the job of a dead worker."""
 LATER = (0.1, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 LOOK = timedelta(seconds=0.5)
-"""How long a job that is to be tried again may go unnoticed: PGQueuer rings for new ones only."""
+"""Maximum delay before a retry is noticed: PGQueuer notifies only of new jobs."""
 LANE_BUSY = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
-"""Seconds until a job looks again whether its lane is free: waiting in the worker, it would keep out other lanes."""
+"""Seconds before a job checks its partition again; waiting in the worker would block other partitions."""
 MOST_DEAF = 2
-"""How many that no ring reaches may end their jobs beside the one that takes new ones: each may keep a connection."""
+"""Maximum unnotified workers that may finish their jobs beside the active one; each may keep a connection."""
 AGAIN_SECONDS = 1.0
-"""How long a worker whose database went away waits before it takes jobs again."""
+"""Seconds for which a worker waits after an outage before it takes jobs again."""
 CHANGED = "table_changed_event"
-"""What PGQueuer says of when it rings for jobs."""
+"""The event name in PGQueuer's notifications of jobs."""
 NO_STATISTICS = timedelta(0)
 TRIM_SECONDS = 600.0
 TRIM = "DELETE FROM pgqueuer_log WHERE created < now() - interval '1 day'"
-"""PGQueuer notes each step of each job, and forgets none by itself."""
+"""PGQueuer logs each step of each job, and never deletes the log."""
 TABLES = "SELECT pg_advisory_lock(hashtext('ringi jobs'), hashtext(current_schema()))"
 LOCK = "SELECT pg_try_advisory_lock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('ringi lane ' || current_schema() || $1, 0))"
@@ -70,14 +70,14 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offer
 
 
 class PostgresJobs(Jobs):
-    """PGQueuer hands out, keeps alive and takes back; a lane is an advisory lock on a connection of the process."""
+    """PGQueuer distributes, renews and retries jobs; a partition is an advisory lock on a connection of the process."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def __aenter__(self) -> Self:
         with refusing():
-            # Of many that start at once, each waits until the others have looked.
+            # When many start at once, each waits until the others have checked.
             connection = await self._database.connect(lock_timeout="0")
             try:
                 await make_tables(connection)
@@ -143,7 +143,7 @@ class PostgresJobs(Jobs):
 
 
 async def make_tables(connection: asyncpg.Connection[asyncpg.Record]) -> None:
-    """Make PGQueuer's tables or bring them up to date; of several processes that start at once, one does it."""
+    """Create or migrate PGQueuer's tables; of several processes that start at once, one does it."""
     queries = Queries.from_asyncpg_connection(connection)
     await connection.execute(TABLES)
     if await queries.schema_is_installed():
@@ -153,25 +153,26 @@ async def make_tables(connection: asyncpg.Connection[asyncpg.Record]) -> None:
 
 
 class BusyLaneError(Exception):
-    """Another job of this lane is at work."""
+    """Another job of this partition is running."""
 
 
 def after(waits: Sequence[float], tries: int) -> timedelta:
-    """Return how long to wait after so many tries."""
+    """Return the delay after so many attempts."""
     return timedelta(seconds=waits[min(tries, len(waits) - 1)])
 
 
 class Lanes:
-    """One job of a lane at a time: here by a lock in memory, between processes by one in the database.
+    """One job per partition at a time: by a lock in memory here, and by one in the database across processes.
 
-    Locks belong to one connection. The database ends it when it says nothing for `HEARTBEAT`: a process that stands
-    still would keep its lanes for ever. Who loses a lane with its connection is stopped by the thread's fence.
+    Locks belong to one connection. The database ends it after `HEARTBEAT` of silence: a suspended process would hold
+    its
+    partitions forever. The thread's fence stops a job that lost its partition with its connection.
     """
 
     def __init__(self, database: Database) -> None:
         self._database, self._asking = database, asyncio.Lock()
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
-        # An entry lives as long as somebody holds the lock or waits for it.
+        # An entry lives as long as the lock is held or awaited.
         self._here: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
@@ -187,7 +188,7 @@ class Lanes:
 
     @asynccontextmanager
     async def of(self, lane: str) -> AsyncIterator[None]:
-        """Hold the lane, or raise `BusyLaneError` while another job has it."""
+        """Hold the partition, or raise `BusyLaneError` while another job has it."""
         async with self._locked_here(lane):
             if not await self._ask(LOCK, lane):
                 raise BusyLaneError
@@ -201,7 +202,7 @@ class Lanes:
     async def _locked_here(self, lane: str) -> AsyncIterator[None]:
         lock = self._here.setdefault(lane, asyncio.Lock())
         try:
-            # What is parked and answered at once comes while the job before it is at its very end.
+            # A run that parks and is answered at once arrives while the previous job is still ending.
             async with asyncio.timeout(LANE_BUSY[0]):
                 await lock.acquire()
         except TimeoutError:
@@ -231,17 +232,18 @@ class Lanes:
 
 
 class Driver(AsyncpgPoolDriver):
-    """PGQueuer's own; rings that nobody looked after yet are one, and the end asks nothing of a lost connection."""
+    """PGQueuer's driver with coalesced notifications; closing it sends nothing on a lost connection."""
 
     is_rung = False
-    """Whether there was a ring since the queue last began to look for jobs."""
+    """True if a notification arrived since the queue last began to fetch jobs."""
 
     async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
         def once(message: str | bytes | bytearray) -> None:
             if CHANGED not in str(message):
                 callback(message)
             elif not self.is_rung:
-                # PGQueuer keeps each ring and looks once for each, for minutes after a storm: one look finds all.
+                # PGQueuer queues each notification and fetches once for each, for minutes after a burst: one fetch is
+                # enough.
                 self.is_rung = True
                 callback(message)
 
@@ -251,7 +253,7 @@ class Driver(AsyncpgPoolDriver):
         try:
             await super().__aexit__()
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError, OSError):
-            # It cannot be reset. The pool has it back already, or gets it back as one that is closed.
+            # It cannot be reset. The pool already has it back, or receives it closed.
             if self._listener_connection:
                 with suppress(asyncpg.InterfaceError):
                     self._listener_connection.terminate()
@@ -259,10 +261,10 @@ class Driver(AsyncpgPoolDriver):
 
 
 class Looks(Queries):
-    """PGQueuer's statements; the driver learns when one looks for jobs."""
+    """PGQueuer's statements; the driver is told when a fetch of jobs begins."""
 
     async def dequeue(self, *args: Any, **kwargs: Any) -> list[Picked]:
-        """Return jobs to do; who rings from now on may ring for some that this does not see."""
+        """Return jobs to do; later notifications may refer to jobs that this fetch does not see."""
         if isinstance(self.driver, Driver):
             self.driver.is_rung = False
         return await super().dequeue(*args, **kwargs)
@@ -270,13 +272,13 @@ class Looks(Queries):
 
 @dataclass
 class Queue(QueueManager):
-    """PGQueuer's queue, that ends when no ring reaches it and only a few before it are still at their jobs."""
+    """A PGQueuer queue that ends if notifications fail and few earlier queues are still finishing their jobs."""
 
     deaf: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def listener_healthy(self, timeout: timedelta = timedelta(seconds=10)) -> HealthCheckEvent:
-        """Return the probe that came back, or raise `FailingListenerError` once this queue may end."""
-        # PGQueuer sends the first probe while it begins to listen: one that overtakes this comes back to nobody.
+        """Return the returned probe; raise `FailingListenerError` once this queue may end."""
+        # PGQueuer sends the first probe while it begins to listen: an early probe is never received.
         for part in (0.1, 0.9):
             with suppress(FailingListenerError):
                 return await super().listener_healthy(timeout * part)
@@ -286,7 +288,7 @@ class Queue(QueueManager):
 
 
 class Worker:
-    """Takes jobs until it is stopped; cancelled, it gives back what it has begun."""
+    """Takes jobs until it is stopped; on cancellation it releases the jobs that it has begun."""
 
     def __init__(self, handle: Handler, kinds: Collection[str], concurrency: int) -> None:
         self._handle, self._kinds, self._concurrency = handle, kinds, concurrency
@@ -295,7 +297,7 @@ class Worker:
         self._deaf = set[asyncio.Task[None]]()
 
     async def run(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
-        """Take jobs until `stop`, then wait for those begun."""
+        """Take jobs until `stop`, then wait for running ones."""
         stopping = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
@@ -307,7 +309,7 @@ class Worker:
             await asyncio.gather(stopping, *self._deaf, return_exceptions=True)
 
     async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
-        """Take jobs until told to stop; or until no ring is heard, and then what is begun goes on by itself."""
+        """Take jobs until stopped, or until notifications fail; running jobs then continue by themselves."""
         queue = Queue(Looks(Driver(pool)), deaf=self._deaf)
         for kind in self._kinds:
             queue.entrypoint(kind)(partial(self._do, lanes))

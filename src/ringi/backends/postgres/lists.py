@@ -1,8 +1,8 @@
-"""Lists, newest first: of requests in a time that does not grow with how many there are.
+"""Lists of requests, newest first, in a time independent of their number.
 
-The table `shown` has a row for each audience of a request, in the order of lists; a page is the newest of the few
-lists that a query looks at. What is looked up row by row is written as a subquery of its own: joined, the planner would
-read a whole table for it as soon as its guesses are wrong. Limits stand in the text, for the same reason.
+The table `shown` has a row for each audience of a request, in list order; a page is the newest part of the few lists
+that a query reads. Lookups per row are separate subqueries: for a join, the planner would read a whole table when its
+estimates are wrong. Limits are literal in the text, for the same reason.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ringi.domain.request import Request
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
 Place = tuple[int, str, str]
-"""created_at, id and tenant of a request: where it stands in a list."""
-# By NOT IN, which looks the jobs through once: of a table that grows and shrinks so fast the planner knows nothing.
+"""The list position of a request: its created_at, id and tenant."""
+# NOT IN scans the jobs once: the planner has no useful statistics for a table that changes so fast.
 THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
   SELECT headers ->> 'lane' FROM pgqueuer WHERE entrypoint IN ('{RUN}', '{RESUME}') AND headers ->> 'lane' IS NOT NULL
 )"""
@@ -44,7 +44,7 @@ SELECT body FROM sharers, LATERAL (
   LIMIT greatest(1, {{limit}} / (SELECT count(*) FROM sharers))
 ) AS mine
 """
-"""Finds the tenants that have something overdue by as many steps as there are tenants, however much they have."""
+"""Finds the tenants with overdue records in one step per tenant, however many records each has."""
 
 
 class Statement(NamedTuple):
@@ -62,13 +62,13 @@ class Where:
         self.values: list[Any] = []
 
     def add(self, sql: str, *values: Any) -> None:
-        """Add a condition; each `?` in it stands for the next value."""
+        """Add a condition; each `?` in it is replaced by the placeholder of the next value."""
         for value in values:
             sql = sql.replace("?", self.mark(value), 1)
         self.parts.append(sql)
 
     def mark(self, value: Any) -> str:
-        """Return what stands for a value."""
+        """Return the placeholder of a value."""
         self.values.append(value)
         return f"${len(self.values)}"
 
@@ -77,31 +77,31 @@ class Where:
 
 
 def terms_of(request: Request) -> list[int]:
-    """Return the terms under which a request is filed, its tenant's own."""
+    """Return the index terms of a request, specific to its tenant."""
     return [number_of(request.tenant, term) for term in index_terms(request.search_text)]
 
 
 def number_of(tenant: str, term: str) -> int:
-    """Return the number that stands for a tenant's term; two may share one, and then a search looks at both."""
+    """Return the number of a tenant's term; if two terms share one, a search reads both."""
     number = crc32(term.encode("utf-8", "replace"), crc32(tenant.encode("utf-8", "replace")))
     return number - 2**31
 
 
 def find(table: str, query: Query) -> Statement:
-    """Return the statement that finds the bodies of at most `query.limit` matching records, newest first."""
+    """Return the statement for the bodies of at most `query.limit` matching records, newest first."""
     if table == "requests" and query.expired_at:
         return overdue(query)
     return bodies(table, page(table, query))
 
 
 def bodies(table: str, page: Statement) -> Statement:
-    """Return the statement that finds the bodies of a page."""
+    """Return the statement for the bodies of a page."""
     body = f"SELECT body FROM {table} WHERE {SAME.format(table)}"
     return Statement(f"SELECT ({body}) FROM ({page.sql}) AS shown ORDER BY {NEWEST_FIRST}", page.values)
 
 
 def count(table: str, query: Query) -> Statement:
-    """Return the statement that counts how many records match, no further than `query.limit`."""
+    """Return the statement that counts matching records, up to `query.limit`."""
     is_on_lists = table == "requests" and query.tenant is not None and len(audiences_wanted(query)) < 2
     way = page(table, query)
     if is_on_lists and given(query) <= LISTED:
@@ -112,14 +112,14 @@ def count(table: str, query: Query) -> Statement:
 
 
 def overdue(query: Query) -> Statement:
-    """Return the way to what is overdue for longest."""
+    """Return the statement for the longest overdue records."""
     where, tables = searched(query)
     sql = f"SELECT body FROM {tables} WHERE {where} ORDER BY expires_at LIMIT {query.limit:d}"
     return Statement(sql, where.values)
 
 
 def shares(query: Query) -> Statement:
-    """Return the way to a page of what is overdue on which each tenant has a share."""
+    """Return the statement for a page of overdue records with a share for each tenant."""
     assert query.expired_at
     where = conditions(query)
     due = where.mark(microseconds(query.expired_at))
@@ -127,7 +127,7 @@ def shares(query: Query) -> Statement:
 
 
 def page(table: str, query: Query) -> Statement:
-    """Return the statement that finds tenant, time of creation and id of the records on a page."""
+    """Return the statement for tenant, creation time and id of the records on a page."""
     if table != "requests":
         return others(table, query)
     if has_index(query) or query.tenant is None:
@@ -137,7 +137,7 @@ def page(table: str, query: Query) -> Statement:
 
 
 def listed(where: Where, query: Query, below: Place | None) -> str:
-    """Return the way down the lists of an audience from a place, each no further than the page needs."""
+    """Return the scan of an audience's lists from a position, each only as far as the page needs."""
     audience, *more = audiences_wanted(query) or [[EVERYTHING]]
     where.add("shown.tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
     for names in more:
@@ -157,9 +157,9 @@ def listed(where: Where, query: Query, below: Place | None) -> str:
 
 
 def looked_through(query: Query, sought: Sequence[str], below: Place | None, size: int) -> Statement:
-    """Return the way through so many of the lists' requests for those with a text: place, and body of what has it.
+    """Return the scan of so many list entries for a text: position, and body of each match.
 
-    The last that was looked at comes too, without its body, unless the page is full before or the lists end.
+    The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
     """
     where, texts = Where(), Where()
     some = listed(where, query.model_copy(update={"limit": size}), below)
@@ -177,11 +177,11 @@ def looked_through(query: Query, sought: Sequence[str], below: Place | None, siz
 
 
 def numbers(query: Query) -> Statement:
-    """Return the way along an audience's lists, no further than is counted: a request is on one shelf at a time."""
+    """Return the count scan of an audience's lists up to the limit; a request is in one partition at a time."""
     where, limit = Where(), f"LIMIT {query.limit:d}"
     (audience,) = audiences_wanted(query) or [[EVERYTHING]]
     where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
-    # Without an order it would read the whole table for somebody who has nothing.
+    # Without an order it would read the whole table for a person without requests.
     each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
     partitions = f"unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
     some = f"SELECT each.id FROM {partitions}, LATERAL ({each}) AS each"
@@ -190,7 +190,7 @@ def numbers(query: Query) -> Statement:
 
 
 def ends(query: Query) -> Statement:
-    """Return the way along the ends of an audience's requests: to count."""
+    """Return the count scan of an audience's requests by end time."""
     where, limit = Where(), f"LIMIT {query.limit:d}"
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
@@ -201,7 +201,7 @@ def ends(query: Query) -> Statement:
 
 
 def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
-    """Return the way by an index: of what is rare, or of terms."""
+    """Return the index scan for rare records or for terms."""
     where, tables = searched(query)
     if terms:
         where.add("texts.terms @> ?::integer[]", list(terms))
@@ -209,14 +209,14 @@ def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
 
 
 def searched(query: Query) -> tuple[Where, str]:
-    """Return all that a query asks of requests, and the tables to look into."""
+    """Return all conditions of a query on requests, and the tables to read."""
     where, sought = conditions(query), query_terms(query.text or "")
     mention(where, sought)
     return where, "requests JOIN texts USING (tenant, created_at, id)" if sought else "requests"
 
 
 def others(table: str, query: Query) -> Statement:
-    """Return the way to threads or journals: whatever asks for a request's properties says nothing about them."""
+    """Return the scan of threads or journals; conditions on requests do not apply to them."""
     where = Where()
     if query.tenant is not None:
         where.add("tenant = ?", query.tenant)
@@ -232,7 +232,7 @@ def others(table: str, query: Query) -> Statement:
 
 
 def conditions(query: Query) -> Where:
-    """Return all that a query asks of requests, its text aside."""
+    """Return all conditions of a query on requests, except its text."""
     where = Where()
     for name in ("tenant", "kind", "priority", "thread_id"):
         if (value := getattr(query, name)) is not None:
@@ -255,7 +255,7 @@ def conditions(query: Query) -> Where:
 
 
 def mention(where: Where, sought: Sequence[str]) -> None:
-    """Add that each piece stands in a request's text."""
+    """Add the condition that a request's text contains each piece."""
     for piece in sought:
         where.add("strpos(texts.search, ?) > 0", piece)
 

@@ -1,4 +1,4 @@
-"""Wake-ups by LISTEN and NOTIFY."""
+"""Wakeups by LISTEN and NOTIFY."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ringi.backends.postgres.database import Database, refusing
 from ringi.errors import UnavailableError
 
 SILENCE = 5.0
-"""Seconds after which the listening connection is asked whether it still lives."""
+"""Seconds of silence after which the listening connection is checked."""
 NOTIFY = "SELECT pg_notify($1, unnest($2::text[]))"
 
 
 class PostgresNotifier(BroadcastNotifier):
-    """Outside the transactions of the changes: a NOTIFY inside would let one commit at a time."""
+    """Outside the transactions of changes: NOTIFY inside them would serialize all commits."""
 
     def __init__(self, database: Database, recheck_after: float) -> None:
         super().__init__(recheck_after)
@@ -27,7 +27,7 @@ class PostgresNotifier(BroadcastNotifier):
         self._turn = asyncio.Lock()
 
     async def _send(self, messages: Sequence[str]) -> None:
-        # On the line that listens PostgreSQL has one session less to wake, and the pool is left to the store.
+        # On the listening connection PostgreSQL has one session less to wake, and the pool is left to the store.
         if line := self._line:
             with suppress(UnavailableError), refusing():
                 async with self._turn:
@@ -49,7 +49,7 @@ class PostgresNotifier(BroadcastNotifier):
                     while not gone.is_set():
                         try:
                             await asyncio.wait_for(gone.wait(), SILENCE)
-                        except TimeoutError:  # A connection that a firewall forgot says nothing either.
+                        except TimeoutError:  # A connection dropped by a firewall is silent too.
                             async with self._turn:
                                 await line.execute("SELECT 1")
 

@@ -1,4 +1,4 @@
-"""Connections that statements hand on to each other."""
+"""A pool of connections that statements share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import asyncpg
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 CLOSED = "the database is closed here"
 SPARE_SECONDS = 300.0
-"""After how long a connection that nobody used is closed."""
+"""Seconds after which an unused connection is closed."""
 
 
 class ConnectionPool:
-    """So many connections at most, made when they are needed. asyncpg's own pool costs twice as much as a statement."""
+    """A bounded pool that opens connections on demand. asyncpg's own pool costs twice as much as a statement."""
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], size: int) -> None:
         self._connect, self._size = connect, size
@@ -28,7 +28,7 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[Connection]:
-        """Lend a connection, as soon as there is one; whoever borrows it leaves it as it is."""
+        """Lend a connection as soon as one is free; the borrower must leave its session unchanged."""
         async with self._room:
             connection = self._taken() or await self._connect()
             is_done = False
@@ -39,7 +39,7 @@ class ConnectionPool:
                 self._give_back(connection, is_done)
 
     async def close(self, seconds: float) -> None:
-        """Close all, once they are given back or so many seconds are over."""
+        """Close all connections once they are returned, or after so many seconds."""
         self._is_closed = True
         self._trimming.cancel()
         with suppress(TimeoutError):
@@ -64,7 +64,7 @@ class ConnectionPool:
             connection.terminate()
         elif is_done:
             self._free.append(connection)
-        else:  # Its statement may still be on its way to its end: it is taken last.
+        else:  # Its statement may still be ending: it is reused last.
             self._free.insert(0, connection)
 
     async def _trim(self) -> None:
@@ -77,7 +77,7 @@ class ConnectionPool:
 
 
 async def ended(connection: Connection) -> None:
-    """Close a connection, and wait no longer than it may take."""
+    """Close a connection, with a limit on the wait."""
     with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
         await connection.close(timeout=1)
     connection.terminate()

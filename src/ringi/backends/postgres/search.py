@@ -1,7 +1,7 @@
-"""Searches for a text: among the newest first, and then in two ways at once.
+"""Full-text search: first among the newest requests, then in two ways at once.
 
-Down the lists, where much has it, and through the index of terms, where little has it. The planner's guess which of
-them is shorter is wrong by orders of magnitude for one kind of word or the other, so the first to end is taken.
+A scan of the lists is fast for frequent text, and the index of terms for rare text. The planner's estimates are wrong
+by orders of magnitude for one of the two, so the first to finish is used.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ringi.backends.postgres.database import Database
 from ringi.domain.record import Query, lookup_terms, parsed_cursor, query_terms
 
 FIRST, NEAR, MOST = 100, 4_000, 100_000
-"""How many requests are looked through at first, how far an end is near, and how many are looked through at once."""
+"""Requests scanned at first, the distance at which an end is near, and requests scanned at once."""
 HEAD_START = 0.02
-"""Seconds after which the index of terms is no longer trusted to be the shorter way."""
+"""Seconds after which the term index is no longer assumed to be faster."""
 
 
 def is_search(query: Query) -> bool:
-    """Whether a query looks for a text in lists."""
+    """Return whether a query searches lists for a text."""
     return not has_index(query) and query.tenant is not None and bool(query_terms(query.text or ""))
 
 
@@ -44,7 +44,7 @@ async def by_terms(database: Database, query: Query, terms: Sequence[int]) -> li
 
 
 class Walk:
-    """A way down the lists. A request keeps its place, so it is come by once, whatever happens between two steps."""
+    """A scan of the lists. A request keeps its position, so it is visited once, even with changes between two steps."""
 
     def __init__(self, database: Database, query: Query) -> None:
         self._database, self._query, self._sought = database, query, query_terms(query.text or "")
@@ -54,12 +54,12 @@ class Walk:
 
     @property
     def far(self) -> int:
-        """How many more must be looked through, to judge by those that were: generously, and a hundred at least."""
+        """Return an estimate of the remaining requests to scan: a generous one, at least a hundred."""
         missing = self._query.limit - len(self.found)
         return max(100, 3 * self._passed * missing // (2 * max(1, len(self.found))))
 
     async def go(self, size: int) -> None:
-        """Look through so many requests."""
+        """Scan so many requests."""
         query = self._query.model_copy(update={"limit": self._query.limit - len(self.found)})
         looked = lists.looked_through(query, self._sought, self._below, size)
         rows = await self._database.fetch(looked.sql, *looked.values)
@@ -69,7 +69,7 @@ class Walk:
         self._below = rows[-1][2:] if rows else None
 
     async def to_its_end(self, after: float = 0.0) -> list[str]:
-        """Look through the rest, in ever longer steps."""
+        """Scan the rest, in increasingly long steps."""
         await asyncio.sleep(after)
         while not self.is_done:
             await self.go(min(max(self.far, self._passed), MOST))

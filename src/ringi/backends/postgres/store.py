@@ -1,4 +1,4 @@
-"""Records and events in PostgreSQL: writers run side by side, one at a time numbers what they wrote."""
+"""Records and events in PostgreSQL: writers run in parallel, and one at a time numbers their events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHERE tenant = $1 AND record_id = $2 AND record = {0} AND events.version = left_
 
 
 class PostgresStore(Store):
-    """The truth of many machines: every change is one statement, so one transaction and one way there."""
+    """A store for many machines: every change is one statement, so one transaction and one round trip."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class PostgresStore(Store):
             await self._write(record, alone())
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
-        await self.tail()  # What was written is moved to where it is emptied.
+        await self.tail()  # Written events are first moved to the table that is redacted.
         columns = columns_of(record)
         text = text_row(record) if isinstance(record, Request) else []
         payloads = [to_json(payload).decode() for payload in left.values()]
@@ -139,7 +139,7 @@ class PostgresStore(Store):
         return START if last is None else str(last)
 
     async def _seal_batch(self) -> tuple[bool, int | None]:
-        """Number a batch of what was written; return whether there may be more, and the last number."""
+        """Number a batch of written events; return whether there may be more, and the last number."""
         ((has_more, last, hash),) = await self._database.fetch("SELECT * FROM seal_batch()")
         self._database.saw(last, hash)
         return has_more, last
@@ -160,7 +160,7 @@ class PostgresStore(Store):
 
 
 async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Rows | None]:
-    """Return what is stored of each as a row, None where nothing is."""
+    """Return the stored body of each key as a row; None if there is none."""
     sql = (
         f"SELECT (SELECT body FROM {table} WHERE tenant = wanted.tenant AND id = wanted.id)"
         " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (tenant, id, n) ORDER BY n"
@@ -173,7 +173,7 @@ async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Ro
 def statement(
     record: str, columns: tuple[str, ...], is_new: bool, has_text: bool, has_event: bool, *, is_erasure: bool = False
 ) -> str:
-    """Return the one statement that writes a version and all that belongs to it, or leaves nothing of what did."""
+    """Return the single statement that writes a version and all its related rows, or nothing."""
     numbers = count(1)
     parts = [f"saved AS ({(insert if is_new else update)(TABLES[record], columns, numbers)})"]
     if has_text and is_erasure:
@@ -195,18 +195,18 @@ def insert(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
 
 
 def update(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
-    """Return the statement that replaces the version before."""
+    """Return the statement that replaces the previous version."""
     sets = ", ".join(f"{name} = ${n}" for name, n in zip(columns, numbers, strict=False) if n > len(Key._fields))
     return f"UPDATE {table} SET {sets} WHERE tenant = $1 AND id = $2 AND version = $3 - 1 RETURNING 1"
 
 
 def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
-    """Return what stands for the values of a row."""
+    """Return the placeholders for the values of a row."""
     return ", ".join(f"${n}" for _, n in zip(columns, numbers, strict=False))
 
 
 def columns_of(record: Record) -> Columns:
-    """Return what is stored of a record; what it keeps for life, with its first version only."""
+    """Return the stored columns of a record; lasting columns only with its first version."""
     columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
     if record.version == 1:
         columns["created_at"] = microseconds(record.created_at)
@@ -221,7 +221,7 @@ def columns_of(record: Record) -> Columns:
 
 
 def changing_columns(request: Request) -> Columns:
-    """Return the columns by which requests are found and that each version sets anew."""
+    """Return the search columns of requests that each version sets again."""
     return {
         "status": request.status,
         "audiences": audiences_of(request),
@@ -233,7 +233,7 @@ def changing_columns(request: Request) -> Columns:
 
 
 def lasting_columns(request: Request) -> Columns:
-    """Return the columns by which requests are found and that a request keeps for life."""
+    """Return the search columns of requests that never change."""
     return {
         "kind": request.kind,
         "priority": request.priority or "normal",
@@ -242,7 +242,7 @@ def lasting_columns(request: Request) -> Columns:
 
 
 def text_row(request: Request) -> list[Any]:
-    """Return what a request is searched by as the values of its row."""
+    """Return the searchable text of a request as the values of its row."""
     return [*request.key, request.search_text, lists.terms_of(request), microseconds(request.created_at)]
 
 
@@ -255,7 +255,7 @@ def event_row(event: Event) -> list[Any]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row, or raise `UnreadableError`; what it says is not checked here."""
+    """Return the event of a row, or raise `UnreadableError`; its content is not checked here."""
     try:
         return _event_of(row)
     except (ValueError, TypeError, OverflowError) as error:

@@ -42,7 +42,7 @@ class PostgresStream(Stream):
         self._database = database
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        # PostgreSQL's text cannot hold NUL; as JSON's escape it can.
+        # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
         events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
         rows = await self._database.write(APPEND, *key, fence, events, [item.origin for item in items])
         if not rows:

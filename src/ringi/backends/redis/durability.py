@@ -1,4 +1,4 @@
-"""What a Redis keeps when it dies: looked up, and refused when it is less than a store needs."""
+"""Check of a Redis server's durability; insufficient durability is refused."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ KEPT = "set `maxmemory-policy noeviction`: this one deletes requests when memory
 
 
 async def checked_durability(server: Server) -> str:
-    """Return how durable the server is, or raise `SettingError` when that is less than promised.
+    """Return the durability of the server, or raise `SettingError` if it is less than promised.
 
-    `always`: what was acknowledged is on disk. `everysec`: only where the URL says that this is enough. Of a
-    server that does not tell its settings, what the URL says is taken.
+    `always`: acknowledged data is on disk. `everysec`: only if the URL accepts it. If the server does not reveal its
+    settings, the URL's value is trusted.
     """
     promised = server.promised
     if promised not in (None, ALWAYS, EVERYSEC):
@@ -43,7 +43,7 @@ async def _given(server: Server) -> str | None:
     async with server.answering():
         try:
             settings = await server.redis.config_get("append*")
-        except ResponseError:  # Managed servers forbid CONFIG, or do not know it.
+        except ResponseError:  # Managed servers forbid CONFIG, or do not support it.
             return None
     if "appendfsync" not in settings:
         return None

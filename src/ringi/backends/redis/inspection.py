@@ -1,4 +1,4 @@
-"""What `ringi verify` compares in Redis: the lists, marks and texts of records with the records themselves."""
+"""Checks of `ringi verify` in Redis: lists, marks and texts of records against the records themselves."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ringi.errors import UnavailableError, UnreadableError
 
 CHUNK = 500
 TRIES = 5
-"""How often records are read again that changed while they were compared."""
+"""Maximum repeated reads of records that changed during the comparison."""
 SCORE = 0
 """The score of every member: Redis finds members by name only if all have the same score."""
 NAME = 100
-"""How much of a list's name a finding shows."""
+"""Maximum characters of a list's name in a finding."""
 TIMED = ("ended", "expires")
-"""The lists in which a time stands before the place."""
+"""The lists with a time before the position."""
 
 
 class Inspection:
@@ -39,7 +39,7 @@ class Inspection:
         )
 
     async def findings(self) -> AsyncGenerator[Finding, None]:
-        """Yield what differs, some records at a time; records that are being written are read again."""
+        """Yield the differences, some records at a time; records that are being written are read again."""
         async for fields in self._scanned("hscan", self._filed, self._bodies):
             left: Sequence[bytes] = fields
             for _ in range(TRIES):
@@ -56,7 +56,7 @@ class Inspection:
             while True:
                 async with self._server.answering():
                     cursor, page = await getattr(self._server.redis, command)(key, cursor, count=CHUNK)
-                # A hash as small as it was made comes whole, whatever the count.
+                # A hash below the size limit is returned whole, regardless of the count.
                 names = list(page) if isinstance(page, dict) else [name for name, _ in page]
                 for start in range(0, len(names), CHUNK):
                     yield names[start : start + CHUNK]
@@ -64,7 +64,7 @@ class Inspection:
                     break
 
     async def _together(self, *calls: tuple[Any, ...]) -> list[Any]:
-        """Return the results of some reads, as of one moment."""
+        """Return the results of several reads as of one moment."""
         async with self._server.answering():
             pipeline = self._server.redis.pipeline(transaction=True)
             for command, *values in calls:
@@ -72,7 +72,7 @@ class Inspection:
             return list(await pipeline.execute())
 
     async def _compared(self, fields: Sequence[bytes]) -> tuple[list[Finding], list[bytes]]:
-        """Return what differs, and the records that changed meanwhile."""
+        """Return the differences, and the records that changed meanwhile."""
         (before,) = await self._together(("hmget", self._bodies, fields))
         expected = [members_of(record) if (record := self._record(body)) else [] for body in before]
         wanted = [member for members in expected for member in members] or [b""]
@@ -108,7 +108,7 @@ class Inspection:
         return wrong
 
     async def _misplaced(self, members: Sequence[bytes]) -> list[Finding]:
-        """Return the records that stand in a list that is not theirs."""
+        """Return the records in a wrong list."""
         fields = [field_in(member) for member in members]
         bodies, scores = await self._together(("hmget", self._bodies, fields), ("zmscore", self._lists, members))
         found = []
@@ -129,7 +129,7 @@ class Inspection:
 
 
 async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
-    """Yield what differs from the records."""
+    """Yield all differences from the records."""
     for kind in (Request, Thread, Journal):
         try:
             async for finding in Inspection(server, kind).findings():
@@ -137,18 +137,18 @@ async def inspected(server: Server) -> AsyncGenerator[Finding, None]:
         except UnavailableError as error:
             if not isinstance(error.__cause__, ResponseError):
                 raise
-            # The error of a pipeline begins with the whole command, and its cause is written as a tuple.
+            # A pipeline's error begins with the whole command, and its cause is formatted as a tuple.
             why = str(error.__cause__).rpartition("caused error: ")[2].strip("(',)")
             yield Finding(kind.record, Key("", ""), "", f"not all of them can be compared with their lists ({why})")
 
 
 def members_of(record: Record) -> list[bytes]:
-    """Return all members of the lists that stand for a record."""
+    """Return all list members of a record."""
     return [head.encode() + place_of(record) for head in on_lists(record)[0]]
 
 
 def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -> bool:
-    """Whether a record is filed as it should be."""
+    """Return whether a record is filed correctly."""
     try:
         found = json.loads(filed or b"{}")
         # The scripts write an empty object like an empty list.
@@ -158,7 +158,7 @@ def is_filed(filed: bytes | None, lists: Sequence[str], marks: dict[str, str]) -
 
 
 def field_in(member: bytes) -> bytes:
-    """Return under what the record is stored that a member of a list stands for."""
+    """Return the storage field of the record that a list member refers to."""
     name, _, rest = member.partition(b"\0")
     try:
         is_timed = json.loads(name)[0] in TIMED
@@ -168,6 +168,6 @@ def field_in(member: bytes) -> bytes:
 
 
 def key_of(field: bytes) -> Key:
-    """Return the key of a record from what it is stored under."""
+    """Return the key of a record from its storage field."""
     id, _, tenant = field.rpartition(b"\0")
     return Key(tenant.decode("utf-8", "replace"), id.replace(b"\0\xff", b"\0").decode("utf-8", "replace"))

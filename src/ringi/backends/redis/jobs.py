@@ -1,4 +1,4 @@
-"""Jobs in Redis, for deliveries and reminders; runs of agents need checkpoints, which Redis does not have."""
+"""Jobs in Redis, for deliveries and reminders; runs of agents need checkpoints, which Redis lacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class RedisJobs(ClaimedJobs):
-    """A hash of the jobs, and for each kind a sorted set of when they are due; each step is one script."""
+    """A hash of the jobs, and for each kind a sorted set by due time; each step is one script."""
 
     def __init__(self, server: Server, notifier: Notifier) -> None:
         super().__init__(notifier)
@@ -60,7 +60,7 @@ class RedisJobs(ClaimedJobs):
 
 
 def job_of(body: bytes) -> Job | None:
-    """Return a stored job, None if it is damaged."""
+    """Return a stored job; None if it is damaged."""
     try:
         return Job.model_validate_json(body)
     except ValidationError:
@@ -68,5 +68,5 @@ def job_of(body: bytes) -> Job | None:
 
 
 def redis_savers(held: Thread) -> NoReturn:
-    """Say which stores have checkpoints."""
+    """Raise the error that names the stores with checkpoints."""
     raise UnsupportedError.of_agents("Redis")

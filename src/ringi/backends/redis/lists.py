@@ -1,8 +1,8 @@
-"""Where a record is listed, and what a query looks through.
+"""The lists of a record, and the lists that a query reads.
 
-All lists of a kind are one sorted set, in the order of bytes: a member is the name of a list and a place in it. A
-place begins with the time of creation, so a list is read from its newest place down. A list by another time has
-that time in front. What a record must fit to be found are its marks; they are stored with the names of its lists.
+All lists of a kind are one sorted set, in byte order: a member is the name of a list and a position in it. A position
+begins with the creation time, so a list is read from its newest position down. A list by another time has that time
+in front. The conditions that a record meets are its marks; they are stored with the names of its lists.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ OLDEST = 10**17
 """Added to the microseconds of a time, so that years before 1970 sort first."""
 FIRST, LAST = "0" * DIGITS, "9" * DIGITS
 NEWEST = b":"
-"""Stands after all digits."""
+"""Sorts after all digits."""
 EXPIRING = named("expires", "")[:-2]
-"""What the names of the tenants' lists by deadline begin with."""
+"""The prefix of the names of the tenants' lists by deadline."""
 Marks = dict[str, str]
 
 
@@ -40,25 +40,25 @@ class Span(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a query is answered."""
+    """The plan of a query."""
 
     lists: list[str]
-    """Every record that matches is on one of these."""
+    """Every matching record is on one of these."""
     says_all: bool
-    """Whether everything on the lists matches, and is on one of them only."""
+    """True if every entry matches and is on only one of the lists."""
     by_time: tuple[str, Span] | None
-    """A list by time that has all that matches too; shorter when that is little."""
+    """A list by time that also contains every match; it is shorter if it has few entries."""
     asked: dict[str, Any]
-    """What a record must fit."""
+    """The conditions that a record must meet."""
 
 
 def digits(at: datetime) -> str:
-    """Return a time as text of one length that sorts as times do."""
+    """Return a time as fixed-length text that sorts chronologically."""
     return f"{microseconds(at) + OLDEST:0{DIGITS}d}"
 
 
 def field_of(tenant: str, id: str) -> bytes:
-    """Return under what a record is stored: no other tenant and id give the same, and ids keep their order."""
+    """Return the storage field of a record: unique per tenant and id, and in the order of ids."""
     return _raw(id).replace(b"\0", b"\0\xff") + b"\0" + _raw(tenant)
 
 
@@ -67,12 +67,12 @@ def _raw(text: str) -> bytes:
 
 
 def place_of(record: Record) -> bytes:
-    """Return a record's place in lists."""
+    """Return a record's position in lists."""
     return digits(record.created_at).encode() + field_of(*record.key)
 
 
 def place_before(query: Query) -> bytes:
-    """Return the place below which a page begins."""
+    """Return the position below which a page begins."""
     if not query.before:
         return NEWEST
     at, id, tenant = parsed_cursor(query.before)
@@ -80,13 +80,13 @@ def place_before(query: Query) -> bytes:
 
 
 def filed(record: Record) -> str:
-    """Return, as the scripts read it, on which lists a record is and what marks it has."""
+    """Return the lists and marks of a record in the format of the scripts."""
     lists, marks = on_lists(record)
     return json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
 
 
 def on_lists(record: Record) -> tuple[list[str], Marks]:
-    """Return the lists of a record, each with what stands there before the place, and its marks."""
+    """Return the lists of a record, each with the prefix of its position, and its marks."""
     if isinstance(record, Request):
         return of_request(record)
     if isinstance(record, Thread):
@@ -144,7 +144,7 @@ def expiring(tenant: str) -> tuple[str, str]:
 
 
 def way_of(kind: type[R], query: Query) -> Way:
-    """Return how a query is answered; raises `InvalidError` for a wrong cursor or too long a text."""
+    """Return the plan of a query; raises `InvalidError` for an invalid cursor or too long a text."""
     if issubclass(kind, Request):
         return _way_of_requests(query)
     if issubclass(kind, Journal):
@@ -188,7 +188,7 @@ def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
 
 
 def _narrowed(query: Query) -> Query:
-    """Return the query with the statuses that its times leave: a sweep does not pass by all that it has ended."""
+    """Return the query narrowed to the statuses that its times allow: a sweep skips all ended requests."""
     statuses = set(query.statuses or get_args(Status))
     if query.expired_at:
         statuses &= {"pending"}

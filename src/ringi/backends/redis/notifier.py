@@ -1,4 +1,4 @@
-"""Wake-ups by Redis Pub/Sub."""
+"""Wakeups by Redis Pub/Sub."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ringi.backends.broadcast import BroadcastNotifier, UntilDead
 from ringi.backends.redis.server import Server
 
 SILENCE = 5.0
-"""Seconds after which the listening connection is asked whether it still lives; it has as many to answer."""
+"""Seconds of silence after which the listening connection is checked, and the time for its reply."""
 
 
 class RedisNotifier(BroadcastNotifier):
-    """One channel for all topics."""
+    """A notifier with one channel for all topics."""
 
     def __init__(self, server: Server, recheck_after: float, *, must_listen: bool = True) -> None:
         super().__init__(recheck_after, must_listen=must_listen)
@@ -33,7 +33,7 @@ class RedisNotifier(BroadcastNotifier):
                 async with self._server.answering():
                     await listener.subscribe(self._channel)
                     while not await listener.get_message(timeout=SILENCE):
-                        pass  # The first message says that it listens.
+                        pass  # The first message confirms the subscription.
                 yield lambda: self._listen(listener)
 
     async def _listen(self, listener: Any) -> None:
@@ -42,10 +42,10 @@ class RedisNotifier(BroadcastNotifier):
             message = await listener.get_message(timeout=SILENCE)
             if message is None and is_asked:
                 return
-            if message is None:  # A connection that a firewall forgot says nothing either.
+            if message is None:  # A connection dropped by a firewall is silent too.
                 await listener.ping()
             elif message["type"] == "message":
                 self._heard(message["data"].decode())
-            elif message["type"] == "subscribe":  # The driver has connected anew and says nothing of it.
+            elif message["type"] == "subscribe":  # The driver has silently reconnected.
                 self.ring_all()
             is_asked = message is None

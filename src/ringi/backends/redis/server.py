@@ -1,4 +1,4 @@
-"""One Redis: its connections, its keys, its scripts."""
+"""One Redis server: its connections, keys and scripts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionE
 from ringi.errors import SettingError, UnavailableError
 
 PREFIX = "ringi"
-"""What all keys begin with; `?prefix=` in the URL changes it."""
+"""The prefix of all keys; `?prefix=` in the URL changes it."""
 WAIT_SECONDS = 10.0
-"""How long a command, or the wait for a free connection, may take before it is refused."""
+"""Seconds for a command, or for the wait for a free connection, before it is refused."""
 CONNECTIONS = 32
-"""Of one process; what many do at once waits for a free one instead of opening a thousand."""
+"""Maximum connections of one process; concurrent commands wait for one instead of opening a thousand."""
 Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
 
 
 class Server:
-    """A Redis or Valkey, 6.2 or newer; each change is one script, so it happens wholly or not at all."""
+    """A Redis or Valkey server, 6.2 or newer; each change is one atomic script."""
 
     def __init__(self, url: str, *, setting: str = "url", part: str = "the store") -> None:
-        """`setting` is where the URL comes from, and `part` what is unavailable when the server does not answer."""
+        """`setting` is the origin of the URL, and `part` names the component that fails with the server."""
         self._setting, self._part = setting, part
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -46,11 +46,11 @@ class Server:
         try:
             pool = ConnectionPool.from_url(
                 self._url,
-                # With a timeout of its own the driver writes under `asyncio.wait_for`, which swallows cancellations
-                # up to Python 3.11: a task that is told to end goes on for ever. `answering` limits the time instead.
+                # With its own timeout the driver writes under `asyncio.wait_for`, which swallows cancellations up to
+                # Python 3.11: a canceled task would run forever. `answering` limits the time instead.
                 socket_timeout=None,
                 socket_connect_timeout=None,
-                # A connection that died while it was idle is made anew; scripts know a second try by its token.
+                # A connection that died while idle is reopened; scripts recognize a repeated attempt by its token.
                 retry=Retry(NoBackoff(), 1, (ConnectionError,)),
             )
             pool.make_connection()  # type: ignore[no-untyped-call]
@@ -64,7 +64,7 @@ class Server:
         await self.redis.aclose()
 
     def key(self, *parts: str) -> str:
-        """Return a key that no other parts give; the braces keep all of them on one node of a cluster."""
+        """Return a unique key for these parts; the braces keep all keys on one node of a cluster."""
         return f"{{{self.prefix}}}:{named(*parts)}"
 
     async def time(self) -> datetime:
@@ -74,7 +74,7 @@ class Server:
         return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds)
 
     def script(self, name: str) -> Script:
-        """Return one of the scripts, called with its keys and arguments; a server that forgot it is told it again."""
+        """Return a script to call with its keys and arguments; a server that lost it receives it again."""
         script = self.redis.register_script((files("ringi.backends.redis") / "lua" / f"{name}.lua").read_text("utf-8"))
 
         async def call(keys: Sequence[str], arguments: Sequence[Any]) -> Any:
@@ -85,9 +85,9 @@ class Server:
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Raise Redis's own failures as ours, and end what takes too long.
+        """Raise Redis's failures as ours, and end operations that take too long.
 
-        Who waits for a connection takes its turn: the driver's own pool gives it to whoever comes by.
+        Waits for a connection are served in order: the driver's own pool serves them at random.
         """
         with self.refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._room:
@@ -95,7 +95,7 @@ class Server:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Raise Redis's own failures as ours."""
+        """Raise Redis's failures as ours."""
         try:
             yield
         except (AuthenticationError, NoPermissionError) as error:
@@ -105,10 +105,10 @@ class Server:
 
 
 def named(*parts: str) -> str:
-    """Return one name for some parts that no other parts have."""
+    """Return a unique name for several parts."""
     return json.dumps(parts, separators=(",", ":"))
 
 
 def new_token() -> str:
-    """Return what tells one change from all others: a script that finds its own token does nothing twice."""
+    """Return a unique token of a change: a script that finds its own token changes nothing."""
     return os.urandom(8).hex()

@@ -1,4 +1,4 @@
-"""Records and events in Redis: each change is one script, each page a look at lists and a choice among records."""
+"""Records and events in Redis: each change is one script, each page a read of lists and records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 
 LITTLE = 1_000
-"""As many places are read from a list by time; when it has more, those that match lie close in the other lists."""
+"""Maximum positions read from a list by time; with more, matches are close together in the other lists."""
 AT_ONCE = 500
-"""How many records are looked at in one go: a script keeps everybody else waiting."""
+"""Maximum records read at once: a running script blocks all other clients."""
 
 
 class RedisStore(Store):
-    """The truth in a Redis that writes each answer to its append-only file before it says so."""
+    """A store in a Redis server that writes each change to its append-only file before it replies."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -53,7 +53,7 @@ class RedisStore(Store):
             raise ConflictError()
 
     async def _emptied(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
-        """Yield number and content of each event of a record that is to be emptied."""
+        """Yield number and content of each event of a record to redact."""
         after = START
         while page := await self.events(after, AT_ONCE, tenant=record.tenant, record_id=record.id):
             for event in page:
@@ -88,7 +88,7 @@ class RedisStore(Store):
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys(kind.record)[3:], [EXPIRING, digits(query.expired_at), query.limit])
             found = await self._pick(*self._choice(kind, way, query.limit, turns)) or found
-        # A record that a list has and that is not there is damaged like one that cannot be read: the list goes on.
+        # A listed record that is missing counts as damaged: the list continues.
         return [body_of(row) if row else b"" for row in found]
 
     async def count(self, kind: type[R], query: Query) -> int:
@@ -140,7 +140,7 @@ class RedisStore(Store):
         return self._keys(kind.record)[:3], [asked, limit, int(only_count), *fields]
 
     async def _places(self, kind: type[Record], query: Query, way: Way) -> AsyncIterator[Sequence[bytes]]:
-        """Yield the places of what may match, newest first (or overdue for longest), some at a time."""
+        """Yield the positions of possible matches in chunks, newest first (or longest overdue first)."""
         below = place_before(query)
         if query.expired_at:
             async for due in self._overdue(kind, way):
@@ -159,14 +159,14 @@ class RedisStore(Store):
             size = min(2 * size, AT_ONCE) if len(merged) < AT_ONCE else size
 
     async def _walk(self, kind: type[Record], way: Way, size: int, below: bytes) -> tuple[list[bytes], bytes]:
-        """Return the places down to where every list was read, and that place; nothing when all have ended."""
+        """Return the positions down to the point that every list has reached, and that point; empty at the end."""
         found = await self._peek([self._keys(kind.record)[3]], [size, below, *way.lists])
         read = [[member[len(name) + 1 :] for member in members] for name, members in zip(way.lists, found, strict=True)]
         floor = max((places[-1] for places in read if len(places) == size), default=b"")
         return sorted({place for places in read for place in places if place >= floor}, reverse=True), floor
 
     async def _overdue(self, kind: type[Record], way: Way) -> AsyncIterator[list[bytes]]:
-        """Yield the places on the list of deadlines, the longest overdue first."""
+        """Yield the positions on the list of deadlines, the longest overdue first."""
         for start in count(0, AT_ONCE):
             places = await self._timed(kind, way, start, AT_ONCE)
             yield places
@@ -174,7 +174,7 @@ class RedisStore(Store):
                 return
 
     async def _by_time(self, kind: type[Record], way: Way) -> list[bytes] | None:
-        """Return the places on a list by time, unless they are many."""
+        """Return the positions on a list by time, unless they are many."""
         places = await self._timed(kind, way, 0, LITTLE + 1) if way.by_time else None
         return None if places is None or len(places) > LITTLE else places
 
@@ -188,23 +188,23 @@ class RedisStore(Store):
 
 
 def portions(places: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Yield places, no more at a time than are looked at in one go."""
+    """Yield the positions in chunks of the size read at once."""
     return (places[n : n + AT_ONCE] for n in range(0, len(places), AT_ONCE))
 
 
 def body_of(row: bytes) -> bytes:
-    """Return the record that is stored behind its version and the token of its writing; nothing if it is damaged."""
+    """Return the body stored behind its version and write token; empty if it is damaged."""
     return b" ".join(row.split(b" ", 2)[2:])
 
 
 def lists_of(event: Event) -> list[str]:
-    """Return the lists of events on which an event is."""
+    """Return the event lists that contain an event."""
     asked = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
     return [name for tenant, id in asked if (name := list_of_events(tenant, id))]
 
 
 def list_of_events(tenant: str | None, record_id: str | None) -> str | None:
-    """Return the list of the events of a tenant, of a record, or of a tenant's record."""
+    """Return the event list of a tenant, of a record, or of a tenant's record."""
     parts = {"tenant": tenant, "record": record_id}
     given = {name: value for name, value in parts.items() if value is not None}
     return named(*given, *given.values()) if given else None
@@ -216,7 +216,7 @@ def position_of(id: bytes) -> Position:
 
 
 def event_of(number: bytes, said: bytes) -> Event:
-    """Return an event, or raise `UnreadableError`; what it says is not checked here."""
+    """Return an event, or raise `UnreadableError`; its content is not checked here."""
     try:
         return _event_of(number, said)
     except ValueError as error:

@@ -12,7 +12,7 @@ from ringi.errors import FenceError
 
 
 class RedisStream(Stream):
-    """An item's number is its place in the list."""
+    """A stream in which an item's number is its position in the list."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

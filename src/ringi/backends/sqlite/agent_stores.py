@@ -14,14 +14,14 @@ from ringi.errors import UnavailableError
 
 
 class SqliteAgentStores:
-    """The stores of agents in one file: a connection of their own, opened when the first is needed."""
+    """The stores of agents in one file: a separate connection, opened on first use."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._opening = database, threading.Lock()
         self._inner: SqliteStore | None = None
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
-        """Do all operations, or raise `UnavailableError`."""
+        """Execute all operations, or raise `UnavailableError`."""
         self._database.check_files()
         try:
             results = self._opened().batch(ops)

@@ -1,4 +1,4 @@
-"""Copies of a SQLite store: made while others write, put back while nobody does."""
+"""Copies of a SQLite store: created during writes, restored while the store is not in use."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ringi.backends.sqlite.inspection import NO_FILE, ReadOnlyDatabase
 from ringi.errors import ConflictError, SettingError
 
 PAGES = 2_000
-"""How many pages are copied between two reports of progress."""
+"""Pages copied between two reports of progress."""
 BUSY_SECONDS = 1.0
 IN_USE = "a process has it open: stop all servers, workers and programs that use it"
 Progress = Callable[[int, int], None]
-"""Told how many pages are copied, of how many."""
+"""Receives the number of copied pages and the total."""
 
 
 @contextmanager
 def draft_of(target: Path) -> Iterator[Path]:
-    """Give the name of a new file beside the target; what is left of it at the end is deleted."""
+    """Yield the name of a new file next to the target; a remaining file is deleted at the end."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
     try:
@@ -33,11 +33,11 @@ def draft_of(target: Path) -> Iterator[Path]:
 
 
 def copy(source: Path, draft: Path, progress: Progress) -> None:
-    """Copy a store as of one moment into an empty file, and flush it to the disk."""
+    """Copy a store as of one moment into an empty file, and flush it to disk."""
     if not source.exists():
         raise SettingError("url", f"sqlite:///{source}", NO_FILE)
     with closing(ReadOnlyDatabase(source).connect()) as reading, closing(sqlite3.connect(draft)) as writing:
-        # Inside of a transaction the copy does not begin again with each change that others make.
+        # Inside a transaction the copy does not restart with each concurrent change.
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
         reading.backup(writing, pages=PAGES, progress=lambda _, left, total: progress(total - left, total))
@@ -51,14 +51,14 @@ def refusal(what: object, why: str) -> ConflictError:
 
 
 def put(draft: Path, target: Path) -> None:
-    """Give a finished copy its name, and flush that to the disk."""
+    """Give a finished copy its name, and flush the name to disk."""
     draft.replace(target)
     flush(target.parent)
 
 
 def flush(path: Path) -> None:
-    """Write a file or a folder to the disk."""
-    if path.is_dir() and os.name == "nt":  # Windows flushes no folders.
+    """Flush a file or a folder to disk."""
+    if path.is_dir() and os.name == "nt":  # Windows does not flush folders.
         return
     file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -69,36 +69,36 @@ def flush(path: Path) -> None:
 
 @contextmanager
 def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
-    """Keep everybody from the store that is to be replaced; give the name under which it is kept, if it is there.
+    """Lock the store to be replaced; yield the name of its backup, if the store exists.
 
     Raises `ConflictError` while a process has it open.
     """
     kept = target.with_name(f"{target.name}.before-restore-{now:%Y%m%dT%H%M%S}")
     log = Path(f"{target}-wal")
     if not target.exists():
-        if log.exists():  # SQLite would add it to whatever stands beside it.
+        if log.exists():  # SQLite would apply it to any file next to it.
             log.rename(f"{kept}-wal")
         yield None
         return
     with closing(sqlite3.connect(target, isolation_level=None)) as held:
         held.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
         try:
-            # It moves the log into the file, which needs that nobody else has it open.
+            # It moves the log into the file, which requires that no other process has it open.
             held.execute("PRAGMA journal_mode = DELETE")
             held.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             raise refusal(target, IN_USE) from error
-        except sqlite3.DatabaseError:  # What is no database is nobody's.
+        except sqlite3.DatabaseError:  # A file that is not a database is not in use.
             pass
         os.link(target, kept)
-        if log.exists():  # The log of a file that is no database stays; SQLite would add it to the copy.
+        if log.exists():  # The log of a non-database file stays; SQLite would apply it to the copy.
             log.rename(f"{kept}-wal")
         flush(target.parent)
         yield kept
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a store is not there, or holds nothing."""
+    """Return whether a store is missing or empty."""
     if not path.exists() or not path.stat().st_size:
         return not Path(f"{path}-wal").exists()
     with closing(ReadOnlyDatabase(path).connect()) as connection:

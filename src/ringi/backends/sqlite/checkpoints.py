@@ -19,7 +19,7 @@ from ringi.base.failpoint import failpoint
 from ringi.domain.thread import Thread
 
 HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"
-# The namespace of one call of a sub-graph has the call's task after a colon; nothing goes on from it after the call.
+# A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
 REMOVE_OLD = """
     DELETE FROM checkpoints WHERE thread_id = ? AND (instr(checkpoint_ns, ':') OR EXISTS (
         SELECT 1 FROM checkpoints newer WHERE newer.thread_id = checkpoints.thread_id
@@ -36,7 +36,7 @@ ORPHAN = "UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ?
 
 
 class BatchedSaver(SqliteSaver):
-    """LangGraph's own saver inside a transaction that somebody else commits."""
+    """LangGraph's own saver inside a transaction that the group commits."""
 
     def __init__(self, connection: sqlite3.Connection, serde: SerializerProtocol) -> None:
         super().__init__(connection, serde=serde)
@@ -49,7 +49,7 @@ class BatchedSaver(SqliteSaver):
             yield cursor
 
     def keep_newest(self, thread_id: str) -> None:
-        """Remove what nothing goes on from: LangGraph's own saver has no `prune`."""
+        """Delete checkpoints that no run needs: LangGraph's own saver has no `prune`."""
         if self.conn.execute(HAS_DELTA, (thread_id, f'"{DELTA}"'.encode())).fetchone():
             return
         for sql in (REMOVE_OLD, REMOVE_WRITES, ORPHAN):
@@ -58,7 +58,7 @@ class BatchedSaver(SqliteSaver):
 
 
 class FencedSqliteSaver(FencedSaver):
-    """Fence and checkpoint are one transaction, on the file's one writer."""
+    """A saver with fence check and checkpoint in one transaction, on the file's single writer."""
 
     def __init__(self, database: Database, held: Thread) -> None:
         super().__init__(held)
@@ -100,7 +100,7 @@ class FencedSqliteSaver(FencedSaver):
 
 
 async def prepare(database: Database) -> None:
-    """Make LangGraph's tables, once; its set-up script commits, so it never runs in a group."""
+    """Create LangGraph's tables, once; its set-up script commits, so it never runs in a group."""
     if not database.has_checkpoints:
         await asyncio.to_thread(_make_tables, database)
         database.has_checkpoints = True

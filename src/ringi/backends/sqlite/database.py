@@ -25,21 +25,21 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Run = Callable[[sqlite3.Connection, "Task[Any]"], bool]
 BATCH_SECONDS = 0.005
-"""How long one group commit may collect; longer and the other processes wait."""
+"""Seconds for which one group commit may collect; longer would delay the other processes."""
 BATCH_TASKS = 64
-"""How many results are handed over at once; more and the first wait for the last."""
+"""Maximum results delivered at once; with more, the first would wait for the last."""
 BUSY_SECONDS = 10.0
-"""How long a write may wait before it is refused."""
+"""Seconds for which a write may wait before it is refused."""
 ALARM_SECONDS = 0.5
-"""How often somebody looks for tasks that waited too long: a timer for each would cost more."""
+"""Interval of the check for tasks that waited too long: a timer for each would cost more."""
 OLDEST = (3, 35, 0)
-"""The first SQLite that knows RETURNING."""
+"""The first SQLite version with RETURNING."""
 SEARCH = "fts5"
-"""The module by which texts are searched; few builds leave it out."""
+"""The module for full-text search; few builds omit it."""
 
 
 class Task(Generic[T]):
-    """Some work, and the future of its result."""
+    """A unit of work, and the future of its result."""
 
     __slots__ = ("_started", "_taken", "error", "future", "needs_turn", "result", "until", "work")
 
@@ -51,19 +51,19 @@ class Task(Generic[T]):
         self._started = False
 
     def take(self) -> bool:
-        """Return True to the first who asks: the thread that does it, or the caller who gives up.
+        """Return True to the first caller: the thread that executes it, or the caller that gives up.
 
         Without it a write could still happen after its caller was told that nothing was written.
         """
         return self._taken.acquire(blocking=False)
 
     def give_up(self) -> None:
-        """Refuse the work for good unless it was taken."""
+        """Cancel the work permanently unless it was taken."""
         if not self.future.done() and self.take():
             self.future.set_exception(UnavailableError(f"no turn in {BUSY_SECONDS:g} s", unwritten=True))
 
     def run(self, connection: sqlite3.Connection) -> None:
-        """Do the work, again if it was undone, unless its caller gave up; an error is kept for the one who asked."""
+        """Do the work, again after a rollback, unless its caller gave up; an error is kept for the caller."""
         self._started = self._started or self.take()
         if not self._started:
             return
@@ -73,7 +73,7 @@ class Task(Generic[T]):
             self.error = as_ours(error)
 
     def settle(self) -> None:
-        """Hand over the result, on the loop's own thread."""
+        """Deliver the result, on the loop's own thread."""
         if self.future.done():
             return
         if self.error:
@@ -83,18 +83,18 @@ class Task(Generic[T]):
 
 
 def settle_all(batch: Sequence[Task[Any]]) -> None:
-    """Hand over all results, on the loop's own thread."""
+    """Deliver all results, on the loop's own thread."""
     for task in batch:
         task.settle()
 
 
 def as_ours(error: Exception) -> Exception:
-    """Return SQLite's own failures as `UnavailableError`; the rest as it is."""
+    """Return SQLite's failures as `UnavailableError`, and any other error unchanged."""
     return UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
 
 
 class Lane:
-    """A thread with one connection that takes tasks in batches."""
+    """A thread with one connection that executes tasks in batches."""
 
     def __init__(self, name: str, connection: sqlite3.Connection) -> None:
         self._loop = asyncio.get_running_loop()
@@ -107,7 +107,7 @@ class Lane:
         self._thread.start()
 
     async def do(self, work: Work[T], *, needs_turn: bool = True) -> T:
-        """Run the work on the thread, or raise `UnavailableError` when its turn does not come."""
+        """Run the work on the thread; raise `UnavailableError` if its turn does not come in time."""
         if self._is_closed:
             raise ClosedError("store")
         task: Task[T] = Task(work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS)
@@ -124,7 +124,7 @@ class Lane:
             del self._open[task]
 
     async def close(self) -> None:
-        """Finish what was queued, then end the thread."""
+        """Finish the queued work, then end the thread."""
         self._is_closed = True
         self._pass_on()
         if self._alarm:
@@ -139,7 +139,7 @@ class Lane:
         self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late) if self._open else None
 
     def _gather(self, task: Task[Any]) -> None:
-        # Passed on one by one, the thread would wake at the first and fight the loop for the interpreter.
+        # If passed one by one, the thread would wake at the first and compete with the loop for the interpreter.
         if not self._gathered:
             self._loop.call_soon(self._pass_on)
         self._gathered.append(task)
@@ -183,14 +183,14 @@ class Lane:
 
 
 class WriterLane(Lane):
-    """The one writing thread of a process: many changes, one flush."""
+    """The only writing thread of a process: many changes, one flush."""
 
     def __init__(self, connections: Sequence[sqlite3.Connection], turnstile: Turnstile, guard: FileGuard) -> None:
         self._turnstile, self._guard, self._all = turnstile, guard, connections
         super().__init__("writer", connections[0])
 
     def look(self, connection: sqlite3.Connection) -> int:
-        """Return a number that changes with what others write; save what can be saved from files that were lost."""
+        """Return a number that changes with writes of other processes; save recoverable data of lost files."""
         try:
             self._guard.check()
         except UnavailableError:
@@ -234,18 +234,18 @@ class WriterLane(Lane):
 
 
 def run_bare(connection: sqlite3.Connection, task: Task[Any]) -> bool:
-    """Run a task without a way to undo it alone, and return whether it went well.
+    """Run a task without its own savepoint, and return whether it succeeded.
 
-    A savepoint around each task would cost as much as the task, and nearly all go well.
+    A savepoint around each task would cost as much as the task, and nearly all succeed.
     """
     task.run(connection)
-    if task.error and not connection.in_transaction:  # A full disk undoes the whole batch.
+    if task.error and not connection.in_transaction:  # A full disk rolls back the whole batch.
         raise task.error
     return not task.error
 
 
 def run_apart(connection: sqlite3.Connection, task: Task[Any]) -> bool:
-    """Run a task so that its failure undoes nothing but itself."""
+    """Run a task so that its failure rolls back only the task itself."""
     connection.execute("SAVEPOINT task")
     if not run_bare(connection, task):
         connection.execute("ROLLBACK TO task")
@@ -254,7 +254,7 @@ def run_apart(connection: sqlite3.Connection, task: Task[Any]) -> bool:
 
 
 def refuse(batch: Sequence[Task[Any]], error: Exception) -> None:
-    """Let nobody in the batch believe that anything was written."""
+    """Report the error to all callers in the batch: nothing was written."""
     for task in batch:
         task.error = UnavailableError(str(error)) if not isinstance(error, UnavailableError) else error
 
@@ -294,7 +294,7 @@ class Database:
         self._turnstile.close()
 
     async def write(self, work: Work[T]) -> T:
-        """Run the work in a transaction; return when it is on the disk, or raise and change nothing."""
+        """Run the work in a transaction; return when it is on disk, or raise and change nothing."""
         return await self._writer.do(work)
 
     async def read(self, work: Work[T]) -> T:
@@ -307,7 +307,7 @@ class Database:
         await asyncio.to_thread(self._guard.check)
 
     async def look(self, work: Work[T]) -> T:
-        """Run a read by key on the caller's own thread: it takes microseconds, a way to another thread tens of them."""
+        """Run a read by key on the caller's thread: it takes microseconds, another thread tens of them."""
         self._guard.refuse_if_lost()
         try:
             return work(self._near)
@@ -315,7 +315,7 @@ class Database:
             return await self._reader.do(work)
 
     def check_files(self) -> None:
-        """Raise `UnavailableError` if other files stand where this process found its own; for any thread."""
+        """Raise `UnavailableError` if the opened files were replaced; callable from any thread."""
         self._guard.check()
 
     async def data_version(self) -> int:
@@ -330,26 +330,26 @@ class Database:
             raise SettingError("url", f"sqlite:///{self.path}", f"cannot write there: {error.strerror}") from error
 
     def connect(self) -> sqlite3.Connection:
-        """Return a new connection to the files that were opened, or raise `UnavailableError` if others are there."""
+        """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""
         return self._guard.connect()
 
     def _connect(self) -> sqlite3.Connection:
-        # Never a new file in the place of one that was deleted meanwhile.
+        # Never a new file in place of one that was deleted meanwhile.
         address = f"{self.path.as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        # Counts for a new file; an older one takes it up with its next VACUUM.
+        # Applies to a new file; an older one adopts it with its next VACUUM.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        # What was erased or replaced would stay in the file until something else needs its place.
+        # Otherwise erased or replaced data would stay in the file until its space is reused.
         connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
         self._guard = FileGuard(self.path, self._connect)
         with ExitStack() as opened, self._turnstile:
-            # Two processes that switch a new file to WAL at once: one fails at once, whatever its busy timeout.
+            # If two processes switch a new file to WAL at once, one fails at once, whatever its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
             migrate(writing)
             self._guard.begin(writing)
@@ -366,13 +366,13 @@ class Database:
 
 
 def has_module(name: str) -> bool:
-    """Whether SQLite was built with a module of this name."""
+    """Return whether SQLite was built with a module of this name."""
     with closing(sqlite3.connect(":memory:")) as connection:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = ?", [name]).fetchall())
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date, wholly or not at all; refuse those of a newer version if it would do harm."""
+    """Migrate the tables completely or not at all; refuse an incompatible newer version."""
     known = migrations("sqlite")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL)")
@@ -388,7 +388,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script; a trigger has semicolons of its own."""
+    """Yield the statements of a script; a trigger contains semicolons."""
     statement = ""
     for line in script.splitlines():
         statement += f"{line}\n"

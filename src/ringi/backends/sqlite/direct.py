@@ -1,4 +1,4 @@
-"""A connection of the caller's own thread: for code that cannot await, and that the event loop may be waiting for."""
+"""A connection of the caller's own thread, for synchronous code for which the event loop may be waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringi.errors import UnavailableError
 
 @contextmanager
 def reading(database: Database) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to read with."""
+    """Yield a connection for reading."""
     try:
         with closing(database.connect()) as connection:
             yield connection
@@ -23,8 +23,8 @@ def reading(database: Database) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(database: Database) -> Iterator[sqlite3.Connection]:
-    """Yield a connection in a transaction that is committed at the end of the block, and undone by an error."""
-    # The writer's own turnstile is no lock between threads: `flock` lets everybody in who has the same open file.
+    """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
+    # The writer's own turnstile does not lock between threads: `flock` admits all users of one open file.
     turnstile = Turnstile(database.path)
     try:
         with turnstile, reading(database) as connection:

@@ -1,4 +1,4 @@
-"""Notices that the files of a database were replaced, moved, deleted or cut short under a running process."""
+"""Detects that files of a database were replaced, moved, deleted or truncated during operation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Identity = tuple[int, int]
 
 
 class FileGuard:
-    """Compares the files behind a database with those that this process opened.
+    """Compares the files of a database with those that this process opened.
 
-    SQLite goes on writing to a file that has no name any more: what it acknowledges then is gone with the process.
-    Once a file is lost the database refuses everything until the process is restarted.
+    SQLite continues to write to an unlinked file: data acknowledged then is lost with the process.
+    Once a file is lost, the database refuses all operations until the process is restarted.
     """
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -33,8 +33,8 @@ class FileGuard:
         self._is_rescued = False
 
     def begin(self, writing: sqlite3.Connection) -> None:
-        """Remember the files that a connection has opened, or raise `UnavailableError` if they changed meanwhile."""
-        # SQLite names the log after the file behind a link.
+        """Record the files that a connection has opened; raise `UnavailableError` if they changed meanwhile."""
+        # SQLite names the log after the target of a link.
         (_, _, name), *_ = writing.execute("PRAGMA database_list").fetchall()
         self._wal_path = Path(f"{name}-wal")
         self._wal = identity_of(self._wal_path)
@@ -46,7 +46,7 @@ class FileGuard:
             raise UnavailableError.replaced(self._why)
 
     def check(self) -> None:
-        """Look at the files, two calls of the system; raise `UnavailableError` if they are not those opened."""
+        """Check the files with two system calls; raise `UnavailableError` if they are not those opened."""
         self.refuse_if_lost()
         try:
             found = self._path.stat()
@@ -61,8 +61,8 @@ class FileGuard:
             self._lose(f"{self._wal_path.name} was deleted or replaced")
 
     def connect(self) -> sqlite3.Connection:
-        """Return a new connection to the files that were opened, or raise `UnavailableError` if others are there."""
-        # Before it connects: SQLite would begin a new log at the place of a deleted one, and nothing could be rescued.
+        """Return a new connection to the opened files; raise `UnavailableError` if they were replaced."""
+        # Before it connects: SQLite would create a new log in place of a deleted one, and prevent a rescue.
         self.check()
         with ExitStack() as opened:
             connection = opened.enter_context(closing(self._connect()))
@@ -71,7 +71,7 @@ class FileGuard:
         return connection
 
     def explained(self, error: Exception) -> Exception:
-        """Return what lies behind an error of SQLite if a file was lost, else the error itself."""
+        """Return the lost-file error behind an error of SQLite, else the error itself."""
         try:
             self.check()
         except UnavailableError as reason:
@@ -79,10 +79,11 @@ class FileGuard:
         return error
 
     def rescue(self, connections: Sequence[sqlite3.Connection]) -> None:
-        """Write what was acknowledged into the database file, once, if the log beside it was deleted.
+        """Write acknowledged data into the database file, once, if the log next to it was deleted.
 
-        Nobody else may write meanwhile. A log that somebody else has begun at its place is theirs: then nothing is
-        written, and the end of this process deletes nothing.
+        No other process may write meanwhile. If another process has started a log in its place, nothing is written, and
+        the
+        end of this process deletes nothing.
         """
         if not self._why or self._is_rescued:
             return
@@ -100,14 +101,14 @@ class FileGuard:
             log.error("all that was acknowledged was written to %s", self._path)
 
     def _lose(self, why: str) -> None:
-        with self._losing:  # Several threads look at once.
+        with self._losing:  # Several threads check at once.
             if not self._why:
                 self._why = f"{why} under this process"
                 log.error("%s (%s): nothing is acknowledged any more; put it in order and restart", why, self._path)
         self.refuse_if_lost()
 
     def _is_cut_short(self, size: int) -> bool:
-        """Whether a file that became smaller lost pages; a vacuum by any process makes it smaller too."""
+        """Return whether a file that became smaller lost pages; a vacuum by any process also shrinks it."""
         if size == 0:  # SQLite deletes the log of an empty file when it opens it.
             return True
         try:
@@ -116,7 +117,7 @@ class FileGuard:
                 is_short: bool = size < pages.fetchone()[0]
                 return is_short and other.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
         except sqlite3.OperationalError as error:
-            # Too many open files, or a lock, says nothing about the file: the next look tells.
+            # Too many open files, or a lock, says nothing about the file: the next check decides.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
                 raise UnavailableError(str(error)) from error
             return True
@@ -125,7 +126,7 @@ class FileGuard:
 
 
 def identity_of(path: Path) -> Identity | None:
-    """Return the device and inode of a file, None if there is none."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -134,6 +135,6 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def keep_log(connection: sqlite3.Connection) -> None:
-    """Let the end of a connection neither write to the file nor delete what is called like its log."""
+    """Prevent a closing connection from writing to the file and from deleting its log."""
     if sys.version_info >= (3, 12):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)

@@ -1,4 +1,4 @@
-"""A SQLite file as `ringi verify` reads it: nothing is created, migrated or written."""
+"""Read-only SQLite file for `ringi verify`: it creates, migrates and writes nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WHERE r.place IS NULL OR r.ended_at IS NOT e.at OR r.tenant <> e.tenant
 
 
 class ReadOnlyDatabase(Database):
-    """A file that is only read, also where nobody may write; it must be there, and as new as this version."""
+    """A read-only file, even without write permission; it must exist, and have the version of this program."""
 
     async def __aenter__(self) -> Self:
         if not identity_of(self.path):
@@ -79,9 +79,9 @@ class ReadOnlyDatabase(Database):
         """Do nothing: nothing is acknowledged."""
 
     def connect(self) -> sqlite3.Connection:
-        """Return a connection that reads, beside those who write if there are any."""
+        """Return a read-only connection, concurrent with writers if there are any."""
         log = Path(f"{self.path.resolve()}-wal")
-        # Without a log nobody has the file open, and SQLite needs no files of its own beside it.
+        # Without a log no process has the file open, and SQLite needs no files next to it.
         mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
         address = f"{self.path.as_uri()}?{mode}"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
@@ -110,7 +110,7 @@ class ReadOnlyDatabase(Database):
 
 
 class InspectedStore(SqliteStore):
-    """Reads what can be read of a file whose pages or rows are damaged, and checks what it keeps twice."""
+    """Reads the readable parts of a file with damaged pages or rows, and checks redundant data."""
 
     uninspected = ""
 
@@ -149,7 +149,7 @@ class InspectedStore(SqliteStore):
 
 
 class Filed:
-    """One number for all the terms under which the requests must be filed; it depends on no order."""
+    """One order-independent number for all index terms of the requests."""
 
     def __init__(self) -> None:
         self.sum = 0
@@ -159,7 +159,7 @@ SEARCH = Finding("store", NOWHERE, "", "the index of the search is not what the 
 
 
 def integrity(connection: sqlite3.Connection) -> list[str]:
-    """Return what SQLite's own check finds."""
+    """Return the findings of SQLite's own check."""
     try:
         rows = [text for (text,) in connection.execute("PRAGMA integrity_check")]
     except sqlite3.DatabaseError as error:
@@ -168,7 +168,7 @@ def integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def next_readable(connection: sqlite3.Connection, table: str, column: str, after: int) -> int:
-    """Return the first place after one that cannot be read from which on rows can be read; `LAST` if there is none."""
+    """Return the first readable position after an unreadable one; `LAST` if there is none."""
 
     def is_readable(place: int) -> bool:
         try:
@@ -192,7 +192,7 @@ def next_readable(connection: sqlite3.Connection, table: str, column: str, after
 
 
 def compared(connection: sqlite3.Connection, kind: type[Record], after: int, filed: Filed) -> tuple[list[Finding], int]:
-    """Compare the columns of some rows with their records; return what differs, and where to go on."""
+    """Compare the columns of some rows with their records; return the differences, and the next position."""
     table = TABLES[kind.record]
     sql = f"SELECT rowid AS row, * FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"
     for limit in (CHUNK, 1):
@@ -211,7 +211,7 @@ def compared(connection: sqlite3.Connection, kind: type[Record], after: int, fil
 
 
 def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
-    """Return the columns of a row that are not what its record says."""
+    """Return the columns of a row that differ from its record."""
     name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
     try:
         record = decode.record_of(kind, row["body"])
@@ -227,7 +227,7 @@ def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[F
 
 
 def terms_sum(connection: sqlite3.Connection) -> int:
-    """Return one number for all that the search has filed; as `Filed` has it."""
+    """Return one number for all terms in the search index, in the form of `Filed`."""
     connection.execute("CREATE VIRTUAL TABLE temp.filed USING fts5vocab(main, search, instance)")
     try:
         return sum(map(hash, connection.execute("SELECT term, doc FROM temp.filed")))
@@ -236,7 +236,7 @@ def terms_sum(connection: sqlite3.Connection) -> int:
 
 
 def lists(connection: sqlite3.Connection) -> list[Finding]:
-    """Return the requests that stand in a list that is not theirs, or are missing in one that is."""
+    """Return the requests that are in a wrong list, or missing in a right one."""
     found = [(Key(tenant, id), "it is missing in a list") for tenant, id in connection.execute(UNLISTED)]
     wrong: Sequence[Any] = connection.execute(MISLISTED).fetchall()
     found += [(Key(tenant, id), f"it stands in a list that is not its own ({name})") for tenant, id, name in wrong]

@@ -34,7 +34,7 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until, offers = excluded.offer
 
 
 class SqliteJobs(ClaimedJobs):
-    """Workers of all processes on the file take from one table, under a claim that they renew."""
+    """Workers of all processes on the file take jobs from one table, under a claim that they renew."""
 
     def __init__(self, database: Database, notifier: Notifier) -> None:
         super().__init__(notifier)

@@ -1,8 +1,8 @@
-"""Lists, newest first: of requests in a time that does not grow with how many there are.
+"""Lists of requests, newest first, in a time independent of their number.
 
-A request has a place: its time of creation, and a number among those of the same microsecond. The table `shown` has a
-row for each audience of a request, and `search` the terms of its text, both in the order of places. A page is found by
-walking down from the newest place, no further than the page needs.
+A request has a position: its creation time, and a number within the same microsecond. The table `shown` has a row for
+each audience of a request, and `search` the terms of its text, both in the order of positions. A page is found by a
+scan from the newest position down, only as far as the page needs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, 
 from ringi.domain.request import Request
 
 Row = tuple[int, str, str, str]
-"""created_at, id, tenant, body: the greater stands first in a list."""
+"""created_at, id, tenant, body: the greater is first in a list."""
 ROW = "created_at, id, tenant, body"
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SLOTS = 32
-"""How many places a microsecond has: 2**63 of them end in the year 11104."""
+"""Positions per microsecond: 2**63 of them end in the year 11104."""
 LAST = 2**63 - 1
 CHUNK = 64
 THREADS_JOBLESS = f"""NOT EXISTS (
@@ -46,11 +46,11 @@ WITH RECURSIVE each (tenant) AS (
 SELECT tenant FROM (SELECT tenant, ({FIRST_OF.format("expires_at", "= each.tenant", "expires_at")}) AS due FROM each)
 WHERE due <= ? ORDER BY due, tenant LIMIT ?
 """
-"""The tenants that have something overdue, found by as many steps as there are tenants, however much they have."""
+"""The tenants with overdue records, found in one step per tenant, however many records each has."""
 
 
 def free_place(connection: sqlite3.Connection, created_at: int) -> int:
-    """Return a place for a new request; a negative one, in no order, when its microsecond is full."""
+    """Return a position for a new request; negative and unordered if its microsecond is full."""
     first = created_at * SLOTS
     sql = "SELECT max(place) FROM requests WHERE place BETWEEN ? AND ?"
     (last,) = connection.execute(sql, (first, first + SLOTS - 1)).fetchone()
@@ -62,19 +62,19 @@ def free_place(connection: sqlite3.Connection, created_at: int) -> int:
 
 
 def terms_of(request: Request) -> str:
-    """Return the terms under which a request is filed, its tenant's own."""
+    """Return the index terms of a request, specific to its tenant."""
     return terms_in(request.tenant, request.search_text)
 
 
 def terms_in(tenant: str, text: str) -> str:
-    """Return the terms under which a tenant's searchable text is filed."""
+    """Return the index terms of a tenant's searchable text."""
     mark = mark_of(tenant)
     return " ".join(f"{mark}{term}" for term in index_terms(text))
 
 
 @cache
 def mark_of(tenant: str) -> str:
-    """Return what begins the terms of one tenant: another's requests are not even looked at."""
+    """Return the prefix of a tenant's terms: requests of other tenants are not even read."""
     return blake2b(tenant.encode(), digest_size=4).hexdigest()
 
 
@@ -90,7 +90,7 @@ def find(connection: sqlite3.Connection, table: str, query: Query) -> list[str]:
 
 
 def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
-    """Return the bodies of what is overdue for longest; of more than a page, a share for each tenant."""
+    """Return the bodies of the longest overdue records; if they exceed a page, a share for each tenant."""
     found = longest_overdue(connection, query)
     if query.tenant is not None or len(found) < query.limit:
         return found
@@ -101,14 +101,14 @@ def overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
 
 
 def longest_overdue(connection: sqlite3.Connection, query: Query) -> list[str]:
-    """Return the bodies of what is overdue for longest."""
+    """Return the bodies of the longest overdue records."""
     where, values = conditions(query)
     sql = f"SELECT body FROM requests WHERE {where} ORDER BY expires_at LIMIT ?"
     return [body for (body,) in connection.execute(sql, [*values, query.limit])]
 
 
 def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
-    """Return how many records match, counting no further than `query.limit`."""
+    """Return the number of matching records, up to `query.limit`."""
     if table == "requests" and not has_index(query):
         return count_listed(connection, query)
     where, values = conditions(query)
@@ -117,7 +117,7 @@ def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
 
 
 def count_listed(connection: sqlite3.Connection, query: Query) -> int:
-    """Return how many requests match, read from the lists alone where they say all that is asked."""
+    """Return the number of matching requests, from the lists alone if they cover all conditions."""
     audience, *more = audiences_wanted(query) or [[EVERYTHING]]
     tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
     among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
@@ -133,7 +133,7 @@ def count_listed(connection: sqlite3.Connection, query: Query) -> int:
 
 
 def number(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> int:
-    """Return how many rows a statement has."""
+    """Return the number of rows of a statement."""
     return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
 
 
@@ -150,7 +150,7 @@ def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read as of one moment: between two statements a request could leave one list and not be in the other yet."""
+    """Read as of one moment: otherwise a request could move between lists and be missed between two statements."""
     connection.execute("BEGIN")
     try:
         yield
@@ -159,7 +159,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def soonest(ways: Sequence[Iterator[list[Row]]]) -> list[Row]:
-    """Return what the way found that is at its end first: all find the same, but one may take a million steps."""
+    """Return the result of the first way to finish: all find the same, but one may take a million steps."""
     found: list[list[Row]] = [[] for _ in ways]
     for n in cycle(range(len(ways))):
         rows = next(ways[n], None)
@@ -172,7 +172,7 @@ def soonest(ways: Sequence[Iterator[list[Row]]]) -> list[Row]:
 def chosen(
     connection: sqlite3.Connection, places: Iterator[int], where: str, values: Sequence[Any], limit: int
 ) -> Iterator[list[Row]]:
-    """Yield the rows at these places that match, some at a time, until no place that follows can be on the page."""
+    """Yield the matching rows at these positions in chunks, until no later position can be on the page."""
     here = "place IN (SELECT value FROM json_each(?))"
     sql = f"SELECT {ROW} FROM requests NOT INDEXED WHERE {here} AND {where} ORDER BY place DESC"
     found: list[Row] = []
@@ -185,7 +185,7 @@ def chosen(
 
 
 def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
-    """Return walks down from the cursor that each come by every request that matches."""
+    """Return scans from the cursor down that each visit every matching request."""
     below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
     if query.tenant is None:
         return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
@@ -198,7 +198,7 @@ def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int
 
 
 def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator[int]:
-    """Yield the places of what is on the shelves of an audience, each once."""
+    """Yield the positions in an audience's partitions, each once."""
     audiences = (audiences_wanted(query) or [[EVERYTHING]])[0]
     here = "audience = {} AND shelf = {} AND tenant = ?"
     some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
@@ -211,7 +211,7 @@ def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator
 
 
 def walk(connection: sqlite3.Connection, sql: str, place: str, values: list[Any], below: int) -> Iterator[int]:
-    """Yield places downwards, read in chunks: no further than somebody walks."""
+    """Yield positions in descending order, read in chunks, only as far as the caller iterates."""
     sql = f"{sql.format(f'{place} >= 0 AND {place} < ?')} ORDER BY {place} DESC LIMIT ?"
     size = CHUNK
     while size:
@@ -247,7 +247,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
 
 
 def marks(values: Sequence[Any]) -> str:
-    """Return a question mark for each value."""
+    """Return a placeholder for each value."""
     return ", ".join("?" for _ in values)
 
 

@@ -1,4 +1,4 @@
-"""Wake-ups for one machine: direct within a process, by the file's change counter between processes."""
+"""Wakeups on one machine: direct within a process, by the file's change counter between processes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ringi.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 LOOKS_PER_INTERVAL = 10
-"""Looking costs microseconds, so another process's change is seen well within the poll interval."""
+"""A check costs microseconds, so another process's change is seen well within the poll interval."""
 
 
 RECORDS = ("request/", "thread/")
 
 
 class SqliteNotifier(Notifier):
-    """Rings here at once; and when another process has written, all but those who wait for one record.
+    """Notifies this process at once, and on writes of other processes all listeners except waits for one record.
 
-    Those are rung by the feed, which reads whose turn it is: 10,000 waits cost one query.
+    Those waits are notified by the feed, which reads the changed records: 10,000 waits cost one query.
     """
 
     def __init__(self, database: Database, recheck_after: float) -> None:

@@ -1,4 +1,4 @@
-"""Leaves nothing of what was erased in a SQLite file, nor in the log beside it."""
+"""Removes all traces of erased data from a SQLite file and its log."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ringi.errors import UnavailableError
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 GIVEN_BACK = 200
-"""Free pages that are given back to the disk in one transaction."""
+"""Free pages returned to the disk in one transaction."""
 MERGED = 500
-"""Pages of the index of terms that are merged in one transaction; more and the others wait."""
+"""Pages of the term index merged in one transaction; more would delay other writers."""
 MARK_PENDING = "INSERT OR REPLACE INTO cursors (name, position) SELECT 'scrub', max(position) FROM events"
 CLEAR_PENDING = "DELETE FROM cursors WHERE name = 'scrub' AND position = ?"
 
 
 class File(Protocol):
-    """What of a database has to be scrubbed."""
+    """The database operations that scrubbing needs."""
 
     path: Path
 
@@ -33,7 +33,7 @@ class File(Protocol):
 
 
 class Scrubber:
-    """Scrubs once for all who erase at the same time."""
+    """Scrubs once for all concurrent erasures."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -41,23 +41,23 @@ class Scrubber:
         self._has_begun = False
 
     async def close(self) -> None:
-        """End what was begun."""
+        """Stop a scrub in progress."""
         if self._scrubbing:
             await asyncio.gather(self._scrubbing, return_exceptions=True)
 
     async def scrub(self) -> None:
-        """Leave nothing of what was deleted before: not in the index of terms, and not in the log beside the file."""
+        """Remove all traces of deleted data from the term index and from the log."""
         if self._scrubbing is None or self._has_begun:
             self._scrubbing, self._has_begun = asyncio.create_task(self._scrub(self._scrubbing)), False
         await asyncio.shield(self._scrubbing)
 
     async def scrub_if_owed(self) -> None:
-        """Scrub if somebody who erased was killed before they did."""
+        """Scrub if a process was killed between an erasure and its scrub."""
         if await self._file.read(owed):
             await self.scrub()
 
     async def begin(self) -> None:
-        """Do what was owed when the last process ended; what cannot be done now is left to the next who erases."""
+        """Complete the pending scrub of the last process; the next erasure retries a failed one."""
         try:
             await self.scrub_if_owed()
         except UnavailableError as error:
@@ -89,30 +89,30 @@ class Scrubber:
 
 
 def owe_scrub(connection: sqlite3.Connection) -> None:
-    """Keep, together with an erasure, that the file must be scrubbed: who is killed in between cannot."""
+    """Record with an erasure that the file must be scrubbed, in case the process is killed in between."""
     connection.execute(MARK_PENDING)
 
 
 def owed(connection: sqlite3.Connection) -> str | None:
-    """Return the position of the newest erasure after which nobody has scrubbed."""
+    """Return the position of the newest erasure that has not been scrubbed."""
     row = connection.execute("SELECT position FROM cursors WHERE name = 'scrub'").fetchone()
     return str(row[0]) if row else None
 
 
 def give_back_pages(connection: sqlite3.Connection) -> bool:
-    """Give some free pages back to the disk, and return whether more are left; an older file keeps them."""
+    """Return some free pages to the disk; return whether more are left. An older file keeps them."""
     before = free_pages(connection)
     connection.execute(f"PRAGMA incremental_vacuum({GIVEN_BACK})").fetchall()
     return 0 < free_pages(connection) < before
 
 
 def free_pages(connection: sqlite3.Connection) -> int:
-    """Return how many pages of the file hold nothing."""
+    """Return the number of free pages."""
     return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 def merge_terms(connection: sqlite3.Connection) -> bool:
-    """Merge a part of the index of terms, which forgets deleted terms by it, and return whether more is left."""
+    """Merge a part of the term index, which removes deleted terms; return whether more is left."""
     before = connection.total_changes
     connection.execute("INSERT INTO search (search, rank) VALUES ('merge', ?)", [-MERGED])
     return connection.total_changes - before >= 2

@@ -28,7 +28,7 @@ Columns = dict[str, Any]
 
 
 class SqliteStore(Store):
-    """The embedded truth: WAL, full durability, group commit."""
+    """The embedded store: WAL, full durability, group commit."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -106,7 +106,7 @@ class SqliteStore(Store):
 
 
 class Change(NamedTuple):
-    """What is written of a record's next version: its columns, the event's row, what a new request is found by."""
+    """The data of a record's next version: its columns, the event's row, and a new request's search columns."""
 
     table: str
     columns: Columns
@@ -115,7 +115,7 @@ class Change(NamedTuple):
 
 
 def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
-    """Let a request be found by what it says now, and by nothing that it said before."""
+    """Index a request by its current text, and remove its earlier text."""
     sql = "SELECT place, search FROM requests WHERE tenant = ? AND id = ?"
     for place, search in connection.execute(sql, request.key).fetchall():
         old = terms_in(request.tenant, search)
@@ -125,7 +125,7 @@ def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
 
 
 def change_of(record: Record, event: Event | None) -> Change:
-    """Return what is to be written, ready for any connection."""
+    """Return the data to write, ready for any connection."""
     terms = terms_of(record) if isinstance(record, Request) and record.version == 1 else None
     return Change(TABLES[record.record], columns_of(record), event_row(event) if event else None, terms)
 
@@ -151,7 +151,7 @@ def insert(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
 
 
 def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqlite3.Cursor:
-    """Replace the version before."""
+    """Replace the previous version."""
     tenant, id, version, *values = columns.values()
     sets = ", ".join(f"{name} = ?" for name in list(columns)[2:])
     sql = f"UPDATE {table} SET {sets} WHERE tenant = ? AND id = ? AND version = ?"
@@ -159,9 +159,9 @@ def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
 
 
 def columns_of(record: Record) -> Columns:
-    """Return what is stored of a record: the columns that are searched, and all of it as JSON.
+    """Return the stored columns of a record: the searchable columns, and the whole record as JSON.
 
-    What a record keeps for life is written with its first version only: the indexes over it stay untouched.
+    Lasting columns are written with the first version only: the indexes over them are not updated.
     """
     columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
     if record.version == 1:
@@ -177,7 +177,7 @@ def columns_of(record: Record) -> Columns:
 
 
 def changing_columns(request: Request) -> Columns:
-    """Return the columns by which requests are found and that each version sets anew."""
+    """Return the search columns of requests that each version sets again."""
     return {
         "status": request.status,
         "audiences": to_json(audiences_of(request)).decode(),
@@ -188,7 +188,7 @@ def changing_columns(request: Request) -> Columns:
 
 
 def lasting_columns(request: Request) -> Columns:
-    """Return the columns by which requests are found and that a request keeps for life."""
+    """Return the search columns of requests that never change."""
     return {
         "kind": request.kind,
         "priority": request.priority or "normal",
@@ -213,7 +213,7 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row, or raise `UnreadableError`; what it says is not checked here."""
+    """Return the event of a row, or raise `UnreadableError`; its content is not checked here."""
     try:
         return _event_of(row)
     except (ValueError, TypeError, OverflowError, OSError) as error:

@@ -43,7 +43,7 @@ class SqliteStream(Stream):
             return last
 
         last = await self._database.write(forget)
-        # Whoever erases once more what was erased by somebody who was killed comes by here, and by nothing else.
+        # A repeated erasure after a killed process reaches only this code.
         await self._database.scrubber.scrub_if_owed()
         return last
 
@@ -55,7 +55,7 @@ class SqliteStream(Stream):
 
 
 def take_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int = 0) -> int:
-    """Raise the stream's fence, and its last number by so many more, and return that, or raise `FenceError`."""
+    """Raise the stream's fence and advance its last number by `more`; return the number, or raise `FenceError`."""
     row = connection.execute(TAKE_FENCE, (*key, more, fence)).fetchone()
     if row is None:
         raise FenceError(key.id, fence)

@@ -1,4 +1,4 @@
-"""Whose turn it is to write, among the processes on one file."""
+"""Fair order of writers among the processes on one file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ else:
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     def lock(fd: int) -> None:
-        """Wait until nobody else has the file locked, and lock it."""
+        """Lock the file, waiting until no other process has it locked."""
         flock(fd, LOCK_EX)
 
     def unlock(fd: int) -> None:
-        """Let the next one lock the file."""
+        """Unlock the file for the next process."""
         flock(fd, LOCK_UN)
 
 
 class Turnstile:
-    """A queue of two locks: holding the first makes you the next to get the second.
+    """A queue of two locks: the holder of the first is the next to get the second.
 
     Without it a process that has just committed begins again before the others wake from
     SQLite's busy handler, and they starve.
@@ -48,6 +48,6 @@ class Turnstile:
         unlock(self._turn)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         os.close(self._next)
         os.close(self._turn)
