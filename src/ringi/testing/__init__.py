@@ -1,4 +1,4 @@
-"""What a test of Ringi, of a backend for it, or of agents that ask needs."""
+"""Test utilities for Ringi, for its backends, and for agents that ask people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # A desk needs all that runs agents: who wants a clock does not wait for that.
+    # TestHarness imports everything that runs agents; a test that needs only a clock avoids this cost.
     if name in ("TestHarness", "Outcome", "QuestionsError", "RunFailedError"):
         from ringi.testing import harness
 

@@ -1,4 +1,4 @@
-"""A desk with an inbox, a scripted person and agents, where time passes when a test says so."""
+"""A test harness with an inbox, a scripted person and agents; the test controls the time."""
 
 from __future__ import annotations
 
@@ -37,49 +37,49 @@ from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
 
 __tracebackhide__ = True
-"""A failed test shows its own lines, not those of this file."""
+"""Hides the frames of this file from the traceback of a failed test."""
 RECHECK = 60.0
-"""Nothing is lost within one process."""
+"""The recheck interval is long: within one process no notification is lost."""
 MOST_EVENTS = 100_000
 MOST_OF_A_RUN, MOST_ANSWERS = 100, 1000
-"""How many requests a person answers to one run, and to plain code: what asks until they agree would never end."""
+"""Maximum answers to one run, and to plain code: code that asks until it is approved would never end."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where an agent has come to: its end, or what it waits for."""
+    """The result of an agent: its end, or its open questions."""
 
     thread: Thread
     state: State
-    """What the graph has in its state."""
+    """The state of the graph."""
     asked: tuple[Request, ...]
-    """Its questions in order, each as it stands."""
+    """Its questions in order, each in its current version."""
 
     @property
     def status(self) -> ThreadStatus:
-        """`done`, or `interrupted` while it waits for people."""
+        """`done`, or `interrupted` while the agent waits for people."""
         return self.thread.status
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the agent shows of its state."""
+        """The visible part of the agent's state."""
         return self.thread.values
 
     @property
     def waiting(self) -> list[Request]:
-        """Its questions that nobody has answered yet."""
+        """Its unanswered questions."""
         return [request for request in self.asked if not request.is_final and is_asked_by(self.thread, request)]
 
     @property
     def request(self) -> Request:
-        """The only question that it asked; another number is a `QuestionsError`."""
+        """The only question that it asked; raises `QuestionsError` for any other number."""
         if len(self.asked) != 1:
             raise QuestionsError(self.asked)
         return self.asked[0]
 
 
 class QuestionsError(AssertionError):
-    """An agent asked more often than once, or never."""
+    """The agent did not ask exactly once."""
 
     def __init__(self, asked: tuple[Request, ...]) -> None:
         titles = ", ".join(repr(request.title) for request in asked) or "none"
@@ -87,7 +87,7 @@ class QuestionsError(AssertionError):
 
 
 class RunFailedError(AssertionError):
-    """An agent failed; what was raised stands in the log."""
+    """An agent failed; the log contains the original error."""
 
     def __init__(self, thread: Thread, error: Exception | None = None) -> None:
         self.thread = thread
@@ -97,9 +97,9 @@ class RunFailedError(AssertionError):
 
 
 class DeskJobs(MemoryJobs):
-    """Jobs in memory that keep the exception of a thread's job which leaves its run undone.
+    """Jobs in memory that store the exception of a thread's job that leaves its run unfinished.
 
-    While the clock stands still, the lease of such a run never ends: no later try would take it up.
+    While the clock stands still, the lease of such a run never expires: no later attempt would take it up.
     """
 
     def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
@@ -108,7 +108,7 @@ class DeskJobs(MemoryJobs):
         self._store, self._notifier = store, notifier
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        """Do jobs until `stop` is set."""
+        """Process jobs until `stop` is set."""
 
         async def watched(job: Job) -> None:
             try:
@@ -129,7 +129,7 @@ class DeskJobs(MemoryJobs):
 
 
 class OrderedInbox(Inbox):
-    """An inbox in which no two questions are of one moment: what is listed newest first has one order."""
+    """An inbox in which each question has a unique creation time, so lists have one order."""
 
     def __init__(self, desk: TestHarness, **parts: Any) -> None:
         super().__init__(desk.backend.store, desk.backend.notifier, clock=desk.clock, **parts)
@@ -138,7 +138,7 @@ class OrderedInbox(Inbox):
     async def submit(
         self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
     ) -> Request:
-        """Store an ask at a moment of its own."""
+        """Store an ask with a unique creation time."""
         self._desk.next_moment()
         return await super().submit(ask, by=by, continuation=continuation, is_known=is_known)
 
@@ -151,10 +151,11 @@ class HarnessInbox(OrderedInbox):
         super().__init__(desk, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Return the request as the person ended it; raise `WaitTimeoutError` when they let `timeout` seconds pass.
+        """Return the ended request; raise `WaitTimeoutError` if `timeout` seconds pass without an answer.
 
-        Whoever waits at the same time is answered before time passes, and has the end of their own wait. Raises
-        `UnansweredError` when no rule of theirs is about it.
+        Concurrent waits are answered before time passes, and each ends with its own result. Raises `UnansweredError` if
+        no
+        rule of the person matches the request.
         """
         await self.expire_due()
         ended = await self._desk.wait(await self.get(id_of(request)), timeout)
@@ -164,13 +165,14 @@ class HarnessInbox(OrderedInbox):
 
 
 class TestHarness:
-    """An inbox in memory, agents that run, and a person who answers by rules; nothing ever really waits.
+    """An inbox in memory, agents that run, and a person who answers by rules; no real time passes.
 
-    `agents` are those that an agent begins itself, in threads beside its own. As a `with` block it raises
-    `UnusedRuleError` at the end for a rule that answered nothing.
+    `agents` are those that an agent itself starts, in separate threads. As a `with` block it raises `UnusedRuleError`
+    at
+    the end for a rule that matched no request.
     """
 
-    __test__ = False  # pytest collects classes with this beginning.
+    __test__ = False  # pytest collects classes whose names begin with "Test".
 
     def __init__(
         self, person: ScriptedPerson | None = None, clock: Clock | None = None, agents: Iterable[Agent] = ()
@@ -195,25 +197,25 @@ class TestHarness:
             self.person.check()
 
     async def run(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
-        """Run an agent, or a graph compiled without a checkpointer, to its end; the person answers what it asks.
+        """Run an agent, or a graph compiled without a checkpointer, to its end; the person answers its questions.
 
-        Raises `UnansweredError` for a question that no rule is about, `RunFailedError` when the agent raises.
+        Raises `UnansweredError` for a question that no rule matches, `RunFailedError` if the agent raises.
         """
         await self.start(agent, input, thread_id)
         return await self.go_on(thread_id)
 
     async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
-        """Run an agent, begun by the person, up to its end or its first questions, and let nobody answer them yet."""
+        """Run an agent, started by the person, until its end or its first questions, without answering them."""
         named = agent if isinstance(agent, Agent) else self._named(agent)
         by_name({**self._agents, named.name: named}.values())
-        # In the same dict: the workers of other threads, which may take this one up, have it too.
+        # In the same dict: the workers of other threads, which may take this run, need it too.
         self._agents[named.name] = named
         runner = Worker(self.backend, self.inbox, self._agents)
         await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
         return await self._work(thread_id)
 
     async def go_on(self, thread_id: str = "thread-1") -> Outcome:
-        """Let the person answer what an agent asks until it ends; what was answered elsewhere or is overdue counts."""
+        """Have the person answer an agent's questions until it ends; answers given elsewhere and expiries count."""
         await self.inbox.expire_due()
         outcome = await self._work(thread_id)
         while waiting := outcome.waiting:
@@ -223,16 +225,16 @@ class TestHarness:
         return outcome
 
     async def pass_time(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Let time pass: people are reminded, and what nobody answered expires, each at its moment."""
+        """Advance the time: reminders are sent, and unanswered requests expire, each at its time."""
         end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         await self._pass_until(end)
 
     def next_moment(self) -> None:
-        """Move the time on by a microsecond if it is still that of the last question."""
+        """Advance the time by a microsecond if the last question has the current time."""
         self.clock.now = self._last_asked = max(self.clock.now, self._last_asked + MICROSECOND)
 
     async def wait(self, request: Request, timeout: float | None) -> Request | None:
-        """Have the person answer a request, or let time pass; return it once it has ended, None after the timeout."""
+        """Have the person answer a request, or advance the time; return the ended request, None after the timeout."""
         ends_at = None if timeout is None else self.clock() + timedelta(seconds=timeout)
         ends = [at for at in (request.expires_at, ends_at) if at]
         self._waits += ends
@@ -249,7 +251,7 @@ class TestHarness:
         return request
 
     async def answer(self, request: Request) -> bool:
-        """Have the person answer a request; False when they ignore it."""
+        """Have the person answer a request; return False if the person ignores it."""
         reply = self.person.reply_to(request)
         if reply and reply.decision == "ignore":
             return False
@@ -269,14 +271,14 @@ class TestHarness:
         return True
 
     async def let_pass(self, ignored: list[Request]) -> None:
-        """Let time pass until the first of these requests expires."""
+        """Advance the time until the first of these requests expires."""
         ends = [request.expires_at for request in ignored if request.expires_at]
         if not ends:
             raise UnansweredError.for_ever(ignored[0], self.person)
         await self._pass_until(min(ends))
 
     async def _after_others(self, request: Request) -> Request:
-        # Without a turn of the loop nobody who waits beside is answered in time, and no timeout breaks this off.
+        # Without a turn of the event loop, concurrent waits are not answered in time and no timeout can interrupt.
         await asyncio.sleep(0)
         return await self.inbox.get(request.id)
 
@@ -294,7 +296,7 @@ class TestHarness:
         await self.inbox.of(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
 
     def _named(self, graph: Any) -> Agent:
-        # Graphs are called alike if nobody names them: one would go on with what another has begun.
+        # Unnamed graphs share a default name: one would continue the run of another.
         known = [agent for agent in self._agents.values() if agent.graph is graph]
         return known[0] if known else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
 
@@ -318,7 +320,7 @@ class TestHarness:
         return [request async for page in found for request in page]
 
     async def _work(self, thread_id: str) -> Outcome:
-        # The feed of an inbox belongs to one event loop, and tests without async have one for each call.
+        # The feed of an inbox belongs to one event loop, and synchronous tests use a new loop for each call.
         inbox = OrderedInbox(self)
         runner, stop = Worker(self.backend, inbox, self._agents), asyncio.Event()
         advancing()
@@ -336,7 +338,7 @@ class TestHarness:
         query = Query(tenant=DEFAULT_TENANT, thread_id=thread_id, unacknowledged=True)
         if await self.backend.store.count(Request, query):
             return True
-        # In this order: what was taken up meanwhile shows as running.
+        # In this order: a run that was taken up meanwhile appears as running.
         return (await self.backend.store.get(Thread, DEFAULT_TENANT, thread_id)).status == "running"
 
     async def _outcome(self, thread: Thread) -> Outcome:
@@ -345,14 +347,14 @@ class TestHarness:
         graph = self._agents[thread.agent].graph.copy({"checkpointer": await saver_of(self.backend, thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         events = await self.inbox.events(START, MOST_EVENTS)
-        # By the events: while the clock stands still, all questions are of one moment.
+        # By the events: while the clock stands still, all questions have the same time.
         ids = dict.fromkeys(event.record_id for event in events if event.record == "request")
         asked = [request for id in ids if (request := await self.inbox.get(id)).thread_id == thread.id]
         return Outcome(thread, snapshot.values, tuple(asked))
 
 
 def reminder_of(request: Request) -> datetime | None:
-    """Return when people are to be reminded of a request, unless they were."""
+    """Return the due time of a request's reminder; None after the reminder was sent."""
     if request.due_at is None or request.reminded_at:
         return None
     return reminder_time(request.created_at, request.due_at, DeliverySettings().remind_before)

@@ -1,4 +1,4 @@
-"""Any sequence of an inbox's verbs does on a store what it does on the one in memory."""
+"""Model-based test: any sequence of inbox operations has the same result on a store as on the memory store."""
 
 from __future__ import annotations
 
@@ -66,24 +66,24 @@ Verb = Callable[[Inbox], Awaitable[Any]]
 
 
 def unplaced(value: Any) -> Any:
-    """Return what is compared: positions are each store's own."""
+    """Return the comparable part of a value: positions are specific to each store."""
     if isinstance(value, list):
         return [unplaced(item) for item in value]
     if isinstance(value, Erasure):
-        # Records come from a store in any order.
+        # A store may return records in any order.
         ids = {name: tuple(sorted(getattr(value, name))) for name in ("requests", "threads", "journals")}
         return value.model_copy(update={**ids, "upto": START})
     return value.model_copy(update={"position": START}) if isinstance(value, Event) else value
 
 
 def decided(request: Request) -> Any:
-    """Return what stays of a response when it is erased."""
+    """Return the part of a response that remains after its erasure."""
     kept = {"decision", "channel", "at", "authorised_digest"}
     return request.response.model_dump(include=kept) if request.response else None
 
 
 class InboxMachine(RuleBasedStateMachine):
-    """Does the same to two inboxes and compares; derive one, override `open`, and run its `TestCase`."""
+    """Applies each operation to two inboxes and compares; derive one, override `open`, and run its `TestCase`."""
 
     def open(self) -> AbstractAsyncContextManager[Store]:
         """Override: open an empty store."""
@@ -105,7 +105,7 @@ class InboxMachine(RuleBasedStateMachine):
         self.runner.close()
 
     def both(self, tenant: str, verb: Verb) -> Any:
-        """Do it on both and return what both said."""
+        """Apply an operation to both inboxes and return both results."""
         tried, expected = (self.runner.run(self._outcome(inbox.of(tenant), verb)) for inbox in self.inboxes)
         assert tried == expected
         return tried
@@ -118,13 +118,13 @@ class InboxMachine(RuleBasedStateMachine):
 
     @initialize(asks=st.lists(ASKS, min_size=3, max_size=6))
     def begin(self, asks: list[dict[str, Any]]) -> None:
-        """Begin with some questions, so that there is something to answer."""
+        """Begin with some questions, so that answers are possible."""
         for asked in asks:
             self.ask("ours", asked)
 
     @rule(tenant=TENANTS, asked=ASKS)
     def ask(self, tenant: str, asked: dict[str, Any]) -> None:
-        """Ask, perhaps once more, perhaps something else."""
+        """Ask, possibly again or with different content."""
         self.both(tenant, lambda inbox: inbox.ask(**asked))
 
     @rule(
@@ -138,7 +138,7 @@ class InboxMachine(RuleBasedStateMachine):
         stale=st.sampled_from([False, False, False, True]),
     )
     def respond(self, tenant: str, id: str, by: str, decision: Decision, stale: bool, **body: Any) -> None:
-        """Answer, perhaps late, perhaps wrongly, perhaps to what was never shown."""
+        """Answer, possibly late, with invalid data, or under a stale digest."""
 
         async def answer(inbox: Inbox) -> Request:
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
@@ -148,7 +148,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def agree_twice(self, tenant: str, id: str, by: str) -> None:
-        """Agree and repeat it, as a client does that lost the reply."""
+        """Approve and repeat the approval, like a client that lost the reply."""
 
         async def answer(inbox: Inbox) -> tuple[Request, Request]:
             asked = await inbox.get(id)
@@ -172,7 +172,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
     def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
-        """Give it to somebody else."""
+        """Reassign a request."""
         self.both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
@@ -182,7 +182,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, by=PEOPLE, number=st.integers(1, 9))
     def note(self, tenant: str, by: str, number: int) -> None:
-        """Write in a journal; its first entry begins it."""
+        """Add an entry to a journal; the first entry creates it."""
 
         async def write(inbox: Inbox) -> Journal:
             try:
@@ -198,7 +198,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, id=IDS)
     def erase(self, tenant: str, id: str) -> None:
-        """Erase what one request says, and look for it."""
+        """Erase the content of one request, and search for it."""
 
         async def erase(inbox: Inbox) -> tuple[Request, list[list[Request]]]:
             return await inbox.erase(id, "root"), [await inbox.find(Query(text=text)) for text in TEXTS]
@@ -207,7 +207,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, person=PEOPLE, dry_run=st.booleans())
     def erase_person(self, tenant: str, person: str, dry_run: bool) -> None:
-        """Erase what is somebody's; where it was done nothing of theirs is left to do."""
+        """Erase the data of a person; after a real erasure nothing is left to erase."""
         done = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
         if not dry_run:
             again = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
@@ -215,13 +215,13 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([0, 10, 45]))
     def erase_old(self, tenant: str, seconds: float) -> None:
-        """Erase what ended so long ago."""
+        """Erase requests that ended long enough ago."""
         before = self.clock() - timedelta(seconds=seconds)
         self.both(tenant, lambda inbox: inbox.erase_all("root", before=before))
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([1, 10, 45]), sweep=st.booleans())
     def pass_time(self, tenant: str, seconds: float, sweep: bool) -> None:
-        """Let time pass, and perhaps end what is overdue."""
+        """Advance the time, and optionally sweep overdue requests."""
         self.clock.advance(seconds)
         if sweep:
             self.both(tenant, lambda inbox: inbox.expire_due())
@@ -242,7 +242,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_has_ended_stays_as_it_ended(self) -> None:
-        """No status and no decision changes twice, no word but by an erasure, and no digest at all."""
+        """A final status, a decision or a digest never changes; content changes only by an erasure."""
         for request in self._all():
             key = (request.tenant, request.id)
             assert self.digests.setdefault(key, request.digest) == request.digest
@@ -255,20 +255,20 @@ class InboxMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_event_completes_a_request(self) -> None:
-        """As many completions as completed requests, one each."""
+        """There is exactly one completion event for each completed request."""
         events = self.runner.run(self.inboxes[0].store.events(limit=10_000))
         completions = sorted((e.tenant, e.record_id) for e in events if e.type == "request.completed")
         assert completions == sorted((r.tenant, r.id) for r in self._all() if r.status == "completed")
 
     @invariant()
     def the_events_add_up_to_the_records(self) -> None:
-        """The audit has nothing to say."""
+        """The audit has no findings."""
         _, findings = self.runner.run(verify(self.inboxes[0].store))
         assert findings == []
 
     @invariant()
     def the_entries_add_up_to_the_journals(self) -> None:
-        """Also when who wrote them is erased."""
+        """This includes journals whose authors are erased."""
         for journal in self.runner.run(self.inboxes[0].store.find(Journal, Query(limit=100))):
             read = self.inboxes[0].store.events(limit=10_000, tenant=journal.tenant, record_id=journal.id)
             noted = entries_in(self.runner.run(read))

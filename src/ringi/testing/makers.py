@@ -1,4 +1,4 @@
-"""Small records, made as the inbox and the runner make them."""
+"""Factories of small records, built like those of the inbox and the runner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def a_request(
     parked: bool = False,
     **ask: Any,
 ) -> tuple[Request, Event]:
-    """Return a new request and its event; it gates the action `refund` unless the ask says otherwise."""
+    """Return a new request and its event; it gates the action `refund` unless the ask overrides it."""
     content = {"title": "Refund order 1182?", "action": Action("refund", {"amount": 40}), **ask}
     return Request.asked(
         Ask(id=id, **content), id=id, now=at, by=by, tenant=tenant, continuation=CONTINUATION if parked else None
@@ -43,12 +43,12 @@ def a_journal(id: str = "journal-1", *, tenant: str = "tenant-1", at: datetime =
 
 
 def approval(request: Request, decision: Decision = "approve", **rest: Any) -> Answer:
-    """Return an answer to this very request."""
+    """Return an answer to this request with its digest."""
     return Answer(decision=decision, digest=request.digest, **rest)
 
 
 async def stored(store: Store, id: str = "request-1", **made: Any) -> Request:
-    """Put a new request into the store and return it; takes what `a_request` takes."""
+    """Store a new request and return it; accepts the arguments of `a_request`."""
     request, event = a_request(id, **made)
     await store.put(request, event)
     return request

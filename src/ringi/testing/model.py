@@ -1,4 +1,4 @@
-"""A chat model that is a function of the messages: the same run says the same after a restart."""
+"""A chat model that is a function of the messages: a repeated run has the same output after a restart."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
 Said = str | BaseModel
-"""Words, an `AIMessage`, or an instance of the schema that a structured answer is asked for with."""
+"""Text, an `AIMessage`, or an instance of the schema of a structured answer."""
 Script = Callable[[Sequence[BaseMessage]], Said]
 
 WORD = re.compile(r"[\u3041-\u9fff]{1,4}\s*|[^\s\u3041-\u9fff]+\s*|\s+")
-"""What is said at once: a word, or a few characters where words are not spaced."""
+"""One streamed piece: a word, or a few characters in scripts without spaces."""
 
 
 def calls(tool: str, /, **args: Any) -> AIMessage:
-    """Return a model's message that calls a tool with these arguments."""
+    """Return a model message that calls a tool with these arguments."""
     return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id=None)])
 
 
 def together(*messages: AIMessage, words: str = "") -> AIMessage:
-    """Return one message with the calls of all of these, and perhaps words."""
+    """Return one message with the calls of all these messages, and optional text."""
     return AIMessage(words, tool_calls=[call for message in messages for call in message.tool_calls])
 
 
 def turns(*answers: Said) -> Script:
-    """Return a script that gives these answers one after another, and after them what it was told last."""
+    """Return a script that gives these answers in turn, and then repeats the last message it received."""
 
     def script(messages: Sequence[BaseMessage]) -> Said:
         said = sum(isinstance(message, AIMessage) for message in messages)
@@ -44,13 +44,13 @@ def turns(*answers: Said) -> Script:
 
 
 def place_of(messages: Sequence[BaseMessage]) -> str:
-    """Return a name of this place in the conversation: the same on a second try, and no other's."""
+    """Return a unique name of this place in the conversation, stable across attempts."""
     told = "\0".join(f"{message.type} {getattr(message, 'tool_call_id', '')} {message.text}" for message in messages)
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
 class ScriptedModel(BaseChatModel):
-    """Answers by `script(messages)`; streamed, word by word with `delay` seconds between them.
+    """Answers by `script(messages)`; streamed, word by word with `delay` seconds between words.
 
     A script returns text, an `AIMessage` (see `calls`), or an instance of the schema of `with_structured_output` or
     `response_format`. Calls without an id get one.
@@ -64,7 +64,7 @@ class ScriptedModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return itself: the script knows which tools there are."""
+        """Return itself: the script knows the available tools."""
         return self
 
     def _generate(

@@ -1,4 +1,4 @@
-"""A person who answers by rules, so that a test needs neither a page nor patience."""
+"""A person who answers by rules: tests need neither the page nor real time."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from ringi.domain.record import Viewer
 from ringi.domain.request import Request
 
 __tracebackhide__ = True
-"""A failed test shows its own lines, not those of this file."""
+"""Hides the frames of this file from the traceback of a failed test."""
 
 
 DECISIONS = (*get_args(Decision), "ignore")
 
 
 class RuleError(TypeError):
-    """A rule, or what a function answers, has no meaning."""
+    """A rule or a reply is invalid."""
 
     def __init__(self, given: str, remedy: str) -> None:
         super().__init__(f"{given}: {remedy}")
 
     @classmethod
     def not_one_of(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error of a word that is none of those known."""
+        """Return the error of an unknown word."""
         return cls(f"{name}={value!r}", f"it is one of {', '.join(known)}")
 
     @classmethod
     def not_a(cls, kind: type, name: str, value: object) -> RuleError:
-        """Return the error of a value that is perhaps what the rule should be about."""
+        """Return the error of a value of the wrong type, possibly a misplaced condition."""
         about = f"to say which requests a rule is about, name it, as in title={value!r}"
         return cls(f"{name}={value!r}", f"it is a {kind.__name__}; {about}")
 
     @classmethod
     def unknown(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error of a rule about what no request has."""
+        """Return the error of a rule with an unknown condition."""
         return cls(f"{name}={value!r}", f"a rule is about {', '.join(known)}")
 
     @classmethod
     def no_function(cls, script: object) -> RuleError:
-        """Return the error of what is given in place of a function of the request."""
+        """Return the error of an argument that is not a function of the request."""
         return cls(repr(script), "give a function of the request, or a rule such as approves()")
 
     @classmethod
     def no_reply(cls, reply: object) -> RuleError:
-        """Return the error of a function that returns something else than a reply."""
+        """Return the error of a function that returns something other than a reply."""
         return cls(f"a function answers {reply!r}", "let it return Reply('approve') or the like, or None")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a person does with a request: one of its decisions, or `ignore`, which lets time pass."""
+    """A person's reply to a request: one of its decisions, or `ignore`, which lets time pass."""
 
     decision: Decision | Literal["ignore"]
     data: dict[str, Any] | None = None
@@ -60,7 +60,7 @@ class Reply:
     message: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise `RuleError` for what nobody could do."""
+        """Raise `RuleError` for an impossible reply."""
         if self.decision not in DECISIONS:
             raise RuleError.not_one_of("decision", self.decision, DECISIONS)
         kinds: dict[str, type] = {"data": dict, "args": dict, "message": str}
@@ -71,12 +71,12 @@ class Reply:
 
 
 Script = Callable[[Request], Reply | None]
-"""From a request to what is done with it; None when others know better."""
+"""Returns the reply to a request; None to use later rules."""
 IGNORE = Reply("ignore")
 
 
 class About(TypedDict, total=False):
-    """Which requests a rule is about: all that is given has to hold."""
+    """The conditions of a rule: a request must meet all of them."""
 
     kind: Kind
     title: str
@@ -86,12 +86,12 @@ class About(TypedDict, total=False):
     form: str
     """The name of a field."""
     times: int
-    """How many requests it answers at most."""
+    """Maximum number of requests that the rule answers."""
 
 
 @dataclass
 class Rule:
-    """Which requests are answered how, and how many were."""
+    """A rule with its conditions, its reply, and the number of requests answered."""
 
     does: str
     reply: Reply
@@ -103,7 +103,7 @@ class Rule:
     used: int = 0
 
     def __call__(self, request: Request) -> Reply | None:
-        """Return the reply to a request that it is about."""
+        """Return the reply to a request that the rule matches."""
         if self.used == self.times or not self._is_about(request):
             return None
         self.used += 1
@@ -124,11 +124,12 @@ class Rule:
 
 
 class ScriptedPerson:
-    """Answers by rules: the first that is about a request decides what is done with it.
+    """Answers by rules: the first rule that matches a request decides the reply.
 
-    A request is `about` a `kind`, a part of its `title`, the name of its `action`, the name of a field of its `form`;
-    `times` is how many requests a rule answers at most. What is for others, and for none of their `groups`, they may
-    not answer.
+    The conditions (`about`) are a `kind`, a part of the `title`, the name of the `action`, or the name of a field of
+    the
+    `form`. `times` limits the number of requests that a rule answers. The person may not answer requests that are
+    assigned to others and to none of the person's `groups`.
     """
 
     def __init__(self, *scripts: Script, name: str = "ann", groups: Sequence[str] = ()) -> None:
@@ -142,40 +143,40 @@ class ScriptedPerson:
 
     @property
     def viewer(self) -> Viewer:
-        """Who they are to those who look what they may answer."""
+        """The person as a viewer of requests."""
         return Viewer(name=self.name, groups=tuple(self.groups))
 
     def approves(self, data: dict[str, Any] | None = None, **about: Unpack[About]) -> Self:
-        """Approve such requests; `data` fills in their form."""
+        """Approve matching requests; `data` fills in their form."""
         return self._has_rule("approves", Reply("approve", data), about)
 
     def edits(
         self, data: dict[str, Any] | None = None, *, args: dict[str, Any] | None = None, **about: Unpack[About]
     ) -> Self:
-        """Approve such requests with a change: `args` are the whole arguments of the action, `data` is the form."""
+        """Approve matching requests with a change: `args` are the action's complete arguments, `data` is the form."""
         return self._has_rule("edits", Reply("edit", data, args), about)
 
     def rejects(self, message: str | None = None, **about: Unpack[About]) -> Self:
-        """Reject such requests."""
+        """Reject matching requests."""
         return self._has_rule("rejects", Reply("reject", message=message), about)
 
     def responds(self, message: str, **about: Unpack[About]) -> Self:
-        """Answer such requests in words."""
+        """Answer matching requests in words."""
         return self._has_rule("responds", Reply("respond", message=message), about)
 
     def ignores(self, **about: Unpack[About]) -> Self:
-        """Leave such requests alone: time passes until they expire, or until nobody waits any longer."""
+        """Ignore matching requests: time passes until they expire, or until no wait is left."""
         return self._has_rule("ignores", IGNORE, about)
 
     def answers(self, script: Script) -> Self:
-        """Do what a function of the request returns; None leaves it to the rules after it."""
+        """Use the reply that a function of the request returns; None leaves the request to later rules."""
         if not callable(script):
             raise RuleError.no_function(script)
         self._scripts.append(script)
         return self
 
     def reply_to(self, request: Request) -> Reply | None:
-        """Return what they do with a request; None when no rule is about it."""
+        """Return the person's reply to a request; None if no rule matches."""
         if request.id in self._ignored:
             return IGNORE
         if request.id not in {known.id for known in self.asked}:
@@ -188,7 +189,7 @@ class ScriptedPerson:
         return reply
 
     def check(self) -> None:
-        """Raise `UnusedRuleError` for a rule that answered nothing; a function may well do so."""
+        """Raise `UnusedRuleError` for a rule that matched no request; functions are exempt."""
         for rule in self._rules:
             if not rule.used:
                 raise UnusedRuleError(rule, self.asked)
@@ -206,13 +207,13 @@ class ScriptedPerson:
         return [script for script in self._scripts if isinstance(script, Rule)]
 
     def told(self) -> str:
-        """Return their rules as lines of text."""
+        """Return the rules as lines of text."""
         lines = [str(script) if isinstance(script, Rule) else f"person.answers({script!r})" for script in self._scripts]
         return "\n".join(f"  {line}" for line in lines) or "  none"
 
 
 class UnansweredError(AssertionError):
-    """A request waits, and nobody would ever answer it."""
+    """A request waits, and no rule would ever answer it."""
 
     def __init__(self, request: Request, why: str, remedy: str, person: ScriptedPerson) -> None:
         self.request = request
@@ -220,19 +221,19 @@ class UnansweredError(AssertionError):
 
     @classmethod
     def no_rule(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of a request that no rule is about."""
+        """Return the error of a request that no rule matches."""
         why, remedy = "no rule of the scripted person is about it", f"Add one, such as {fitting(request)}"
         return cls(request, why, remedy, person)
 
     @classmethod
     def for_ever(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of a request that is ignored, and waited for without an end."""
+        """Return the error of an ignored request whose wait has no timeout."""
         why = "the scripted person ignores it, and it never expires"
         return cls(request, why, "Ask with expires_in, wait with a timeout, or answer it.", person)
 
     @classmethod
     def not_theirs(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of a request that is for others."""
+        """Return the error of a request that is assigned to others."""
         whom = " or ".join(
             filter(None, [request.assignee or "", *(f"the group {g}" for g in request.candidate_groups)])
         )
@@ -241,13 +242,13 @@ class UnansweredError(AssertionError):
 
     @classmethod
     def endless(cls, request: Request, person: ScriptedPerson, answers: int) -> UnansweredError:
-        """Return the error of a request that comes after too many others."""
+        """Return the error of a request after too many others."""
         why = f"the scripted person has answered {answers} others before it, and is asked again and again"
         return cls(request, why, "Say with times=… how often a rule answers, and add one for what comes then.", person)
 
 
 class UnusedRuleError(AssertionError):
-    """A rule was given for requests that nobody asked."""
+    """A rule matched no request."""
 
     def __init__(self, rule: Rule, asked: Sequence[Request]) -> None:
         self.rule = rule
@@ -256,19 +257,19 @@ class UnusedRuleError(AssertionError):
 
 
 def called(request: Request) -> str | None:
-    """Return the name of what a request gates."""
+    """Return the name of the action that a request gates."""
     return request.action.name if request.action else None
 
 
 def fields_of(request: Request) -> list[str]:
-    """Return the names of the fields that a request has."""
+    """Return the field names of a request."""
     if request.form:
         return [field.name for field in request.form.fields]
     return list((request.data_schema or {}).get("properties", {}))
 
 
 def member_for(request: Request) -> str:
-    """Return the text of a person who may answer a request."""
+    """Return the source text of a person who may answer a request."""
     if request.assignee:
         return f"ScriptedPerson(name={request.assignee!r})"
     return f"ScriptedPerson(groups={list(request.candidate_groups[:1])!r})"
@@ -282,7 +283,7 @@ def described(request: Request) -> str:
 
 
 def fitting(request: Request) -> str:
-    """Return the text of a rule that would answer a request."""
+    """Return the source text of a rule that would answer a request."""
     about = f"action={called(request)!r}" if request.action else f"title={request.title!r}"
     does = {"approve": "approves(", "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
     if fields_of(request):

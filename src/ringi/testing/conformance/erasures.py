@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store.erase`: what was said is gone, and the chain holds."""
+"""Conformance tests of `ringi.contracts.store.Store.erase`: the content is gone, and the hash chain holds."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECRET = "Zwetschge 4711 秘密の"
 
 
 async def ended(store: Store, id: str = "request-1", **ask: object) -> Request:
-    """Put a request that somebody has answered."""
+    """Store an answered request."""
     asked = await stored(store, id, **{"title": f"Refund {SECRET}?", **ask})
     answered, event = asked.completed(approval(asked, message=SECRET), by="ann", channel="test", now=NOON)
     await store.put(answered, event)
@@ -29,7 +29,7 @@ async def ended(store: Store, id: str = "request-1", **ask: object) -> Request:
 
 
 async def bare(store: Store, request: Request) -> Request:
-    """Erase all that a request says."""
+    """Erase the content of a request."""
     history = await store.events(tenant=request.tenant, record_id=request.id)
     left = {event.version: left_of(event) for event in history}
     covers = {version: payload["actor"] for version, payload in left.items()}
@@ -39,7 +39,7 @@ async def bare(store: Store, request: Request) -> Request:
 
 
 class ErasuresConformance:
-    """What `erase` promises."""
+    """Conformance tests of `erase`."""
 
     async def test_an_erased_record_reads_as_what_is_left_of_it(self, store: Store, other: Store) -> None:
         after = await bare(store, await ended(store))

@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store` on events: in order, without gaps, each follower at its place."""
+"""Conformance tests of `ringi.contracts.store.Store` for events: in order, without gaps, with cursors per follower."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WRITERS, EACH = 8, 15
 
 
 class EventsConformance:
-    """What `events`, `tail` and the cursors of followers promise."""
+    """Conformance tests of `events`, `tail` and the cursors of followers."""
 
     async def test_an_event_comes_back_as_it_was_put(self, store: Store) -> None:
         asked, event = a_request(description="稟議 𠮷", context={"n": [1, 2.5, None]})

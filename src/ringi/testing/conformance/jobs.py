@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.jobs.Jobs`: at least once, one at a time per lane, whoever dies."""
+"""Conformance tests of `ringi.contracts.jobs.Jobs`: at least once, one at a time per partition, despite crashes."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ringi.errors import LaterError
 
 KINDS = ("test",)
 LIMIT = 20.0
-"""Seconds after which a job that nobody did counts as lost."""
+"""Seconds after which an unprocessed job counts as lost."""
 
 
 def job(key: str, lane: str | None = None) -> Job:
-    """Return a job; alone in its lane unless the lane is given."""
+    """Return a job; it is alone in its partition unless `lane` is given."""
     return Job(key=key, kind="test", lane=lane or key, payload={"of": key})
 
 
 class NotYetError(Exception):
-    """What a handler raises that fails."""
+    """The error of a failing handler."""
 
 
 class Doing:
-    """A handler that notes what it was given, and opens `done` when that was as much as expected."""
+    """A handler that records its jobs, and sets `done` after the expected number."""
 
     def __init__(self, expected: int = 1) -> None:
         self.seen: list[Job] = []
@@ -40,13 +40,13 @@ class Doing:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the jobs, in the order of their doing."""
+        """The keys of the jobs, in processing order."""
         return [job.key for job in self.seen]
 
 
 @asynccontextmanager
 async def working(jobs: Jobs, handle: Handler, concurrency: int = 4) -> AsyncIterator[None]:
-    """Keep a worker at work during the block, then let it end in good order."""
+    """Run a worker during the block, then shut it down gracefully."""
     stop = asyncio.Event()
     worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=concurrency, stop=stop))
     try:
@@ -60,7 +60,7 @@ async def working(jobs: Jobs, handle: Handler, concurrency: int = 4) -> AsyncIte
 
 
 class JobsConformance:
-    """Every promise of jobs. `jobs` has none; `other` may be a second worker's on the same data."""
+    """Conformance tests of jobs. `jobs` is empty; `other` may be a second worker's instance on the same data."""
 
     @pytest.fixture
     def jobs(self) -> Jobs:
@@ -69,7 +69,7 @@ class JobsConformance:
 
     @pytest.fixture
     def other(self, jobs: Jobs) -> Jobs:
-        """Override when two processes can share the data: another instance on the data of `jobs`."""
+        """Override if two processes can share the data: another instance on the data of `jobs`."""
         return jobs
 
     async def test_a_job_submitted_before_is_done(self, jobs: Jobs, other: Jobs) -> None:

@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store` on journals: a third kind of record, listed as the others are."""
+"""Conformance tests of `ringi.contracts.store.Store` for journals: a third kind of record, listed like the others."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ async def begun(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1"
 
 
 def added(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
-    """Return it with one number more."""
+    """Return the journal with one additional number."""
     total = journal.state["sum"] + number
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
 
 
 async def attempt(store: Store, journal: Journal, event: Event) -> bool:
-    """Put a journal and return whether that was allowed."""
+    """Store a journal and return whether that was allowed."""
     try:
         await store.put(journal, event)
     except ConflictError:
@@ -45,7 +45,7 @@ async def attempt(store: Store, journal: Journal, event: Event) -> bool:
 
 
 async def ids(store: Store, **query: str) -> list[str]:
-    """Return the ids of the journals that match, read one by one, as many as are counted."""
+    """Return the ids of the matching journals, read one by one; their number equals the count."""
     seen: list[str] = []
     page = await store.find(Journal, Query(limit=1, **query))
     while page:
@@ -56,7 +56,7 @@ async def ids(store: Store, **query: str) -> list[str]:
 
 
 class JournalsConformance:
-    """What a store promises of journals."""
+    """Conformance tests of journals in a store."""
 
     async def test_a_journal_comes_back_as_it_was_put(self, store: Store) -> None:
         journal, event = Journal.begun("j", "test", {"稟議": [1, 2.5, None, {"ok": True}]}, by="ann", now=NOON)

@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store` on lists: what matches, in which order, page by page."""
+"""Conformance tests of `ringi.contracts.store.Store` for lists: matches, order and pages."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ EVERYBODYS = Viewer(name="eve")
 
 
 async def ids(store: Store, **query: Any) -> list[str]:
-    """Return the ids of the requests that match, as many as are counted."""
+    """Return the ids of the matching requests; their number equals the count."""
     found = await store.find(Request, Query(**query))
     assert await store.count(Request, Query(**query)) == len(found)
     return [request.id for request in found]
 
 
 async def paged(store: Store, size: int, **query: Any) -> list[str]:
-    """Return the ids of the requests that match, read page by page."""
+    """Return the ids of the matching requests, read page by page."""
     seen: list[str] = []
     page = await store.find(Request, Query(limit=size, **query))
     while page:
@@ -38,7 +38,7 @@ async def paged(store: Store, size: int, **query: Any) -> list[str]:
 
 
 class ListsConformance:
-    """What `find` and `count` promise."""
+    """Conformance tests of `find` and `count`."""
 
     async def test_the_newest_come_first(self, store: Store) -> None:
         for n, name in enumerate(("old", "middle", "new")):

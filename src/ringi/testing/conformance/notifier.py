@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.notifier.Notifier`: a hint reaches whoever listens, and is kept until they wait."""
+"""Conformance tests of `ringi.contracts.notifier.Notifier`: a hint reaches each listener, and lasts until its wait."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import pytest
 from ringi.contracts.notifier import Notifier, Wakeup
 
 LIMIT = 5.0
-"""Seconds after which a hint that was published counts as lost."""
+"""Seconds after which a published hint counts as lost."""
 
 
 async def silent(wakeup: Wakeup) -> bool:
-    """Return whether nobody has rung, without waiting for somebody who might."""
+    """Return whether no notification has arrived, without waiting for one."""
     return not await wakeup.wait(0)
 
 
 class NotifierConformance:
-    """Every promise of a notifier. `other` may be a second one, as in another process."""
+    """Conformance tests of a notifier. `other` may be a second one, as in another process."""
 
     @pytest.fixture
     def notifier(self) -> Notifier:
@@ -28,7 +28,7 @@ class NotifierConformance:
 
     @pytest.fixture
     def other(self, notifier: Notifier) -> Notifier:
-        """Override when processes can tell each other: another open notifier on the same server."""
+        """Override if processes can notify each other: another open notifier on the same server."""
         return notifier
 
     async def test_publishing_wakes_the_listener(self, notifier: Notifier, other: Notifier) -> None:

@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store` on searches: what is found, in which order, and what is not."""
+"""Conformance tests of `ringi.contracts.store.Store` for searches: matches, order, and texts that must not match."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ NOT_FOUND = [
 
 
 async def finds(store: Store, texts: list[str], **query: Any) -> dict[str, str]:
-    """Return what each search finds."""
+    """Return the matches of each search."""
     return {text: " ".join(await ids(store, text=text, **query)) for text in texts}
 
 
 class SearchesConformance:
-    """What `find` and `count` promise of a text."""
+    """Conformance tests of `find` and `count` with a text."""
 
     @pytest.mark.parametrize("tenant", ["tenant-1", None])
     async def test_a_search_finds_beginnings_of_words_and_parts_of_what_has_no_spaces(

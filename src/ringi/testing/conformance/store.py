@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.store.Store`: one version after the other, with its event, or nothing."""
+"""Conformance tests of `ringi.contracts.store.Store`: versions in sequence, each with its event, or nothing."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ringi.testing.makers import a_request, a_thread, approval, stored
 
 
 async def attempt(store: Store, record: Record, event: Event | None) -> bool:
-    """Put a record and return whether that was allowed."""
+    """Store a record and return whether that was allowed."""
     try:
         await store.put(record, event)
     except ConflictError:
@@ -31,7 +31,7 @@ async def attempt(store: Store, record: Record, event: Event | None) -> bool:
 
 
 class RecordsConformance:
-    """What `put`, `get` and `get_many` promise."""
+    """Conformance tests of `put`, `get` and `get_many`."""
 
     async def test_a_record_comes_back_as_it_was_put(self, store: Store) -> None:
         asked, event = a_request(description="Zwölf Zeichen, 稟議", context={"n": [1, 2.5, None, {"ok": True}]})
@@ -166,7 +166,7 @@ class StoreConformance(
     EventsConformance,
     ErasuresConformance,
 ):
-    """Every promise of a store. `store` is an empty one; `other` may be a second one on the same data."""
+    """Conformance tests of a store. `store` is an empty one; `other` may be a second one on the same data."""
 
     @pytest.fixture
     def store(self) -> Store:
@@ -175,5 +175,5 @@ class StoreConformance(
 
     @pytest.fixture
     def other(self, store: Store) -> Store:
-        """Override when two processes can share the data: another instance on the data of `store`."""
+        """Override if two processes can share the data: another instance on the data of `store`."""
         return store

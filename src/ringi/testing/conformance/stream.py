@@ -1,4 +1,4 @@
-"""The promises of `ringi.contracts.stream.Stream`: one numbering, for ever, and no late printing."""
+"""Conformance tests of `ringi.contracts.stream.Stream`: one permanent numbering, and no late writes."""
 # ruff: noqa: D102 - the name of a test is its promise
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ async def read(stream: Stream, key: Key = KEY, after: int = 0, limit: int = 500)
 
 
 class StreamConformance:
-    """Every promise of a stream. `stream` is an empty one; `other` may be a second on the same data."""
+    """Conformance tests of a stream. `stream` is an empty one; `other` may be a second one on the same data."""
 
     @pytest.fixture
     def stream(self) -> Stream:
@@ -34,7 +34,7 @@ class StreamConformance:
 
     @pytest.fixture
     def other(self, stream: Stream) -> Stream:
-        """Override when two processes can share the data: another instance on the data of `stream`."""
+        """Override if two processes can share the data: another instance on the data of `stream`."""
         return stream
 
     async def test_items_are_numbered_from_one_without_a_gap(self, stream: Stream) -> None:
