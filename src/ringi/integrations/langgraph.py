@@ -42,20 +42,19 @@ def ask(
     fallback: dict[str, Any] | None = None,
     display: Sequence[Block] | None = None,
 ) -> Request:
-    """Stop the run until the question has ended, and return the request: decided or not.
+    """Stop the run until the question has ended, and return the request, decided or not.
 
-    Ask once per node, with nothing before it that must not happen twice: the node begins anew
-    after the answer. `request.granted` is the call that a person approved, as they left it, and
-    None whenever nobody did.
+    Ask once per node, with no earlier side effects in the node: it runs again from its beginning after the answer.
+    `request.granted` is the call as approved and edited by a person, and None without an approval.
     """
     given = {name: value for name, value in locals().items() if value is not None}
     return put(parsed(Ask, given))
 
 
 async def attachment(request: Request, field: str) -> bytes:
-    """Return the bytes of the file that a person attached for a field; to be awaited in a node that Ringi runs.
+    """Return the bytes of the file that a person attached for a field; await it in a node that Ringi runs.
 
-    Raises `NotFoundError` where the answer names none, and after an erasure.
+    Raises `NotFoundError` if the answer names no file, and after an erasure.
     """
     host, data = host_of(get_config()), request.response.data if request.response else None
     file = (data or {}).get(field)
@@ -69,7 +68,7 @@ def put(question: Ask) -> Request:
     shown = digest_of(question)
 
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:
-        # Without it an answer could land on another question, when the node took another branch meanwhile.
+        # Without it an answer could reach another question if the node took another branch meanwhile.
         if answer.get(ENVELOPE, {}).get("digest") != shown:
             raise PydanticCustomError("ringi_question_changed", "this answers another question")
         return answer

@@ -1,4 +1,4 @@
-"""Parts for agents of LangChain 1.x."""
+"""Components for agents of LangChain 1.x."""
 
 from ringi.integrations.langchain.approval import Approval
 from ringi.integrations.langchain.ask_human import AskHuman, ask_human

@@ -1,4 +1,4 @@
-"""A gate before the tools of a LangChain agent: what a policy names runs when a person, or one of its rules, agrees."""
+"""Approval of tool calls in LangChain agents: calls under a policy run when a person or a rule approves."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 class Approval(AgentMiddleware[Any, Any, Any]):
     """Asks a person before a tool runs, one question for each call.
 
-    What runs is what was authorized, to the last argument: whatever changes a call between the answer and the tool
-    has it asked anew; once the tool was begun, only when the model calls again. Nothing runs after a rejection, a
-    silence or a withdrawal. Where no thread of Ringi runs the agent, its calls pause it with LangGraph's own
-    interrupt, and no rule approves anything: nobody would record it.
+    Only the authorized call runs, with exactly the authorized arguments. A call that is changed between the answer and
+    the tool is asked again; once the tool has begun, only when the model calls again. A rejected, expired or canceled
+    call never runs. If Ringi does not run the agent, its calls pause it with LangGraph's own interrupt, and no rule
+    approves anything: the approval would not be recorded.
     """
 
     def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
-        """Gate what the policy names of these tools: all that the agent has, those of other middlewares by name.
+        """Gate the calls that the policy names; `tools` are all tools of the agent, those of other middleware by name.
 
         Raises `InvalidError` for a policy that names another tool, another argument or an unknown decision.
         """
         super().__init__()
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
-        # What is described by a dict runs at the provider of the model, where nothing can hold it.
+        # A tool described by a dict runs at the model's provider, where it cannot be gated.
         own = [each for each in tools if not isinstance(each, dict)]
         self.policy.check_tools(dict(arguments_of(each) for each in own))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        """Run the call, or return what the model is told instead."""
+        """Run the call, or return a message to the model instead."""
         if not asks():
             return handler(request)
         passage = ToolGate(self.policy, request)
@@ -51,7 +51,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
-        """Run the call, or return what the model is told instead."""
+        """Run the call, or return a message to the model instead."""
         if not asks():
             return await handler(request)
         passage = ToolGate(self.policy, request)
@@ -60,14 +60,14 @@ class Approval(AgentMiddleware[Any, Any, Any]):
 
 
 def call_of(request: ToolCallRequest) -> Call:
-    """Return the call without what the model may not give: the agent's own code overwrites that anyway."""
+    """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
     own = injected(request.tool) if request.tool else frozenset()
     call = request.tool_call
     return Call(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
 def arguments_of(given: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
-    """Return a tool's name, and the names of the arguments that a model may give; None where they are not known."""
+    """Return a tool's name, and the names of the arguments that a model may set; None if they are unknown."""
     if isinstance(given, str):
         return given, None
     made = given if isinstance(given, BaseTool) else tool(given)

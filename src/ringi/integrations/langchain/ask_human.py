@@ -1,4 +1,4 @@
-"""A tool with which a model asks a person: in words, or with a form that it builds."""
+"""A tool with which a model asks a person, in words or with a form that the model builds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 log = logging.getLogger(__name__)
 AS_WRITTEN = Repaired(None)
 TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
-# An answer only names a file: a model cannot read one, an agent's code can.
+# An answer only names a file: the agent's code can read it, but a model cannot.
 TYPES.remove("attachment")
 NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
 OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
@@ -78,29 +78,29 @@ RUNTIME, IS_UNHEARD, TALK = "runtime", "is_unheard", "talk"
 
 
 class AskHuman(BaseTool):
-    """A tool that asks people; the model says what, and everything else is said here."""
+    """A tool that asks people; the model sets the question, and these fields set everything else."""
 
     name: str = "ask_human"
     description: str = PROMPT
     args_schema: Any = SCHEMA
     handle_tool_error: Any = True
     max_fields: int = 5
-    """Fields of one form; where Ringi runs the agent, the server's own limit counts too."""
+    """Maximum fields of one form; if Ringi runs the agent, the server's limit also applies."""
     expires_in: float | None = 300.0
-    """Seconds until nobody may answer any more, None for never."""
+    """Seconds until the question expires; None for never."""
     assignee: str | None = None
     candidate_groups: tuple[str, ...] = ()
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Ask, with the call's own id: the model cannot give another one."""
+        """Ask under the call's own id: the model cannot choose another one."""
         return super().run(self._identified(tool_input, kwargs), *args, **kwargs)
 
     async def arun(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Ask, with the call's own id: the model cannot give another one."""
+        """Ask under the call's own id: the model cannot choose another one."""
         return await super().arun(self._identified(tool_input, kwargs), *args, **kwargs)
 
     def func(self, runtime: ToolRuntime[Any, Any]) -> None:
-        """Have LangGraph hand on the runtime of a call: this is where it looks for what a tool wants."""
+        """Declare the runtime parameter: LangGraph inspects this signature to inject the call's runtime."""
 
     def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
         said: dict[str, Any] = dict(given) if isinstance(given, dict) else {"title": given}
@@ -148,7 +148,7 @@ class AskHuman(BaseTool):
 
 
 def form_of(given: Any) -> Form:
-    """Return the form that a model has built, or raise `InvalidError` with paths as the model wrote them."""
+    """Return the form that a model has built; raise `InvalidError` with paths in the model's own input."""
     try:
         return Form.parse({"fields": given})
     except InvalidError as error:
@@ -157,13 +157,13 @@ def form_of(given: Any) -> Form:
 
 
 def log_changes(form: Repaired) -> None:
-    """Log what was changed of a form that a model wrote."""
+    """Log the repairs of a form that a model wrote."""
     if form.changes:
         log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
 
 
 def told(request: Request, form: Repaired = AS_WRITTEN) -> str:
-    """Return an ended question as the model reads it, with its own names of the fields."""
+    """Return an ended question as text for the model, with the model's own field names."""
     response = request.response
     if response is None:
         return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
@@ -175,12 +175,12 @@ def told(request: Request, form: Repaired = AS_WRITTEN) -> str:
 
 
 def silence(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
-    """Return what a model reads when nobody answers its call, marked so that it is not asked again at once."""
+    """Return the message to a model whose call was not answered, marked to prevent an immediate repetition."""
     return ToolMessage(text, name=tool, tool_call_id=call, status=status, additional_kwargs={UNANSWERED: True})
 
 
 def refused_call(text: str, tool: str, call: str | None) -> ToolMessage:
-    """Return what a model reads of a call whose form is not sound."""
+    """Return the message to a model whose form is invalid."""
     return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
 
 
@@ -191,7 +191,7 @@ def messages_of(state: Any) -> list[AnyMessage]:
 
 
 def was_silence(state: Any) -> bool:
-    """Whether a model calls straight after it was told that nobody answered."""
+    """Return whether a model asks again right after it was told that nobody answered."""
     messages = messages_of(state)
     called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)
     for message in reversed(messages[:called]):

@@ -1,4 +1,4 @@
-"""Whether the agent that runs here asks people."""
+"""Test whether questions are enabled for the current run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ringi.runs.graph_run import ASKS
 
 
 def asks() -> bool:
-    """Whether this run asks: it was decided when the run began, or one that people stopped could go on unasked."""
+    """Return whether this run asks: it is fixed at the start, or a run stopped by people could continue unasked."""
     decided = ensure_config().get("configurable", {}).get(ASKS)
     return hitl_enabled() if decided is None else bool(decided)

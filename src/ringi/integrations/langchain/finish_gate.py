@@ -1,4 +1,4 @@
-"""A gate at the end of a LangChain agent: it ends when a person says that its task is finished."""
+"""Approval of the end of a LangChain agent: it ends when a person confirms that its task is finished."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ HOW_TO = "Say yes (y, はい, 是) to complete, or update (u, 更新) for anothe
 Note = dict[str, str]
 Update = dict[str, Any]
 STEPS_KEPT = 12
-"""Steps that are left for the way to the gate and out, when a run's limit of steps comes near."""
+"""Steps reserved for reaching and leaving the gate as a run's step limit approaches."""
 HEARD = ("values", "custom")
-"""What is read of a delegate: its state, and what it tells on the way."""
+"""The stream modes read from a delegate: its state, and its progress events."""
 LONGEST = 20_000
-"""Characters of a text that people are shown."""
+"""Maximum characters of a text that people are shown."""
 
 
 def noted(before: list[Note] | None, more: list[Note]) -> list[Note]:
-    """Return what was noted on the way to the gate; an empty list begins anew."""
+    """Append the notes for the gate; an empty list resets them."""
     return [*(before or []), *more] if more else []
 
 
 class FinishState(AgentState[Any]):
-    """What the gate keeps in the agent's own state."""
+    """The gate's entries in the agent's own state."""
 
     task: NotRequired[Annotated[str, OmitFromInput]]
     finish_outcome: NotRequired[Annotated[str, OmitFromInput]]
@@ -57,7 +57,7 @@ class FinishState(AgentState[Any]):
 
 
 class Verdict(NamedTuple):
-    """What a person decided."""
+    """The decision of a person."""
 
     decision: Literal["complete", "update", "anew", "reject"]
     by: str
@@ -66,12 +66,12 @@ class Verdict(NamedTuple):
 
 
 class FinishGate(AgentMiddleware[FinishState, Any, Any]):
-    """Let an agent end only when a person completes its task; else it goes on with its whole context.
+    """Let an agent end only when a person completes its task; otherwise it continues with its whole context.
 
-    Put it first in the list of middleware, so that others have had their tries before it. However the agent stops
+    Put it first in the list of middleware, so that others can retry before it. However the agent stops
     (an answer, an error of the model or a tool, a limit), a request of kind `finish` shows task, summary and reason.
-    A request that is withdrawn is asked again; a rejection after `max_rounds` rounds raises `NotFinishedError`.
-    With `anew` a new task first completes the one before, and begins with nothing but its hand-over.
+    A canceled request is asked again; a rejection after `max_rounds` rounds raises `NotFinishedError`.
+    With `anew` a new task first completes the previous one, and begins with only its hand-over.
     """
 
     state_schema = FinishState
@@ -83,17 +83,17 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         self._max_rounds, self._anew = max_rounds, anew
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
-        """Return the gate before other middleware, whose own errors, such as a limit's, lead to it too."""
+        """Return the gate before other middleware, whose own errors, such as a limit's, also lead to it."""
         return [self, *map(watched, others)]
 
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
-        """Begin: what an earlier run on the thread left counts no more."""
+        """Reset the notes of an earlier run on the thread."""
         said = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
         return {"task": said[-1] if said else "", "finish_outcome": "", "finish_history": [], "finish_notes": []}
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: FinishState, runtime: Runtime[Any]) -> Update | None:
-        """Go to the gate if something stopped the agent, or the run's limit of steps soon will."""
+        """Jump to the gate if something stopped the agent, or the run's step limit is near."""
         if state.get("finish_notes"):
             return {"jump_to": "end"}
         if state["remaining_steps"] > STEPS_KEPT or not asks():
@@ -138,7 +138,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
-        """Ask whether the task is finished, and go on if it is not."""
+        """Ask whether the task is finished, and continue if it is not."""
         history, context = state.get("finish_history", []), context_of(state)
         if not asks():
             return ended("unasked", [*history, {"decision": "unasked", **context}])
@@ -152,7 +152,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 
 
 class Offer:
-    """The question at the gate, asked until it has an answer that is one."""
+    """The question at the gate, repeated until it has a clear answer."""
 
     def __init__(self, context: Note, round: int, max_rounds: int, anew: bool) -> None:
         self._context, self._round, self._max_rounds, self._anew = context, round, max_rounds, anew
@@ -162,7 +162,7 @@ class Offer:
         return self._round > self._max_rounds
 
     def verdict(self) -> Verdict:
-        """Return what was decided, or raise `NotFinishedError`."""
+        """Return the decision, or raise `NotFinishedError`."""
         decisions: tuple[Decision, ...] = ("approve", "reject", "respond") if self._is_last else get_args(Decision)
         limit = f"It was sent on {self._max_rounds} times: complete it, or reject it for good." if self._is_last else ""
         verdict, unclear = None, ""
@@ -217,7 +217,7 @@ class Offer:
 
 
 def said_by(response: Response) -> Said:
-    """Return what an answer to the gate means, pressed or said."""
+    """Return the meaning of an answer to the gate, given by a button or in words."""
     if response.decision == "approve":
         return Said("complete")
     if response.decision == "edit":
@@ -226,11 +226,11 @@ def said_by(response: Response) -> Said:
 
 
 def context_of(state: FinishState) -> Note:
-    """Return what a person is shown of an agent that stopped."""
+    """Return the context that a person sees of a stopped agent."""
     notes, said = state.get("finish_notes", []), spoken(state["messages"])
     reason = "; ".join(note["reason"] for note in notes if "reason" in note)
     if not notes and said and state.get("jump_to") == "end":
-        # A middleware that ends the agent says why in the agent's name.
+        # A middleware that ends the agent states the reason in a message of the agent.
         reason = said.pop()
     told = next((note for note in reversed(notes) if "summary" in note), {"summary": said[-1] if said else ""})
     agent = ensure_config().get("metadata", {}).get("lc_agent_name")
@@ -239,12 +239,12 @@ def context_of(state: FinishState) -> Note:
 
 
 def spoken(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return what the agent has said in words."""
+    """Return the text of the agent's messages."""
     return [message.text for message in messages if isinstance(message, AIMessage) and message.text.strip()]
 
 
 def failure(messages: Sequence[AnyMessage]) -> str:
-    """Return how the last tool call failed, if it did and nobody has spoken to the agent since."""
+    """Return the error of the last tool call, if it failed and no user message has followed."""
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
             return ""
@@ -254,18 +254,18 @@ def failure(messages: Sequence[AnyMessage]) -> str:
 
 
 def clipped(text: str) -> str:
-    """Return as much of a text as people are shown."""
+    """Return a text, cut to the length that people are shown."""
     text = clean(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def ended(outcome: str, history: list[dict[str, Any]]) -> Update:
-    """Return the last state of an agent."""
+    """Return the final state of an agent."""
     return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
 
 
 def onward(state: FinishState, verdict: Verdict, context: Note) -> Update:
-    """Return what the agent goes on with."""
+    """Return the state with which the agent continues."""
     if verdict.decision == "anew":
         handover = context.get("handover") or context.get("summary", "")
         fresh = f"{verdict.next}\n\nAn earlier task was completed: {context['task']}\nIts hand-over: {handover}"
@@ -278,7 +278,7 @@ def onward(state: FinishState, verdict: Verdict, context: Note) -> Update:
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
-    """Return an answer to each call of the last message that has none: models refuse to go on without."""
+    """Return a result for each call of the last message without one: models refuse to continue without it."""
     results = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     calls = [call for message in messages[-1:] if isinstance(message, AIMessage) for call in message.tool_calls]
     told = "Not run: the agent was stopped before."
@@ -286,7 +286,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
 
 
 def reminded(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    """Return the request with the task in it: whatever shortens long conversations may have dropped it."""
+    """Return the request with the task included: summarization of long conversations may have dropped it."""
     task = str(request.state.get("task", ""))
     if not task or not asks() or any(task in message.text for message in request.messages):
         return request
@@ -305,7 +305,7 @@ def finish_tool(summary: str, tool_call_id: Annotated[str, InjectedToolCallId], 
 
 
 def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
-    """Return an agent with a gate as a tool: its result is the agent's report, once a person lets it finish."""
+    """Return a gated agent as a tool: its result is the agent's report, once a person lets it finish."""
 
     async def later(task: str) -> str:
         state: Any = {}
@@ -323,7 +323,7 @@ def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
 
 
 def heard(part: tuple[str, Any], state: Any) -> Any:
-    """Return the newest state of a delegate, and pass on what it tells of its progress."""
+    """Return the newest state of a delegate, and pass on its progress events."""
     mode, told = part
     if mode == "values":
         return told
@@ -332,7 +332,7 @@ def heard(part: tuple[str, Any], state: Any) -> Any:
 
 
 def report(state: FinishState) -> str:
-    """Return what an agent that finished tells who delegated to it: its hand-over, and how its task changed."""
+    """Return a finished agent's report to its delegator: its hand-over, and the changes of its task."""
     last, rounds = state["finish_history"][-1], state["finish_history"][:-1]
     said = [last.get("summary", ""), last.get("handover", "")]
     changes = [CHANGES[step["decision"]].format(**step) for step in rounds]

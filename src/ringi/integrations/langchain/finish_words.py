@@ -1,4 +1,4 @@
-"""What a person's words at the finish gate mean: three things, and everything else is unclear."""
+"""Interpretation of a person's text at the finish gate: three meanings, and everything else is unclear."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Literal, NamedTuple
 COMPLETE = frozenset({"yes", "y", "はい", "是"})
 UPDATE = frozenset({"update", "u", "更新"})
 MARKS = ".!。"
-"""What may stand after a word without changing it; a question mark does."""
+"""Marks that may follow a word without changing its meaning; a question mark changes it."""
 
 
 class Said(NamedTuple):
-    """A decision, and the new task if it was named in the same breath."""
+    """A decision, and the new task if the same text names it."""
 
     decision: Literal["complete", "update", "unclear"]
     task: str | None = None
 
 
 def read(text: str) -> Said:
-    """Return what was said; only a word of consent that stands alone completes."""
+    """Return the decision in a text; only a single word of consent completes the task."""
     word = plain(text)
     if word in COMPLETE:
         return Said("complete")
@@ -32,5 +32,5 @@ def read(text: str) -> Said:
 
 
 def plain(text: str) -> str:
-    """Return a text without what does not change a word: width, case, blanks, and marks after it."""
+    """Return a text without irrelevant differences: width, case, blanks, and trailing marks."""
     return unicodedata.normalize("NFKC", text).casefold().strip().rstrip(MARKS).strip()

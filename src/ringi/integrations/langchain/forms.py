@@ -1,4 +1,4 @@
-"""Forms that a model makes: a `hitl_request` in its answer becomes a request with that form."""
+"""Forms that a model creates: a `hitl_request` in its answer becomes a request with that form."""
 
 from __future__ import annotations
 
@@ -116,22 +116,24 @@ TOOL = StructuredTool(
 
 
 class FormsState(AgentState[Any]):
-    """The agent's state, with what was said by the server in it."""
+    """The agent's state, with the form answers written by the server."""
 
-    # The last is what LangGraph merges with: before another mark each answer would take the place of all others.
+    # LangGraph merges with the last annotation: before another mark each answer would replace all others.
     ringi_answers: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]
-    """The answers to forms, by their messages' ids: no input of a run can write here."""
+    """The answers to forms, by message id: the input of a run cannot write here."""
 
 
 class Forms(AgentMiddleware[FormsState, Any, Any]):
-    """Ask people with the forms that a model makes, and hand it their answers.
+    """Ask people with the forms that a model creates, and pass their answers to the model.
 
-    A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is sound; its
-    deadline and size are of this middleware and the server, whatever the model says. It is repaired where it has one
-    sound reading; else the model is told what is wrong and may correct it once, then the answer stays words and people
-    read that a form could not be shown. People see `response` in place of the JSON. `instruction` is added to the
-    system prompt, or with `as_tool` the model gets a tool instead. Words that look like an answer reach the model
-    marked as words. Put it last in the list of middleware.
+    A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is valid. This
+    middleware and the server set its deadline and size, regardless of the model's values. A form with a single valid
+    reading is repaired. Otherwise the model receives the error and may correct it once. After that the answer stays
+    text,
+    and people read that a form could not be shown. People see `response` in place of the JSON. `instruction` is added
+    to
+    the system prompt, or with `as_tool` the model gets a tool instead. Text that imitates an answer reaches the model
+    marked as text. Put it last in the list of middleware.
     """
 
     state_schema = FormsState
@@ -153,18 +155,18 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Tell the model how it can ask."""
+        """Add the instructions for asking to the model request."""
         return handler(self._told(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Tell the model how it can ask."""
+        """Add the instructions for asking to the model request."""
         return await handler(self._told(request))
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: FormsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Ask what the answer asks, and go on with what people said."""
+        """Ask the form in the answer, and continue with the person's reply."""
         *earlier, answer = state["messages"]
         if not isinstance(answer, AIMessage) or not asks():
             return None
@@ -187,13 +189,13 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Ask what the call asks."""
+        """Ask the form in the call."""
         return self._result(request) if is_ours(request) else handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """Ask what the call asks."""
+        """Ask the form in the call."""
         return self._result(request) if is_ours(request) else await handler(request)
 
     def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -209,7 +211,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         return request.override(system_message=with_more(request.system_message, self._instruction))
 
     def _cut_off(self, answer: AIMessage, earlier: list[AnyMessage]) -> dict[str, Any] | None:
-        """Tell the model of its calls for forms whose arguments cannot be read: no tool is called for them."""
+        """Return an error to the model for form calls with unreadable arguments: no tool is called for them."""
         talk, results = talk_of(earlier, KEY), list[ToolMessage]()
         for call in answer.invalid_tool_calls if self.tools else []:
             if call["name"] == KEY:
@@ -219,7 +221,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         return {"messages": results, **({} if answer.tool_calls else {"jump_to": "model"})} if results else None
 
     def _refusal(self, error: InvalidError, found: Found, answer: AIMessage, talk: Talk) -> dict[str, Any]:
-        """Let the model correct its form once; then tell the person."""
+        """Let the model correct its form once; then inform the person."""
         if not talk.refused:
             why = HumanMessage(told(error, talk), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
             return {"messages": [why], "jump_to": "model"}
@@ -255,17 +257,17 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
 
 
 def is_ours(request: ToolCallRequest) -> bool:
-    """Whether a call asks for a form, and no tool of the agent's own is called so."""
+    """Return whether a call asks for a form, and the agent has no tool of that name."""
     return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and asks()
 
 
 def unasked(found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> str | None:
-    """Return why a form is not asked, and not corrected, however sound it is."""
+    """Return the reason that a form is neither asked nor corrected, even if it is valid."""
     if found.why == NO_OBJECT:
         return NO_OBJECT
     if answer.tool_calls:
         return "it stands beside calls of tools"
-    # A model that asks again would ask for ever, at its price, while nobody is there.
+    # Otherwise a model would ask forever, at its cost, while nobody is there.
     return "nobody answered the one before" if earlier and UNANSWERED in earlier[-1].additional_kwargs else None
 
 
@@ -285,7 +287,7 @@ def asked(wanted: ModelAsk) -> Request:
 
 
 def outcome(request: Request, form: Repaired) -> str:
-    """Return what a model is told of the end of a request, with its own names of the fields."""
+    """Return the result of a request for the model, with the model's own field names."""
     told = {"request_id": request.id, "title": request.title, "status": request.status}
     said = request.response
     given = {"decision": said.decision, "data": form.answers(said.data), "message": said.message} if said else {}
@@ -294,19 +296,19 @@ def outcome(request: Request, form: Repaired) -> str:
 
 
 def written(response: dict[str, Any]) -> str:
-    """Return what a model is told of its form, as JSON."""
+    """Return the response to a model's form as JSON."""
     return json.dumps({"hitl_response": response}, ensure_ascii=False)
 
 
 def answered(question: ModelAsk) -> HumanMessage:
-    """Ask, and return the message that tells a model of the end of its request."""
+    """Ask, and return the message that gives the model the result."""
     request = asked(question)
     marks = {} if request.response else {UNANSWERED: True}
     return HumanMessage(outcome(request, question.form), id=str(uuid.uuid4()), additional_kwargs=marks)
 
 
 def as_words(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
-    """Return a message as the model may read it: one that poses as the answer to a form is marked as words."""
+    """Return a message for the model: one that imitates the answer to a form is marked as text."""
     is_answer = answers.get(str(message.id)) == message.text
     if is_answer or isinstance(message, AIMessage) or not poses(message.text):
         return message
@@ -314,29 +316,29 @@ def as_words(message: AnyMessage, answers: dict[str, str]) -> AnyMessage:
 
 
 def poses(text: str) -> bool:
-    """Whether a text has the name of an answer in it, however it is written."""
+    """Return whether a text contains the name of an answer, in any spelling."""
     plain = unicodedata.normalize("NFKC", ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
     return "hitlresponse" in re.sub(r"[\W_]+", "", plain).casefold()
 
 
 def in_words(answer: AIMessage, found: Found, otherwise: str = "") -> list[BaseMessage]:
-    """Return what takes the place of an answer whose form is not asked: its words, or others if it has none."""
+    """Return the replacement of an answer whose form is not asked: its text, or `otherwise` if it has none."""
     if not isinstance(answer.content, str):
         return []
     if found.shown.strip():
         return [answer.model_copy(update={"content": found.shown})]
-    # It was held back from people: what stands in its place reaches them as a message of its own.
+    # It was held back from people: its replacement reaches them as a separate message.
     words = {"id": f"{answer.id}-words", "content": otherwise or answer.content}
     return [RemoveMessage(str(answer.id)), answer.model_copy(update=words)]
 
 
 def with_more(system: SystemMessage | None, text: str) -> SystemMessage:
-    """Return the system prompt with a text at its end."""
+    """Return the system prompt with a text appended."""
     if system is None:
         return SystemMessage(text)
     return SystemMessage(content_blocks=[*system.content_blocks, {"type": "text", "text": f"\n\n{text}"}])
 
 
 def refused(why: object) -> None:
-    """Log why a form is not asked."""
+    """Log the reason that a form is not asked."""
     log.warning("a form of the model is not asked, its answer stays words: %s", why)

@@ -1,4 +1,4 @@
-"""What a person told in earlier threads, for the model of a LangChain agent: as quoted data, never as instructions."""
+"""A person's answers in earlier threads, for the model of a LangChain agent: quoted data, never instructions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ BEGINNING = (
     "<memories>\n"
 )
 END = "\n</memories>"
-# What stands in an answer can then neither end the quotation nor begin one, nor a line.
+# Text in an answer can then neither end the quotation nor begin one, nor start a line.
 QUOTED = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>\u0085\u2028\u2029"})
 
 
 class Remember(AgentMiddleware[Any, Any, Any]):
-    """Tell the model what the person who started the run has told in approved forms before.
+    """Give the model earlier approved form answers of the person who started the run.
 
-    Memories stand before the conversation in each call of the model, and in no state. At most `most` of them in
-    `longest` characters, what was told or changed last first; one that is too long is left out. Where Ringi does not
-    run the agent, or no person started it, nothing is added.
+    Memories precede the conversation in each model call, and are part of no state. At most `most` of them are included,
+    within `longest` characters, newest first; one that is too long is omitted. Nothing is added if Ringi does not run
+    the
+    agent, or no person started it.
     """
 
     def __init__(self, *, most: int = 20, longest: int = 4_000) -> None:
@@ -44,13 +45,13 @@ class Remember(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with nothing added: Ringi runs an agent by its coroutines."""
+        """Call the model with nothing added: Ringi runs agents through their coroutines."""
         return handler(request)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is remembered."""
+        """Call the model with the memories."""
         known = memories()
         return await handler(self._told(request, await known.newest(self._most) if known else []))
 
@@ -62,7 +63,7 @@ class Remember(AgentMiddleware[Any, Any, Any]):
 
 
 def memories() -> Memories | None:
-    """Return the memories of the person whose run this is; None where Ringi does not run it."""
+    """Return the memories of the person who started the run; None if Ringi does not run the agent."""
     host = host_of(ensure_config())
     return host.memories if host else None
 
@@ -75,7 +76,7 @@ def quoted(memory: Memory) -> str:
 
 
 def fitting(lines: Iterable[str], longest: int) -> list[str]:
-    """Return the lines that fit, in their order: one that does not hides none that does."""
+    """Return the lines that fit, in their order; a line that does not fit is skipped."""
     found: list[str] = []
     for line in lines:
         if len(line) <= longest:

@@ -1,4 +1,4 @@
-"""What follows a form that is not sound: the model may correct it once, and then the person reads what happened."""
+"""Handling of an invalid form: the model may correct it once; after that the person is informed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringi.runs.model_form import clean
 from ringi.runs.stream_writer import SAY
 
 REFUSED = "ringi_form_refused"
-"""Marks the message that tells a model that its form is not sound."""
+"""Marks the message that tells a model that its form is invalid."""
 WRONG = "The form is not valid, and nobody was asked. {errors}. {next}"
 AGAIN = "Correct it and send it again, once."
 NO_MORE = "The person was told that it could not be shown. Send no form now: ask in words, or go on without it."
@@ -27,45 +27,45 @@ SENTENCES = {
 QUOTES = {"en": " (“{}”)", "ja": "「{}」", "zh": "“{}”"}
 LONGEST_TITLE = 80
 READ = 2_000
-"""Characters of a message in which its language is looked for."""
+"""Characters of a message that are used to detect its language."""
 
 
 class Talk(NamedTuple):
-    """What a model's form comes after."""
+    """The conversation before a model's form."""
 
     refused: int = 0
-    """How often in a row the model was told that a form is not sound."""
+    """The number of consecutive rejected forms."""
     language: str = "en"
-    """The person's."""
+    """The person's language."""
 
 
 def talk_of(messages: Sequence[AnyMessage], tool: str) -> Talk:
-    """Return what came before a form; `tool` is the name under which the model calls for one."""
+    """Return the conversation before a form; `tool` is the name under which the model calls for one."""
     people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
     heard = [message.text[:READ] for message in people if not message.text.startswith("{")]
     return Talk(_refused(messages, tool), language_of(reversed(heard)))
 
 
 def refusal(errors: object, talk: Talk, title: object) -> str:
-    """Return what the model is told of a form that is not sound; the second time the person reads of it too."""
+    """Return the message to the model about an invalid form; the second one also informs the person."""
     if talk.refused == 1:
         get_stream_writer()({SAY: sentence(talk, title)})
     return told(errors, talk)
 
 
 def told(errors: object, talk: Talk) -> str:
-    """Return what the model is told of a form that is not sound."""
+    """Return the message to the model about an invalid form."""
     return WRONG.format(errors=errors, next=NO_MORE if talk.refused else AGAIN)
 
 
 def sentence(talk: Talk, title: object) -> str:
-    """Return what the person is told of a form that was not sound twice."""
+    """Return the message to the person about a form that was invalid twice."""
     name = " ".join(clean(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
     return SENTENCES[talk.language].format(title=QUOTES[talk.language].format(name) if name else "")
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return the language of the first text that tells; Han characters are Japanese where any text has kana."""
+    """Return the language of the first decisive text; Han characters are Japanese if any text has kana."""
     found = [*texts]
     is_japanese = any(re.search("[\u3040-\u30ff]", text) for text in found)
     for text in found:

@@ -1,4 +1,4 @@
-"""What stops an agent, as a note for its gate."""
+"""Notes for the finish gate about the reason that an agent stopped."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ringi.errors import FenceError, OutageError
 from ringi.integrations.langchain.enabled import asks
 
 PASSING = (GraphBubbleUp, FenceError, OutageError)
-"""What is no error of the agent: a pause, a worker that lost its thread, a store that is away."""
+"""Exceptions that are not errors of the agent: a pause, a lost lease, a store outage."""
 HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
-"""What a middleware does in steps of its own, outside of any call."""
+"""The hooks that a middleware runs as separate steps, outside any call."""
 
 
 def reason_of(error: Exception) -> str:
-    """Return why the agent stops; raise what is no error of the agent, and everything when nobody is asked."""
+    """Return the reason that the agent stops; re-raise non-agent errors, and all errors if questions are disabled."""
     if isinstance(error, PASSING) or is_invalid_resume(error) or not asks():
         raise error
     return f"{type(error).__name__}: {error}"[:2000]
 
 
 def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
-    """Return the answer of a model that has none."""
+    """Return the answer of a model call that failed."""
     note = {"reason": reason_of(error)}
     return ExtendedModelResponse(ModelResponse(result=[]), Command(update={"finish_notes": [note]}))
 
 
 def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
-    """Return the result of a tool that has none."""
+    """Return the result of a tool call that failed."""
     name, reason = request.tool_call["name"], reason_of(error)
     told = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
     return Command(update={"messages": [told], "finish_notes": [{"reason": f"{name}: {reason}"}]})
 
 
 def watched(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
-    """Return the same middleware, but an error in one of its own steps leads to the gate."""
+    """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
     hooks = {name: watched_hook(name, getattr(kind, name)) for name in HOOKS if is_own(kind, name)}
     later = {f"a{name}": watched_later(name, getattr(kind, f"a{name}")) for name in HOOKS if is_own(kind, f"a{name}")}
@@ -53,7 +53,7 @@ def watched(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, 
 
 
 def is_own(kind: Any, name: str) -> bool:
-    """Whether a middleware does something in a step."""
+    """Return whether a middleware implements a step."""
     return getattr(kind, name) is not getattr(AgentMiddleware, name)
 
 
@@ -84,13 +84,13 @@ def watched_later(name: str, hook: Any) -> Any:
 
 
 def jumping(name: str, step: Any) -> Any:
-    """Return a hook that may jump to the end; one that is there already would come back to itself."""
+    """Return a hook that may jump to the end; the last hook already runs there and would repeat itself."""
     if name != "after_agent":
         step.__can_jump_to__ = [*getattr(step, "__can_jump_to__", []), "end"]
     return step
 
 
 def stopped_step(name: str, error: Exception) -> dict[str, Any]:
-    """Return the result of a step that has none."""
+    """Return the result of a step that failed."""
     note = {"finish_notes": [{"reason": reason_of(error)}]}
     return note if name == "after_agent" else {**note, "jump_to": "end"}

@@ -1,4 +1,4 @@
-"""One call of a tool on its way to being run: what it asks, and what may run of it."""
+"""The authorization of one tool call: its question, and the call that may run."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ TRIED = (
 )
 RENAMED = "This call was changed from {tool} to {name} on its way. It did not run."
 BEGUN = "ringi_begun"
-"""Under which name the configuration of a step says that its tool was begun."""
+"""The configuration key that records that a step's tool has begun."""
 Result = ToolMessage | Command[Any]
 
 
 class Call(NamedTuple):
-    """A tool and the arguments that the model, or whoever changed them, gives it."""
+    """A tool and the arguments given by the model, or by later changes."""
 
     tool: str
     args: dict[str, Any]
 
     @property
     def digest(self) -> str:
-        """The digest of exactly this call; raises `InvalidError` for arguments that are no JSON."""
+        """The digest of exactly this call; raises `InvalidError` if the arguments are not JSON."""
         return call_digest(self.tool, self.args)
 
 
 class Grant(NamedTuple):
-    """What may run."""
+    """The authorized call."""
 
     args: dict[str, Any]
     is_edited: bool = False
 
     def noted(self, result: Any) -> Any:
-        """Return the tool's result for the model, which has to know when its call was changed."""
+        """Return the tool's result for the model, with a note if its call was changed."""
         if not self.is_edited or not isinstance(result, ToolMessage):
             return result
         note = EDITED.format(args=json.dumps(self.args, ensure_ascii=False))
@@ -68,7 +68,7 @@ class Grant(NamedTuple):
 
 
 class ToolGate:
-    """What may run of one call: each set of arguments is asked once, and nothing else runs."""
+    """The authorization of one call: each set of arguments is asked once, and nothing else runs."""
 
     def __init__(self, policy: Policy, request: ToolCallRequest) -> None:
         self._policy, self._config = policy, request.runtime.config
@@ -79,7 +79,7 @@ class ToolGate:
         self._gate: Rule | None = None
 
     def enter(self, call: Call, tool: BaseTool | None) -> Grant | ToolMessage:
-        """Return what may run of a call, or what the model is told instead; a person is asked where a rule says so."""
+        """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
         try:
             rule = self._rule(call)
             if rule is None:
@@ -90,7 +90,7 @@ class ToolGate:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
 
     async def aenter(self, call: Call, tool: BaseTool | None) -> Grant | ToolMessage:
-        """Do the same, and let a rule approve in place of a person where Ringi runs the agent and records it."""
+        """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
         try:
             rule = self._rule(call)
             approver = self._approver(call, rule) if rule else None
@@ -102,20 +102,20 @@ class ToolGate:
             return self.told(call, UNFIT.format(tool=call.tool, error=error))
 
     def begin(self) -> None:
-        """Take note that the tool is run now."""
+        """Record that the tool has begun."""
         self._step[BEGUN] = self._place()
 
     def told(self, call: Call, text: str, status: Any = "error") -> ToolMessage:
-        """Return words to the model in place of the tool's own."""
+        """Return a message to the model in place of the tool's result."""
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
     def _rule(self, call: Call) -> Rule | None:
-        # Without the gate a call that was granted, and then changed to one that no rule covers, would just run.
+        # Without the gate, an approved call changed to one that no rule covers would run unasked.
         found = self._policy.rule_of(*call) or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
 
     def _approver(self, call: Call, rule: Rule) -> str | None:
-        """Return the rule that approves a call; none does once it was asked about, or another in its place granted."""
+        """Return the rule that approves a call; None once the call was asked, or another was approved in its place."""
         return None if self._gate or self._has_asked(call) else rule.approver(call.args)
 
     def _has_asked(self, call: Call) -> bool:
@@ -125,13 +125,13 @@ class ToolGate:
             return False
 
     def _known(self, call: Call) -> Grant | ToolMessage | None:
-        if self._gate is None:  # Nothing was asked yet: what is wrong with the call, the question says best.
+        if self._gate is None:  # Nothing was asked yet: the question reports errors of the call best.
             return None
         key = call.digest
         return self._permitted.get(key) or self._refused.get(key)
 
     def _tried(self, call: Call) -> ToolMessage | None:
-        # A question now would have the step run again up to here with its answer, and the tool with it, whatever it is.
+        # A question now would repeat the step up to here after its answer, and run the tool again.
         is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
         return self.told(call, TRIED.format(tool=call.tool)) if is_begun else None
 
@@ -145,7 +145,7 @@ class ToolGate:
             typed = action.model_copy(update={"args_schema": schema_of(tool)})
             return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
         except InvalidError:
-            # A schema may be too large to check a person's edit with: then the tool checks it, as it always does.
+            # A schema may be too large to check a person's edit: then the tool checks it, as always.
             return question.checked(max_fields=0, may_be_derived=True)
 
     def _taken(self, call: Call, rule: Rule, request: Request) -> Grant | ToolMessage:
@@ -173,7 +173,7 @@ class ToolGate:
 
     @property
     def _step(self) -> dict[str, Any]:
-        # LangGraph makes it for each try of a step: whatever stands around a call hands on the same.
+        # LangGraph creates it for each attempt of a step; wrappers of a call share it.
         return self._config["configurable"]
 
     def _place(self) -> object:
@@ -181,13 +181,13 @@ class ToolGate:
 
 
 class Guard(BaseTool):
-    """A tool that runs only what may run, however the call was changed on its way."""
+    """A tool that runs only authorized calls, however a call was changed before."""
 
     inner: BaseTool
     passage: SkipValidation[ToolGate]
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-        """Run the tool with what was permitted, or return what the model is told instead."""
+        """Run the tool with the authorized call, or return a message to the model instead."""
         call = self._call(input)
         permit = self._misnamed(input) or self.passage.enter(call, self.inner)
         if isinstance(permit, ToolMessage):
@@ -196,7 +196,7 @@ class Guard(BaseTool):
         return permit.noted(taking(self.inner, permit.args).invoke(self._with(input, permit), config, **kwargs))
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-        """Run the tool with what was permitted, or return what the model is told instead."""
+        """Run the tool with the authorized call, or return a message to the model instead."""
         call = self._call(input)
         permit = self._misnamed(input) or await self.passage.aenter(call, self.inner)
         if isinstance(permit, ToolMessage):
@@ -205,7 +205,7 @@ class Guard(BaseTool):
         return permit.noted(await taking(self.inner, permit.args).ainvoke(self._with(input, permit), config, **kwargs))
 
     def _begin(self) -> None:
-        # The guard of another gate may ask yet.
+        # The guard of another gate may still ask.
         if not isinstance(self.inner, Guard):
             self.passage.begin()
 
@@ -229,13 +229,13 @@ class Guard(BaseTool):
     def _with(self, input: Any, permit: Grant) -> Any:
         own = self._own
         given = {name: value for name, value in input["args"].items() if name in own}
-        # Whoever keeps hold of the arguments may change them while the tool runs: it gets its own.
+        # The tool gets its own copy: other code may change the arguments while the tool runs.
         return {**input, "args": {**copy.deepcopy(permit.args), **given}}
 
 
 @dataclass
 class GatedRequest(ToolCallRequest):
-    """A request whose tool, also one that a middleware puts in its place, runs only what may run."""
+    """A request whose tool runs only authorized calls, even a tool replaced by a middleware."""
 
     passage: ToolGate
 
@@ -248,13 +248,13 @@ class GatedRequest(ToolCallRequest):
 
 
 def gated(request: ToolCallRequest, passage: ToolGate, args: Mapping[str, Any]) -> GatedRequest:
-    """Return the request with these arguments for whatever stands between here and the tool."""
+    """Return the request with these arguments, for all middleware between here and the tool."""
     call = {**request.tool_call, "args": copy.deepcopy(dict(args))}
     return GatedRequest(call, request.tool, request.state, request.runtime, passage)  # type: ignore[arg-type]
 
 
 def guarded(tool: BaseTool | None, passage: ToolGate) -> BaseTool | None:
-    """Return a tool that only this passage lets run."""
+    """Return a tool that only this ToolGate lets run."""
     if tool is None or (isinstance(tool, Guard) and tool.passage is passage):
         return tool
     shown = {name: getattr(tool, name) for name in ("name", "description", "args_schema", "metadata", "tags", "extras")}
@@ -262,12 +262,12 @@ def guarded(tool: BaseTool | None, passage: ToolGate) -> BaseTool | None:
 
 
 def with_note(note: str, content: str | list[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
-    """Return a message's content with a note before it."""
+    """Return a message's content, preceded by a note."""
     return note + content if isinstance(content, str) else [{"type": "text", "text": note}, *content]
 
 
 def words_of(request: ToolCallRequest) -> str | None:
-    """Return what the model says as it calls: people are shown it beside the call."""
+    """Return the model's text next to its call: people are shown it with the call."""
     state = request.state
     messages = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
     for message in reversed(messages):
