@@ -87,7 +87,7 @@ class Server:
     async def answering(self) -> AsyncIterator[None]:
         """Raise Redis's failures as ours, and end operations that take too long.
 
-        Waits for a connection are served in order: the driver's own pool serves them at random.
+        Waits for a connection are served in order: the driver's own pool does not keep their order.
         """
         with self.refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._room:
