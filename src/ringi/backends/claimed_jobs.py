@@ -42,7 +42,7 @@ class ClaimedJobs(Jobs):
 
     @abstractmethod
     async def _free(self, job: Job, seconds: float) -> None:
-        """Release a job, to be claimed again after so many seconds."""
+        """Release a job, to be claimed again after `seconds`."""
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         begun = set[asyncio.Task[None]]()

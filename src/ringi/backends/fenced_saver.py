@@ -66,7 +66,7 @@ class FencedSaver(Saver):
     ) -> Sequence[tuple[str, Any]]:
         """Return a task's writes without the answers that it failed on, and record the failed step of the graph.
 
-        LangGraph would give a failed step these answers forever, whatever people answer later.
+        LangGraph would give a failed step these answers forever, regardless of later answers.
         """
         error = next((value for channel, value in writes if channel == ERROR), None)
         if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):

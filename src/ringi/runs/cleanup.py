@@ -56,7 +56,7 @@ async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Reques
 
 
 async def drop_others(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
-    """Cancel or acknowledge all requests of a thread except those its run still asks."""
+    """Cancel the open requests of a thread and acknowledge all, except those that its run still asks."""
     # In parallel: a run that parks or resumes waits for these reads.
     pending, ended = await asyncio.gather(open_requests(backend, thread), _ended(backend, thread))
     for stale in pending:

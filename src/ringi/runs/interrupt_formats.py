@@ -178,7 +178,7 @@ def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
 OWN = InterruptFormat(read_own, answer_own)
 PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
 REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), InterruptFormat(read_batched, answer_batched))
-"""The formats in which the model is told why its call was refused."""
+"""The formats in which the model receives the reason for a refused call."""
 DIALECTS = (
     OWN,
     *REFUSABLE,

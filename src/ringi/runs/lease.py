@@ -87,7 +87,8 @@ async def leased(
 ) -> AsyncIterator[Lease]:
     """Hold a thread for the block; if the lease is lost, cancel the block and raise `FenceError`.
 
-    `owner` is unique to the block; `held` contains the lease meanwhile. Raises `ThreadBusyError` while another worker
+    `owner` is unique to the block; `held` contains the lease during the block. Raises `ThreadBusyError` while another
+    worker
     holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()

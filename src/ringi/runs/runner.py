@@ -72,8 +72,9 @@ class Runner:
 
         With `once`, a message that began the newest run, identified by its id, does not begin another one.
         `check` receives an existing thread and may raise to refuse the caller.
-        Raises `NotFoundError` for an unknown agent, `InvalidError` for invalid input or images that the agent does not
-        accept, and `ThreadBusyError` while the thread runs or waits for a person.
+        Raises `NotFoundError` for an unknown agent.
+        Raises `InvalidError` for invalid input, or for images that the agent does not accept.
+        Raises `ThreadBusyError` while the thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)

@@ -40,7 +40,7 @@ class Roster:
 
     admins: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-    """Empty allows everyone whom the other system authenticates."""
+    """Empty allows every person that the other system authenticates."""
 
     @classmethod
     def load(cls) -> Roster:

@@ -365,7 +365,7 @@ class Ways(BaseModel):
     """How people can sign in besides by a token."""
 
     oidc: bool
-    """Whether `GET /v1/session/oidc` leads to a provider."""
+    """True if `GET /v1/session/oidc` leads to a provider."""
 
 
 class Info(BaseModel):

@@ -16,7 +16,7 @@ LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
 
 
 class MemoryJobs(Jobs):
-    """The unfinished jobs in the order of submission, each with its earliest start time."""
+    """The unfinished jobs in the order of submission, with those in progress and those deferred."""
 
     def __init__(self) -> None:
         self._unfinished: dict[str, Job] = {}

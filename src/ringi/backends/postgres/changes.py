@@ -19,8 +19,8 @@ TYPES = {
 """The column types of a request's next version and its event."""
 CHANGED = ("version", "body", "status", "audiences", "expires_at", "ended_at", "unacknowledged", "attention")
 NOTED = ("version", "type", "at", "payload", "payload_digest", "previous", "hash")
-# An insert that always finds its row: for an update of joined rows, the planner may read the whole table while it is
-# small, and keep that plan after it has grown.
+# An insert that always finds its row. For an update of joined rows, the planner may read the whole table while it is
+# small. It would keep that plan after the table has grown.
 CHANGE = f"""
 WITH given AS (
   SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(TYPES.values(), 1))})

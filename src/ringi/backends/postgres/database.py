@@ -31,7 +31,7 @@ SCHEMA = "ringi"
 WAIT_SECONDS = 10.0
 """Seconds for a statement, including the wait for a connection, before it is refused."""
 QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0"}
-"""Every statement is short, whatever its estimate: compiling it or starting processes for it takes longer."""
+"""Every statement is short, regardless of its estimate: compiling it or starting processes for it takes longer."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """Milliseconds after which an idle transaction ends: a suspended process would block the others forever."""
 LOCKS = {"lock_timeout": "5000"}
@@ -136,9 +136,9 @@ class Database:
             await self.recognise(connection.fetchrow)
 
     async def recognise(self, ask: Ask) -> None:
-        """From now on, raise `UnavailableError` for a database that was restored under this process.
+        """Raise `UnavailableError`, now and on later calls, for a database that was restored under this process.
 
-        It is behind the process's knowledge: it would assign fences and positions a second time.
+        It is older than this process's data: it would assign fences and positions a second time.
         """
         newest = self._newest
         is_ours = tuple(await ask(WHICH) or ()) == self._which

@@ -157,7 +157,7 @@ class BusyLaneError(Exception):
 
 
 def after(waits: Sequence[float], tries: int) -> timedelta:
-    """Return the delay after so many attempts."""
+    """Return the delay after this number of attempts."""
     return timedelta(seconds=waits[min(tries, len(waits) - 1)])
 
 

@@ -157,7 +157,7 @@ def listed(where: Where, query: Query, below: Place | None) -> str:
 
 
 def looked_through(query: Query, sought: Sequence[str], below: Place | None, size: int) -> Statement:
-    """Return the scan of so many list entries for a text: position, and body of each match.
+    """Return the scan of `size` list entries for a text: position, and body of each match.
 
     The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
     """

@@ -39,7 +39,7 @@ class ConnectionPool:
                 self._give_back(connection, is_done)
 
     async def close(self, seconds: float) -> None:
-        """Close all connections once they are returned, or after so many seconds."""
+        """Close all connections once they are returned, or after `seconds`."""
         self._is_closed = True
         self._trimming.cancel()
         with suppress(TimeoutError):

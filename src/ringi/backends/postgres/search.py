@@ -59,7 +59,7 @@ class Walk:
         return max(100, 3 * self._passed * missing // (2 * max(1, len(self.found))))
 
     async def go(self, size: int) -> None:
-        """Scan so many requests."""
+        """Scan the next `size` requests."""
         query = self._query.model_copy(update={"limit": self._query.limit - len(self.found)})
         looked = lists.looked_through(query, self._sought, self._below, size)
         rows = await self._database.fetch(looked.sql, *looked.values)

@@ -178,7 +178,7 @@ class Lane:
     def _settle(self, batch: Sequence[Task[Any]]) -> None:
         try:
             self._loop.call_soon_threadsafe(settle_all, batch)
-        except RuntimeError:  # The loop is closed: nobody waits for the results any more.
+        except RuntimeError:  # The loop is closed: no caller waits for the results.
             return
 
 
@@ -349,7 +349,7 @@ class Database:
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
         self._guard = FileGuard(self.path, self._connect)
         with ExitStack() as opened, self._turnstile:
-            # If two processes switch a new file to WAL at once, one fails at once, whatever its busy timeout.
+            # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
             migrate(writing)
             self._guard.begin(writing)

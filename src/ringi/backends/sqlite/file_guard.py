@@ -117,7 +117,7 @@ class FileGuard:
                 is_short: bool = size < pages.fetchone()[0]
                 return is_short and other.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
         except sqlite3.OperationalError as error:
-            # Too many open files, or a lock, says nothing about the file: the next check decides.
+            # Too many open files, or a lock, do not prove a damaged file: the next check decides.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
                 raise UnavailableError(str(error)) from error
             return True

@@ -68,8 +68,9 @@ class Verdict(NamedTuple):
 class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     """Let an agent end only when a person completes its task; otherwise it continues with its whole context.
 
-    Put it first in the list of middleware, so that others can retry before it. However the agent stops
-    (an answer, an error of the model or a tool, a limit), a request of kind `finish` shows task, summary and reason.
+    Put it first in the list of middleware, so that others can retry before it. The agent may stop by an answer, an
+    error
+    of the model or a tool, or a limit. Each time a request of kind `finish` shows task, summary and reason.
     A canceled request is asked again; a rejection after `max_rounds` rounds raises `NotFinishedError`.
     With `anew` a new task first completes the previous one, and begins with only its hand-over.
     """

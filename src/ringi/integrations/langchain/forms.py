@@ -89,12 +89,12 @@ FIELD = {
 
 
 def nobody(**given: Any) -> str:
-    """Return what the model is told where the switch is off, and it calls what it called before."""
+    """Return the message to a model that calls this tool while questions are disabled."""
     return NOBODY
 
 
 async def anobody(**given: Any) -> str:
-    """Return what the model is told where the switch is off, and it calls what it called before."""
+    """Return the message to a model that calls this tool while questions are disabled."""
     return NOBODY
 
 
@@ -267,7 +267,7 @@ def unasked(found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> str |
         return NO_OBJECT
     if answer.tool_calls:
         return "it stands beside calls of tools"
-    # Otherwise a model would ask forever, at its cost, while nobody is there.
+    # Otherwise a model would ask forever, at its cost, while no person is available.
     return "nobody answered the one before" if earlier and UNANSWERED in earlier[-1].additional_kwargs else None
 
 

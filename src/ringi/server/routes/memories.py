@@ -23,7 +23,7 @@ from ringi.server.serialize import memory_json, page_json
 
 
 class MemoryRoutes:
-    """One's own memories over HTTP: nobody else's are there, whatever the caller's role."""
+    """The caller's own memories over HTTP: those of other people are never included, for any role."""
 
     def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door

@@ -37,7 +37,7 @@ BEGINNING = "0"
 
 
 class Item(NamedTuple):
-    """An event in feed order; an event without a request is shown to nobody."""
+    """An event in feed order; an event without a request is not shown to any reader."""
 
     number: int
     event: Event

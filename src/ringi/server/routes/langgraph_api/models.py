@@ -13,7 +13,7 @@ END = "__end__"
 
 
 class ThreadSearch(Frozen):
-    """Which threads are wanted."""
+    """The criteria of a thread search."""
 
     metadata: dict[str, Any] | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
@@ -38,14 +38,14 @@ class NewThread(Frozen):
 
 
 class StateUpdate(Frozen):
-    """What a client wants to write into a state: here only that the thread is resolved."""
+    """A state update from a client; it may only mark the thread as resolved."""
 
     values: Any = None
     as_node: str | None = None
 
 
 class Command(Frozen):
-    """How a run goes on."""
+    """The continuation of a run."""
 
     resume: Any = None
     goto: Any = None
@@ -58,7 +58,7 @@ class Command(Frozen):
 
 
 class NewRun(Frozen):
-    """An answer to what waits, or the input of a new run."""
+    """An answer to the waiting request, or the input of a new run."""
 
     assistant_id: Name
     input: dict[str, Any] | None = None
