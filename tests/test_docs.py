@@ -159,7 +159,7 @@ def test_every_field_of_a_request_is_described() -> None:
 
 
 def test_every_public_name_is_described() -> None:
-    page = text_of("reference/python.md")
+    page = text_of("reference/python.md") + text_of("reference/agents.md")
     generated = {kind.__name__ for kind in (*reference.FIELDS, *reference.errors_of_ringi())}
 
     assert [name for name in ringi.__all__ if name not in generated and f"ringi.{name}" not in page] == []
