@@ -255,8 +255,17 @@ def checks() -> list[tuple[str, list[str]]]:
         ("sizes", [PYTHON, "scripts/sizes.py"]),
         ("language", [PYTHON, "scripts/language.py"]),
         ("docs", [PYTHON, "-m", "scripts.docs"]),
+        ("compose.yaml", conforms("compose-spec", "compose.yaml")),
+        ("workflows", conforms("github-workflows", *sorted(map(str, ROOT.glob(".github/workflows/*.yml"))))),
     ]
+    if os.name != "nt":
+        python.append(("Dockerfile", [str(BIN / "hadolint"), "Dockerfile"]))
     return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
+
+
+def conforms(schema: str, *files: str) -> list[str]:
+    """Return the command that checks files by a published schema, which the checker brings with it."""
+    return [str(BIN / "check-jsonschema"), "--quiet", "--builtin-schema", f"vendor.{schema}", *files]
 
 
 def passes(title: str, command: list[str]) -> bool:

@@ -84,6 +84,7 @@ PLACES = {
     "tests/test_cli.py": "quick",
     "tests/test_docs.py": "all",
     "tests/test_language.py": "quick",
+    "tests/test_entrypoint.py": "quick",
     "tests/forms/test_json_schema.py": "quick",
     "tests/audit/test_seal_stores.py": "stores",
     "tests/test_toolchain.py": "stores",
