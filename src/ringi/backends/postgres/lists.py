@@ -1,6 +1,6 @@
 """Lists of requests, newest first, in a time independent of their number.
 
-The table `shown` has a row for each audience of a request, in list order; a page is the newest part of the few lists
+The table `shown` has a row for each audience of a request, in list order. A page is the newest part of the few lists
 that a query reads. Lookups per row are separate subqueries: for a join, the planner would read a whole table when its
 estimates are wrong. Limits are literal in the text, for the same reason.
 """

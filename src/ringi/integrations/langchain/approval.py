@@ -25,8 +25,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
 
     Only the authorized call runs, with exactly the authorized arguments. A call that is changed between the answer and
     the tool is asked again; once the tool has begun, only when the model calls again. A rejected, expired or canceled
-    call never runs. If Ringi does not run the agent, its calls pause it with LangGraph's own interrupt, and no rule
-    approves anything: the approval would not be recorded.
+    call never runs. If Ringi does not run the agent, its calls pause it with LangGraph's own interrupt. No rule
+    approves anything then: the approval would not be recorded.
     """
 
     def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
