@@ -12,7 +12,7 @@ EXTRAS = {
     "langgraph": ("aiosqlite", "langchain", "langchain_core", "langgraph"),
     "postgres": ("asyncpg", "pgqueuer", "psycopg"),
     "redis": ("redis",),
-    "oidc": ("authlib", "httpx2", "joserfc"),
+    "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }
 """The libraries of each extra, by their import names."""
 

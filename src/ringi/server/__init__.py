@@ -1,4 +1,4 @@
-"""The HTTP server of Ringi."""
+"""The HTTP server of Ringi, and its ASGI application."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,22 +13,16 @@ if TYPE_CHECKING:
     from ringi.server.settings import ServerSettings
 
 __all__ = ["App", "EmbeddedApp", "Keys", "Platform", "Principal", "ServerSettings", "create_app"]
-PLACES = {
-    "App": "app",
-    "EmbeddedApp": "embedded",
-    "Keys": "auth.authenticator",
-    "Platform": "platform",
-    "Principal": "auth.authenticator",
-    "ServerSettings": "settings",
-    "create_app": "embedded",
-}
+MODULES = ("settings", "platform", "auth.authenticator", "app", "embedded")
+"""The modules that define the exported names."""
 
 
 def __getattr__(name: str) -> Any:
     # The command line writes the same JSON as the server, without the server's libraries.
-    if name not in PLACES:
+    if name not in __all__:
         raise AttributeError(name)
     try:
-        return getattr(import_module(f"ringi.server.{PLACES[name]}"), name)
+        modules = (import_module(f"ringi.server.{module}") for module in MODULES)
+        return next(vars(module)[name] for module in modules if name in vars(module))
     except ModuleNotFoundError as error:
         missing(f"ringi.server.{name}", error)

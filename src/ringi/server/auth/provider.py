@@ -8,15 +8,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ringi.base.extras import missing
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import MissingExtraError, SettingError
+from ringi.errors import SettingError
 from ringi.server.identity import Oidc, Person, safe_address
 from ringi.server.refusals import ProviderError, SignInError, StrangerError
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key
 
-WHAT = "signing in with OpenID Connect"
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 """Asymmetric signatures only: our secret or the provider's public key must not be enough to sign."""
 KINDS = {"RSA": "RS256", "P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
@@ -45,8 +45,8 @@ class Provider:
     def __init__(self, settings: Oidc) -> None:
         try:
             import authlib.integrations.httpx_client  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(WHAT, "oidc") from error
+        except ModuleNotFoundError as error:
+            missing("signing in with OpenID Connect", error)
         self._settings = settings
         self._places: Places | None = None
         self._found_at = self._keys_at = self._looked_at = -FRESH_SECONDS
