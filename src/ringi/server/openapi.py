@@ -22,10 +22,10 @@ OPEN = frozenset({
 })  # fmt: skip
 """Calls that need no token."""
 STREAMS = {
-    "/v1/events": ("events_follow", "Follow everything that the caller may see", "FeedEvent", "requests"),
+    "/v1/events": ("events_follow", "Follow all requests that the caller may read", "FeedEvent", "requests"),
     "/v1/requests/{id}/events": (
         "requests_follow",
-        "Follow one request: its history, then live",
+        "Follow one request: its history, then its live events",
         "FeedEvent",
         "requests",
     ),
@@ -35,14 +35,14 @@ CHATS = {
     "/v1/chat": (
         "post",
         "chat_say",
-        "Say something, and follow the answer as a UI message stream of the AI SDK",
+        "Send a message, and follow the answer as a UI message stream of the AI SDK",
         "ChatTurn",
     ),
     "/v1/chat/{id}/stream": ("get", "chat_follow", "Follow a thread's newest message again from its beginning", None),
     "/agui/{agent}": (
         "post",
         "agui_run",
-        "Say something or answer what waits, and follow the run as AG-UI events",
+        "Send a message or answer open interrupts, and follow the run as AG-UI events",
         "AguiTurn",
     ),
     "/agui/{agent}/connect": (
@@ -168,7 +168,7 @@ def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
     sdk = {"name": "sdk", "in": "query", "required": False, "schema": versions}
     agent = {"name": "agent", "in": "path", "required": True, "schema": {"type": "string"}}
     schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
-    parts = {"description": "What the run says", "content": {"text/event-stream": {"schema": schema}}}
+    parts = {"description": "The output of the run", "content": {"text/event-stream": {"schema": schema}}}
     described: dict[str, Any] = {
         "operationId": id,
         "summary": summary,
@@ -179,4 +179,4 @@ def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
     if body:
         content = {"application/json": {"schema": reference(body)}}
         return {**described, "requestBody": {"required": True, "content": content}}
-    return {**described, "responses": {**described["responses"], "204": {"description": "Nothing runs or waits"}}}
+    return {**described, "responses": {**described["responses"], "204": {"description": "No run is live"}}}

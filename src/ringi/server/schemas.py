@@ -21,67 +21,67 @@ from ringi.server.uploads import AttachedFile, NewRun, Upload
 
 
 class Cancel(Frozen):
-    """Why a request is withdrawn."""
+    """The reason for canceling a request."""
 
     reason: str | None = Field(default=None, max_length=20_000)
 
 
 class Reassign(Frozen):
-    """Who shall answer instead."""
+    """The new assignee or groups of a request."""
 
     assignee: Name | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
 
 
 class Operation(Frozen):
-    """Why a run is cancelled, retried or abandoned; the audit trail keeps it."""
+    """The reason for canceling, retrying or abandoning a run; the audit trail records it."""
 
     reason: str | None = Field(default=None, max_length=20_000)
 
 
 class BulkItem(Answer):
-    """One answer of several."""
+    """One answer of a bulk call."""
 
     id: Id
 
 
 class BulkAnswer(Frozen):
-    """Several answers, each decided or refused on its own."""
+    """Several answers; each is accepted or refused independently."""
 
     items: Annotated[list[BulkItem], Field(min_length=1)]
 
 
 class HitlAnswer(Frozen):
-    """The answer to a form that a chat was shown."""
+    """The answer to a form in a chat."""
 
     request_id: Id
     session_id: Id
-    """The thread."""
+    """The id of the thread."""
     action: Literal["approve", "edit", "reject"]
     data: dict[str, Any] | None = None
 
 
 class MemoryEdit(Frozen):
-    """What is remembered from now on, all of it."""
+    """The complete new content of a memory."""
 
     data: dict[str, Any]
     told_at: Time | None = None
-    """The `edited_at` that the caller saw, else the `answered_at`; a later change refuses the edit."""
+    """The `edited_at` that the caller read, else `answered_at`; a later change refuses the edit."""
 
 
 class ChatTurn(Frozen):
-    """What `useChat` sends: of the messages only the newest counts, the others are on the server."""
+    """The body that `useChat` sends; only the newest message is used, the server stores the others."""
 
     id: Id
     messages: Annotated[list[Any], Field(min_length=1)]
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     message_id: str | None = Field(default=None, alias="messageId")
     agent: Name | None = None
-    """By default the thread's agent, else the only one that accepts messages."""
+    """The agent; by default the thread's agent, else the only agent that accepts messages."""
 
 
 class Resume(Frozen):
-    """What AG-UI says to one interrupt; resolved without a payload leaves it open."""
+    """AG-UI's response to one interrupt; `resolved` without a payload leaves it open."""
 
     interrupt_id: Name = Field(alias="interruptId")
     status: Literal["resolved", "cancelled"]
@@ -90,7 +90,7 @@ class Resume(Frozen):
 
 
 class AguiTurn(Frozen):
-    """AG-UI's input of a run: of the messages only the newest counts, the others are on the server."""
+    """AG-UI's input of a run; only the newest message is used, the server stores the others."""
 
     thread_id: Id = Field(alias="threadId")
     run_id: Name = Field(alias="runId")
@@ -101,7 +101,7 @@ class AguiTurn(Frozen):
 
 
 class SignIn(Frozen):
-    """The token or the code of a one-use link, to exchange for a cookie."""
+    """A token, or the code of a one-use link, to exchange for a cookie."""
 
     token: str
     replace: StrictBool = False
@@ -113,21 +113,23 @@ def _public_request() -> type[BaseModel]:
         name: (field.annotation, field) for name, field in request.Request.model_fields.items() if name not in PRIVATE
     }
     always = ConfigDict(json_schema_serialization_defaults_required=True)
-    return create_model("Request", __doc__="One question and where it stands.", __config__=always, **fields)
+    return create_model(
+        "Request", __doc__="A question for a person, its status and its answer.", __config__=always, **fields
+    )
 
 
 Request = _public_request()
 
 
 class RequestPage(BaseModel):
-    """Requests, newest first."""
+    """A page of requests, newest first."""
 
     items: list[Request]  # type: ignore[valid-type]
     next: str | None
 
 
 class Count(BaseModel):
-    """How many there are, counted up to 999."""
+    """A number of records, counted up to 999."""
 
     count: int
     more: bool
@@ -135,17 +137,17 @@ class Count(BaseModel):
 
 
 class Counts(BaseModel):
-    """How many requests the caller may see."""
+    """The numbers of requests that the caller may read."""
 
     pending: Count
     mine: Count
-    """Pending, and assigned to the caller or claimed by them."""
+    """Pending requests that are assigned to the caller, or claimed by the caller."""
     ended: Count | None = None
-    """Ended since the requested time; absent if none was requested."""
+    """Requests that ended since the requested time; absent if no time was requested."""
 
 
 class Winner(BaseModel):
-    """The answer that came first."""
+    """The answer that arrived first and was accepted."""
 
     decision: Decision
     responder: str
@@ -153,14 +155,14 @@ class Winner(BaseModel):
 
 
 class FieldProblem(BaseModel):
-    """One thing wrong with one field."""
+    """A validation error of one field."""
 
     field: str
     message: str
 
 
 class Problem(BaseModel):
-    """Why a call was refused (RFC 9457)."""
+    """A problem document: the reason for refusing a call (RFC 9457)."""
 
     type: str
     title: str
@@ -175,7 +177,7 @@ class Problem(BaseModel):
 
 
 class BulkOutcome(BaseModel):
-    """What became of one answer: its status, with the request or the problem."""
+    """The result of one answer: its HTTP status, with the request or the problem."""
 
     id: str | None
     status: int
@@ -184,14 +186,14 @@ class BulkOutcome(BaseModel):
 
 
 class BulkResult(BaseModel):
-    """What became of each answer, in the order given."""
+    """The results of a bulk call, in the order of its answers."""
 
     items: list[BulkOutcome]
     next: None
 
 
 class HitlResult(BaseModel):
-    """What became of an answer to a form."""
+    """The result of an answer to a form."""
 
     success: Literal[True]
     next_action: Literal["continue", "complete"]
@@ -200,7 +202,7 @@ class HitlResult(BaseModel):
 
 
 class Agent(BaseModel):
-    """An agent that can be run."""
+    """An agent that callers can start."""
 
     name: str
     title: str
@@ -211,14 +213,14 @@ class Agent(BaseModel):
 
 
 class AgentPage(BaseModel):
-    """The agents."""
+    """All agents."""
 
     items: list[Agent]
     next: None
 
 
 class RunStarted(BaseModel):
-    """A run that goes on in the background."""
+    """A run that was started and continues in the background."""
 
     thread_id: str
     run_id: str
@@ -244,31 +246,31 @@ class ThreadSummary(BaseModel):
 
 
 class Thread(ThreadSummary):
-    """A conversation with an agent, and what it waits for."""
+    """A conversation with an agent, and its pending requests."""
 
     pending: list[Request]  # type: ignore[valid-type]
     traceback: str | None = Field(default=None, description="For admins only")
 
 
 class ThreadPage(BaseModel):
-    """Threads, newest first."""
+    """A page of threads, newest first."""
 
     items: list[ThreadSummary]
     next: str | None
 
 
 class TroublePage(BaseModel):
-    """Runs that cannot go on by themselves: failed threads first, then stranded requests."""
+    """Runs that need an operator: failed threads first, then stranded requests."""
 
     items: list[Trouble]
     next: str | None
 
 
 class Memory(BaseModel):
-    """What the caller told in an approved answer, for their later threads."""
+    """An answer that the caller allowed agents to use in later threads."""
 
     id: str
-    """The id of the request that asked."""
+    """The id of the request that asked the question."""
     category: str
     question: str
     answer: dict[str, Any]
@@ -279,18 +281,18 @@ class Memory(BaseModel):
     edited_at: datetime | None
     thread_id: str | None
     place: str
-    """The `cursor` of the page after it."""
+    """The `cursor` for the page that follows this memory."""
 
 
 class MemoryPage(BaseModel):
-    """Memories, the newest question first."""
+    """A page of memories, newest question first."""
 
     items: list[Memory]
     next: str | None
 
 
 class AuditEvent(BaseModel):
-    """One change of one record, chained to the one before."""
+    """One change of one record, linked by its hash to the previous change."""
 
     id: str
     record: str
@@ -307,7 +309,7 @@ class AuditEvent(BaseModel):
 
 
 class AuditPage(BaseModel):
-    """What happened, oldest first; `next` is the `after` of the page that follows."""
+    """A page of the audit trail, oldest first; `next` is the `after` of the following page."""
 
     items: list[AuditEvent]
     next: str | None
@@ -329,22 +331,22 @@ class FeedEvent(BaseModel):
     actor: str
     request: Request | None = None  # type: ignore[valid-type]
     gone: str | None = None
-    """In place of `request`: the id of a reassigned request that the reader may no longer read."""
+    """Sent instead of `request`: the id of a reassigned request that the reader may no longer read."""
 
 
 class ChatRun(BaseModel):
-    """One run of a chat: one message of the agent, however often it paused."""
+    """One run of a chat, which is one message of the agent even if the run paused."""
 
     id: str
     """The id of the message."""
     messages: list[dict[str, Any]]
-    """The user messages that began it, as messages of the AI SDK."""
+    """The user messages that started the run, as messages of the AI SDK."""
     parts: list[dict[str, Any]]
     """The agent's message in the format of its stream, without `finish`."""
 
 
 class Chat(BaseModel):
-    """What was said in a thread so far, a page of it: the newest first of pages, within a page as it was said."""
+    """A page of a thread's history: newest page first, and in chronological order within a page."""
 
     id: str
     agent: str
@@ -353,7 +355,7 @@ class Chat(BaseModel):
 
 
 class Session(BaseModel):
-    """Who is signed in."""
+    """The signed-in person."""
 
     name: str
     role: Role
@@ -362,14 +364,14 @@ class Session(BaseModel):
 
 
 class Ways(BaseModel):
-    """How people can sign in besides by a token."""
+    """The ways to sign in other than by a token."""
 
     oidc: bool
-    """True if `GET /v1/session/oidc` leads to a provider."""
+    """True if `GET /v1/session/oidc` redirects to a provider."""
 
 
 class Info(BaseModel):
-    """What runs here."""
+    """Information about this server."""
 
     scripted: bool
     model: str | None
@@ -377,7 +379,7 @@ class Info(BaseModel):
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """The health of the server."""
 
     status: Literal["ok", "ready"]
     store: str | None = None

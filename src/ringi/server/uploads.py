@@ -1,4 +1,4 @@
-"""JSON models of attached files: the upload, and the metadata in answers."""
+"""JSON models of files: the upload, and the metadata in answers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class ImageUpload(Frozen):
 
 
 class NewRun(Frozen):
-    """What a run begins with."""
+    """The agent, input and images of a new run."""
 
     agent: Name
     input: dict[str, Any] = {}
     images: Annotated[list[ImageUpload], Field(max_length=MAX_IMAGES)] = []
-    """Images of the newest message; the agent has to accept images."""
+    """Images of the newest message; the agent must accept images."""
 
 
 fields: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(field_parts.AttachedFile).items()}
 AttachedFile: type[BaseModel] = create_model(
-    "AttachedFile", __doc__="A file that was attached: what the answer's data says of it.", **fields
+    "AttachedFile", __doc__="An attached file, as the answer's data contains it.", **fields
 )

@@ -46,7 +46,7 @@ export interface ActionReason {
   fix: ActionFix;
 }
 /**
- * An agent that can be run.
+ * An agent that callers can start.
  */
 export interface Agent {
   name: string;
@@ -56,14 +56,14 @@ export interface Agent {
   images: boolean;
 }
 /**
- * The agents.
+ * All agents.
  */
 export interface AgentPage {
   items: Agent[];
   next: null;
 }
 /**
- * AG-UI's input of a run: of the messages only the newest counts, the others are on the server.
+ * AG-UI's input of a run; only the newest message is used, the server stores the others.
  */
 export interface AguiTurn {
   threadId: string;
@@ -73,7 +73,7 @@ export interface AguiTurn {
   forwardedProps?: JsonObject;
 }
 /**
- * What AG-UI says to one interrupt; resolved without a payload leaves it open.
+ * AG-UI's response to one interrupt; `resolved` without a payload leaves it open.
  */
 export interface Resume {
   interruptId: string;
@@ -603,7 +603,7 @@ export interface PlanApproval {
   at: string;
 }
 /**
- * A file that was attached: what the answer's data says of it.
+ * An attached file, as the answer's data contains it.
  */
 export interface AttachedFile {
   number: number;
@@ -625,7 +625,7 @@ export interface Attempt {
   by?: string | null;
 }
 /**
- * One change of one record, chained to the one before.
+ * One change of one record, linked by its hash to the previous change.
  */
 export interface AuditEvent {
   id: string;
@@ -642,14 +642,14 @@ export interface AuditEvent {
   changed: JsonObject;
 }
 /**
- * What happened, oldest first; `next` is the `after` of the page that follows.
+ * A page of the audit trail, oldest first; `next` is the `after` of the following page.
  */
 export interface AuditPage {
   items: AuditEvent[];
   next: string | null;
 }
 /**
- * Several answers, each decided or refused on its own.
+ * Several answers; each is accepted or refused independently.
  */
 export interface BulkAnswer {
   /**
@@ -658,7 +658,7 @@ export interface BulkAnswer {
   items: BulkItem[];
 }
 /**
- * One answer of several.
+ * One answer of a bulk call.
  */
 export interface BulkItem {
   decision: "approve" | "edit" | "reject" | "respond";
@@ -669,7 +669,7 @@ export interface BulkItem {
   id: string;
 }
 /**
- * What became of one answer: its status, with the request or the problem.
+ * The result of one answer: its HTTP status, with the request or the problem.
  */
 export interface BulkOutcome {
   id: string | null;
@@ -678,7 +678,7 @@ export interface BulkOutcome {
   problem?: Problem | null;
 }
 /**
- * One question and where it stands.
+ * A question for a person, its status and its answer.
  */
 export interface Request {
   tenant: string;
@@ -738,7 +738,7 @@ export interface Response {
   authorised_digest?: string | null;
 }
 /**
- * Why a call was refused (RFC 9457).
+ * A problem document: the reason for refusing a call (RFC 9457).
  */
 export interface Problem {
   type: string;
@@ -752,14 +752,14 @@ export interface Problem {
   claimed_by?: string | null;
 }
 /**
- * One thing wrong with one field.
+ * A validation error of one field.
  */
 export interface FieldProblem {
   field: string;
   message: string;
 }
 /**
- * The answer that came first.
+ * The answer that arrived first and was accepted.
  */
 export interface Winner {
   decision: "approve" | "edit" | "reject" | "respond";
@@ -767,7 +767,7 @@ export interface Winner {
   at: string;
 }
 /**
- * What became of each answer, in the order given.
+ * The results of a bulk call, in the order of its answers.
  */
 export interface BulkResult {
   items: BulkOutcome[];
@@ -860,13 +860,13 @@ export interface Button {
   };
 }
 /**
- * Why a request is withdrawn.
+ * The reason for canceling a request.
  */
 export interface Cancel {
   reason?: string | null;
 }
 /**
- * What was said in a thread so far, a page of it: the newest first of pages, within a page as it was said.
+ * A page of a thread's history: newest page first, and in chronological order within a page.
  */
 export interface Chat {
   id: string;
@@ -875,7 +875,7 @@ export interface Chat {
   next: string | null;
 }
 /**
- * One run of a chat: one message of the agent, however often it paused.
+ * One run of a chat, which is one message of the agent even if the run paused.
  */
 export interface ChatRun {
   id: string;
@@ -883,7 +883,7 @@ export interface ChatRun {
   parts: JsonObject[];
 }
 /**
- * What `useChat` sends: of the messages only the newest counts, the others are on the server.
+ * The body that `useChat` sends; only the newest message is used, the server stores the others.
  */
 export interface ChatTurn {
   id: string;
@@ -896,14 +896,14 @@ export interface ChatTurn {
   agent?: string | null;
 }
 /**
- * How many there are, counted up to 999.
+ * A number of records, counted up to 999.
  */
 export interface Count {
   count: number;
   more: boolean;
 }
 /**
- * How many requests the caller may see.
+ * The numbers of requests that the caller may read.
  */
 export interface Counts {
   pending: Count;
@@ -1174,7 +1174,7 @@ export interface FeedEvent {
   gone?: string | null;
 }
 /**
- * How the server is.
+ * The health of the server.
  */
 export interface Health {
   status: "ok" | "ready";
@@ -1182,7 +1182,7 @@ export interface Health {
   durability?: string | null;
 }
 /**
- * The answer to a form that a chat was shown.
+ * The answer to a form in a chat.
  */
 export interface HitlAnswer {
   request_id: string;
@@ -1191,7 +1191,7 @@ export interface HitlAnswer {
   data?: JsonObject | null;
 }
 /**
- * What became of an answer to a form.
+ * The result of an answer to a form.
  */
 export interface HitlResult {
   success: true;
@@ -1206,7 +1206,7 @@ export interface ImageUpload {
   data: string;
 }
 /**
- * What runs here.
+ * Information about this server.
  */
 export interface Info {
   scripted: boolean;
@@ -1282,7 +1282,7 @@ export interface LearningOperation {
   };
 }
 /**
- * What the caller told in an approved answer, for their later threads.
+ * An answer that the caller allowed agents to use in later threads.
  */
 export interface Memory {
   id: string;
@@ -1317,21 +1317,21 @@ export interface MemoryChangePage {
   next: string | null;
 }
 /**
- * What is remembered from now on, all of it.
+ * The complete new content of a memory.
  */
 export interface MemoryEdit {
   data: JsonObject;
   told_at?: string | null;
 }
 /**
- * Memories, the newest question first.
+ * A page of memories, newest question first.
  */
 export interface MemoryPage {
   items: Memory[];
   next: string | null;
 }
 /**
- * What a run begins with.
+ * The agent, input and images of a new run.
  */
 export interface NewRun {
   agent: string;
@@ -1365,7 +1365,7 @@ export interface NoteAsked {
   agent?: string | null;
 }
 /**
- * Why a run is cancelled, retried or abandoned; the audit trail keeps it.
+ * The reason for canceling, retrying or abandoning a run; the audit trail records it.
  */
 export interface Operation {
   reason?: string | null;
@@ -1477,7 +1477,7 @@ export interface PlaybookSummary {
   waiting: number;
 }
 /**
- * Who shall answer instead.
+ * The new assignee or groups of a request.
  */
 export interface Reassign {
   assignee?: string | null;
@@ -1487,21 +1487,21 @@ export interface Reassign {
   candidate_groups?: string[];
 }
 /**
- * Requests, newest first.
+ * A page of requests, newest first.
  */
 export interface RequestPage {
   items: Request[];
   next: string | null;
 }
 /**
- * A run that goes on in the background.
+ * A run that was started and continues in the background.
  */
 export interface RunStarted {
   thread_id: string;
   run_id: string;
 }
 /**
- * Who is signed in.
+ * The signed-in person.
  */
 export interface Session {
   name: string;
@@ -1510,7 +1510,7 @@ export interface Session {
   groups: string[];
 }
 /**
- * The token or the code of a one-use link, to exchange for a cookie.
+ * A token, or the code of a one-use link, to exchange for a cookie.
  */
 export interface SignIn {
   token: string;
@@ -1526,7 +1526,7 @@ export interface Sweep {
   after?: string;
 }
 /**
- * A conversation with an agent, and what it waits for.
+ * A conversation with an agent, and its pending requests.
  */
 export interface Thread {
   id: string;
@@ -1550,7 +1550,7 @@ export interface Thread {
   traceback?: string | null;
 }
 /**
- * Threads, newest first.
+ * A page of threads, newest first.
  */
 export interface ThreadPage {
   items: ThreadSummary[];
@@ -1592,7 +1592,7 @@ export interface Trouble {
   can_ask_again?: boolean;
 }
 /**
- * Runs that cannot go on by themselves: failed threads first, then stranded requests.
+ * Runs that need an operator: failed threads first, then stranded requests.
  */
 export interface TroublePage {
   items: Trouble[];
@@ -1615,7 +1615,7 @@ export interface Upload {
   data: string;
 }
 /**
- * How people can sign in besides by a token.
+ * The ways to sign in other than by a token.
  */
 export interface Ways {
   oidc: boolean;

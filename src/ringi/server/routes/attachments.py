@@ -44,7 +44,7 @@ class AttachmentRoutes:
         add(f"{AT}/{{number}}", self.attachment, methods=["GET"], **told)
 
     async def attach(self, http: HttpRequest) -> HttpResponse:
-        """Keep a file for a field of a pending request; the answer's data names it by what this returns."""
+        """Store a file for a field of a pending request; the answer's data refers to it by the returned object."""
         who, id = self._door.caller(http.scope), str(http.path_params["id"])
         refuse_agents(who)
         inbox = inbox_for(self._platform.inbox, who, answerable)
@@ -58,7 +58,7 @@ class AttachmentRoutes:
         return reply(dumped(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
-        """Download a file that an answer names; one that is not sent yet, only who attached it."""
+        """Download a file that an answer refers to; before the answer is sent, only the uploader may."""
         who = self._door.caller(http.scope)
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)

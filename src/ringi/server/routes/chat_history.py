@@ -41,7 +41,7 @@ class ChatHistoryRoutes:
     async def get(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
-        """Return the newest runs of a thread in their order, with the one that is under way; `next` leads back."""
+        """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
         who = self._door.caller(http.scope)
         found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
         if not found:

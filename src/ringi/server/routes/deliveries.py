@@ -31,14 +31,14 @@ class DeliveryRoutes:
         add("/v1/deliveries/{id}/redeliver", self.redeliver, methods=["POST"], **documented("Delivery", 202))
 
     async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
-        """List what was sent to others of a request, with each try."""
+        """List the deliveries of a request, each with its attempts."""
         who = self._door.caller(http.scope)
         await inbox_for(self._platform.inbox, who).get(request_id)
         found = await self._platform.deliveries.of_request(who.tenant, request_id)
         return reply(page_json((delivery_json(shown_to(who, each)) for each in found), None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Send it once more, now, whatever became of it."""
+        """Send a delivery again immediately, regardless of its status."""
         who = self._door.caller(http.scope)
         refuse_all_but_admins(who)
         return reply(delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202)

@@ -51,7 +51,7 @@ class EventRoutes:
         after: str | None = None,
         limit: Annotated[int, Query(ge=1)] = 100,
     ) -> HttpResponse:
-        """List what happened, oldest first, with actor and hash; of one request, or of all that the caller may see."""
+        """List audit events with actor and hash, oldest first, of one request or of all that the caller may read."""
         who = self._door.caller(http.scope)
         if request_id is not None:
             await inbox_for(self._platform.inbox, who).get(request_id)

@@ -43,11 +43,11 @@ class HealthRoutes:
         add("/metrics", self.metrics, response_class=PlainTextResponse)
 
     async def healthz(self) -> HttpResponse:
-        """Say that the process answers."""
+        """Return success while the process responds."""
         return reply(dumped({"status": "ok"}))
 
     async def readyz(self) -> HttpResponse:
-        """Say that the store answers."""
+        """Return success while the store responds."""
         if self._streams.is_closed:
             raise StoppingError()
         try:
@@ -60,7 +60,7 @@ class HealthRoutes:
         return reply(dumped({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
 
     async def metrics(self) -> HttpResponse:
-        """Return the figures in Prometheus' text format."""
+        """Return the metrics in the text format of Prometheus."""
         inbox = self._platform.inbox
         here = CollectorRegistry(auto_describe=False)
         here.register(Now([await self._pending(), *self._figures()]))

@@ -33,7 +33,7 @@ class HitlRoutes:
         )
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
-        """Decide a request of a thread, as it was sent to it; the first answer wins."""
+        """Answer a request that a chat displayed; the first answer wins."""
         who = self._door.caller(http.scope)
         refuse_agents(who)
         given = parsed(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))

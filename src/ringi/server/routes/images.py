@@ -34,7 +34,7 @@ class ImageRoutes:
         add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **told)
 
     async def image(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
-        """Return an image that was sent with a message; it may be shown in a page, for it is nothing but an image."""
+        """Return an image of a message; browsers may display it inline, because only images are stored."""
         who = self._door.caller(http.scope)
         thread = readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
         if number not in (thread.images or ()):

@@ -23,7 +23,7 @@ from ringi.server.serialize import memory_json, page_json
 
 
 class MemoryRoutes:
-    """The caller's own memories over HTTP: those of other people are never included, for any role."""
+    """The caller's own memories over HTTP; no role can read those of other people."""
 
     def __init__(self, platform: Platform, door: Authenticator) -> None:
         self._platform, self._door = platform, door
@@ -39,7 +39,7 @@ class MemoryRoutes:
     async def find(
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
     ) -> HttpResponse:
-        """List one's memories, the newest question first."""
+        """List the caller's memories, newest question first."""
         inbox, person = self._of_caller(http)
         size = min(limit, self._platform.settings.max_list)
         found = await inbox.memories(person, limit=size + 1, before=cursor or None)
@@ -47,18 +47,18 @@ class MemoryRoutes:
         return reply(page_json(map(memory_json, found[:size]), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return one memory; its id is that of the request that asked."""
+        """Return one memory; its id is the id of the request that asked the question."""
         inbox, person = self._of_caller(http)
         return reply(memory_json(await inbox.memory(id, person)))
 
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Change what is remembered; the answer itself stays as it was given."""
+        """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
         given = parsed(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
         return reply(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Remember it no longer, ever; the answer itself stays with its request."""
+        """Delete a memory permanently; the original answer of the request stays."""
         inbox, person = self._of_caller(http)
         await inbox.delete_memory(id, by=person)
         return HttpResponse(status_code=204)

@@ -43,7 +43,7 @@ class OperationRoutes:
     async def find(
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
-        """List the runs that cannot go on by themselves: failed ones first, then those with stranded requests."""
+        """List the runs that need an operator: failed runs first, then runs with stranded requests."""
         who = self._door.caller(http.scope)
         refuse_agents(who)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
@@ -58,15 +58,15 @@ class OperationRoutes:
         return reply(page_json(map(trouble_json, found), next))
 
     async def retry(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Let a run go on from its last checkpoint; a thread that needs no attention is returned as it is."""
+        """Resume a run from its last checkpoint; a thread that needs no attention is returned unchanged."""
         return await self._operate(http, id, operations.retry)
 
     async def ask_again(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Ask anew what a run failed on, from the question; a thread that has not failed is returned as it is."""
+        """Ask again the question after which a run failed; a thread that has not failed is returned unchanged."""
         return await self._operate(http, id, operations.ask_again)
 
     async def abandon(self, http: HttpRequest, id: str) -> HttpResponse:
-        """End a run for good, and withdraw what it asks; a thread that needs no attention is returned as it is."""
+        """End a run permanently and cancel its requests; a thread that needs no attention is returned unchanged."""
         return await self._operate(http, id, operations.abandon)
 
     async def _operate(self, http: HttpRequest, id: str, act: Act) -> HttpResponse:

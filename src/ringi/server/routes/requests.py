@@ -1,4 +1,4 @@
-"""The routes of requests: ask, list, read, decide."""
+"""The routes of requests: create, list, read, answer."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ from ringi.server.strict_route import StrictPlainRoute
 
 COUNTED = 999
 """Maximum count of requests; a higher number is reported as more."""
-SEARCH = "What the request must contain: the beginnings of words, any part of a Chinese or Japanese text"
-SINCE = "Count what has ended since, such as the caller's midnight"
-Cursor = Annotated[str | None, Query(description="`next` of the page before")]
+SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
+MINE = "Only requests that are assigned to the caller, or claimed by the caller"
+SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
+Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 
 
 def given(filter: Any) -> Any:
@@ -83,7 +84,7 @@ class RequestRoutes:
         add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **documented("Request", body="Reassign"))
 
     async def ask(self, http: HttpRequest) -> HttpResponse:
-        """Ask a person; the same id with the same content again returns the stored request."""
+        """Create a request; repeating the call with the same id and content returns the stored request."""
         who = self._door.caller(http.scope)
         ask = Ask.parse(await self._body(http))
         self._platform.deliveries.check(ask.webhooks, who.tenant)
@@ -101,7 +102,7 @@ class RequestRoutes:
         http: HttpRequest,
         status: Annotated[list[Status] | None, Query(), BeforeValidator(given)] = None,
         assignee: Annotated[str | None, BeforeValidator(given)] = None,
-        mine: Annotated[bool, Query(description="Only what the caller is assigned to or has claimed")] = False,
+        mine: Annotated[bool, Query(description=MINE)] = False,
         kind: Annotated[Kind | None, BeforeValidator(given)] = None,
         priority: Annotated[Priority | None, BeforeValidator(given)] = None,
         thread_id: Annotated[str | None, BeforeValidator(given)] = None,
@@ -109,7 +110,7 @@ class RequestRoutes:
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
-        """List what the caller may see, newest first."""
+        """List the requests that the caller may read, newest first."""
         who = self._door.caller(http.scope)
         size = min(limit, self._settings.max_list)
         wanted: dict[str, Any] = {
@@ -132,7 +133,7 @@ class RequestRoutes:
         http: HttpRequest,
         since: Annotated[Time | None, BeforeValidator(given), Query(description=SINCE)] = None,
     ) -> HttpResponse:
-        """Count what the caller may see: what is pending, what of it is theirs, and what has ended since a time."""
+        """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
         who = self._door.caller(http.scope)
         inbox, seen = self._platform.inbox.of(who.tenant), visible(who)
         pending: dict[str, Any] = {"statuses": ("pending",)}
@@ -146,7 +147,7 @@ class RequestRoutes:
     async def get(
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
     ) -> HttpResponse:
-        """Return one; `wait` holds the reply until it has ended, for so many seconds at most."""
+        """Return a request; `wait` delays the reply until the request ends, for at most that many seconds."""
         who = self._door.caller(http.scope)
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
@@ -159,7 +160,7 @@ class RequestRoutes:
         return reply(request_json(request))
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
-        """Decide a request; the first answer wins."""
+        """Answer a request; the first answer wins."""
         who = self._decider(http)
         answer = Answer.parse(await self._body(http))
         inbox = inbox_for(self._platform.inbox, who, answerable)
@@ -169,7 +170,7 @@ class RequestRoutes:
         return response
 
     async def respond_many(self, http: HttpRequest) -> HttpResponse:
-        """Decide several requests, each on its own."""
+        """Answer several requests, each independently."""
         who = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
         inbox, channel = inbox_for(self._platform.inbox, who, answerable), channel_of(http.scope)
@@ -178,34 +179,34 @@ class RequestRoutes:
         return reply(page_json(results, None))
 
     async def claim(self, http: HttpRequest) -> HttpResponse:
-        """Keep others from answering for a while."""
+        """Claim a request: for a limited time nobody else can answer it."""
         who = self._decider(http)
         return reply(request_json(await self._inbox(who, answerable).claim(id_of(http), who.name)))
 
     async def release(self, http: HttpRequest) -> HttpResponse:
-        """Give up a claim."""
+        """Release a claim."""
         who = self._decider(http)
         return reply(request_json(await self._inbox(who, answerable).release(id_of(http), who.name)))
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
-        """Withdraw a request; who asked may, and an admin."""
+        """Cancel a request; only its asker and admins may."""
         who = self._door.caller(http.scope)
         reason = parsed(Cancel, await self._body(http)).reason
         return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.actor, reason)))
 
     async def erase(self, http: HttpRequest) -> HttpResponse:
-        """Erase what an ended request and its thread say; what tells that, when and how it ended stays. Admins only."""
+        """Erase the content of an ended request and its thread, and keep status and times. Admins only."""
         who = self._eraser(http)
         return reply(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
 
     async def erase_some(self, http: HttpRequest) -> HttpResponse:
-        """Erase what is one person's, or what ended before a time, a part at a time: go on with `next` as `after`."""
+        """Erase the data of one person or from before a time, in batches: repeat with `next` as `after`."""
         who = self._eraser(http)
         sweep = parsed(Sweep, await self._body(http))
         return reply(dumped(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
-        """Give a request to somebody else."""
+        """Reassign a request to another person or other groups."""
         who = self._decider(http)
         to = parsed(Reassign, await self._body(http))
         if not to.assignee and not to.candidate_groups:
@@ -242,12 +243,12 @@ def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
     if not isinstance(items, list) or not 0 < len(items) <= most:
         raise InvalidError.of("items", f"give a list of 1 to {most} answers, each with id, decision and digest")
     if set(body) != {"items"}:
-        raise InvalidError.of("", "no field but items is known")
+        raise InvalidError.of("", "unknown field: send only items")
     return items
 
 
 async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
-    """Decide one of several requests; return its status with the request or the problem."""
+    """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:

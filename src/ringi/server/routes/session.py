@@ -41,8 +41,8 @@ class SessionRoutes:
     async def sign_in(self, http: HttpRequest) -> HttpResponse:
         """Exchange a token or a one-use link for the page's cookie.
 
-        If somebody else is signed in on this page, that is 409 unless `replace` is true: a link of another site must
-        not change unseen under whose name a person decides.
+        If another person is signed in on this page, the call fails with 409 unless `replace` is true: a link from
+        another site must not silently change the name under which a person decides.
         """
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         given = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth))
@@ -66,11 +66,11 @@ class SessionRoutes:
         return response
 
     async def show(self, http: HttpRequest) -> HttpResponse:
-        """Return who is signed in."""
+        """Return the signed-in person."""
         return session_reply(self._door.caller(http.scope))
 
     async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
-        """Forget the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
+        """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         if everywhere:
             await self._revoke(self._door.entry(http.scope))
@@ -85,7 +85,7 @@ class SessionRoutes:
         await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
 
     async def info(self, http: HttpRequest) -> HttpResponse:
-        """Return what runs here."""
+        """Return the version and the settings that the page displays."""
         self._door.caller(http.scope)
         settings = self._settings
         return reply(dumped({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")}))

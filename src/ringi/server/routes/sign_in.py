@@ -78,11 +78,11 @@ class SignInRoutes:
         )
 
     async def ways(self) -> HttpResponse:
-        """Say whether people can sign in at a provider, besides by a token."""
+        """Return the ways to sign in other than by a token."""
         return reply(dumped({"oidc": self._oidc is not None}))
 
     async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
-        """Send a person to the provider; `next` is the path of this server to which they come back."""
+        """Redirect a person to the provider; `next` is the path of this server to which they return."""
         _, provider = self._parts()
         attempt = Attempt.begun(next)
         try:
@@ -111,7 +111,7 @@ class SignInRoutes:
         error: str = "",
         iss: str | None = None,
     ) -> HttpResponse:
-        """Take a person back from the provider, and give them the page's cookie."""
+        """Complete a sign-in at the provider, and set the page's cookie."""
         self._parts()
         try:
             return await self._finished(http, state, code, error, iss)

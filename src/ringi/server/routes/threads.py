@@ -1,4 +1,4 @@
-"""The routes of threads: the agents, their runs, their output."""
+"""The routes of agents and threads: runs and their output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCANNED = 1_000
 
 
 class ThreadName(Frozen):
-    """The id that a caller gives a thread."""
+    """A thread id chosen by the caller."""
 
     thread_id: Id
 
@@ -73,14 +73,14 @@ class ThreadRoutes:
         return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=PLACE)]
 
     async def agents(self, http: HttpRequest) -> HttpResponse:
-        """List the agents that can be run."""
+        """List the agents that callers can start."""
         self._door.caller(http.scope)
         agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
         names = ("name", "title", "description", "input_schema", "images")
         return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Start a run and return at once; it goes on in the background."""
+        """Start a run and return immediately; the run continues in the background."""
         who = self._door.caller(http.scope)
         thread_id = parsed(ThreadName, {"thread_id": id}).thread_id
         run = parsed(NewRun, await json_body(http, max_depth=self._settings.max_depth))
@@ -103,18 +103,18 @@ class ThreadRoutes:
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
-        """List the threads that the caller may see, newest first."""
+        """List the threads that the caller may read, newest first."""
         who = self._door.caller(http.scope)
         size = min(limit, self._settings.max_list)
         found, next = await self._found(who, size, cursor or None, tuple(status or ()))
         return reply(page_json(map(thread_json, found), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return one thread with its open requests."""
+        """Return one thread with its pending requests."""
         return await self._shown(*await self._readable(http.scope, id))
 
     async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Stop a thread's run and withdraw its requests."""
+        """Cancel a thread's run and its pending requests."""
         runner, who, thread = await self._readable(http.scope, id)
         if who.role != "admin" and thread.started_by != who.actor:
             raise NotTheirsError.to_cancel("thread", id)
