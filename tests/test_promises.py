@@ -37,7 +37,7 @@ from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.connect import PollingNotifier
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.contracts.stream import StreamItem
 from ringi.domain.ask import Action, Ask, digest_of
 from ringi.domain.record import Key, Query
@@ -155,7 +155,7 @@ async def test_g3_a_waiter_wakes_within_one_interval_though_every_notification_i
 async def held(inbox: Inbox, clock: Clock, worker: str) -> Thread:
     """Take the thread for a worker, as the runner does."""
     key = Key("tenant-1", "thread-1")
-    _, thread = await change(inbox.store, Thread, key, lambda thread: thread.acquired(worker, clock(), LEASE))
+    _, thread = await change_record(inbox.store, Thread, key, lambda thread: thread.acquired(worker, clock(), LEASE))
     return thread
 
 
@@ -182,7 +182,7 @@ async def test_g4_a_worker_that_lost_its_lease_can_neither_commit_nor_print(
     with pytest.raises(FenceError):
         await stream.append(late.key, [StreamItem({"n": 2})], fence=late.fence)
     with pytest.raises(FenceError):
-        await change(inbox.store, Thread, late.key, lambda thread: thread.finished(late, clock(), {}))
+        await change_record(inbox.store, Thread, late.key, lambda thread: thread.finished(late, clock(), {}))
     assert await inbox.store.get(Thread, *late.key) == newer
     assert [item.event for item in await stream.read(late.key)] == [{"n": 1}]
 

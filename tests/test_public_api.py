@@ -13,7 +13,7 @@ from typing import Any
 
 FILE = Path(__file__).with_name("public_api.txt")
 ROOMS = (
-    *("", "assistant", "client", "contracts", "engrammer", "inbox"),
+    *("", "assistant", "backends", "base", "client", "contracts", "domain", "engrammer", "forms", "inbox"),
     *("integrations.langchain", "integrations.langgraph", "policy", "runs", "server", "sync", "testing"),
 )
 

@@ -94,8 +94,8 @@ def _run(arguments: list[str], folder: Path, environment: dict[str, str], output
         os.close(target)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv, sys.path[:0] = ["ringi", *arguments], [""]
-    from ringi.base import failpoint
+    from ringi.base import failpoints
     from ringi.cli import main
 
-    failpoint.ARMED.update(failpoint.armed(environment.get("RINGI_FAILPOINT", "")))
+    failpoints.ARMED.update(failpoints.armed(environment.get("RINGI_FAILPOINT", "")))
     main()

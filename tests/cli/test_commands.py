@@ -24,7 +24,7 @@ from ringi import Action, Attachment, Form, Text
 from ringi.base.clock import utc_now
 from ringi.cli.app import app, main
 from ringi.connect import open_backend
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.thread import Failure, Run, Thread
 
@@ -89,11 +89,13 @@ def failed_thread(desk: Desk, id: str) -> None:
         async with open_backend(desk.url) as backend:
             now = utc_now()
             await backend.store.put(*Thread.begun(id, "printer", Run(id="r1", input={}), by="ann", now=now))
-            await change(
+            await change_record(
                 backend.store, Thread, Key("default", id), lambda thread: thread.acquired("w", now, timedelta(1))
             )
             failure = Failure(message=f"no paper {EVIL}", code="error")
-            await change(backend.store, Thread, Key("default", id), lambda thread: thread.failed(thread, now, failure))
+            await change_record(
+                backend.store, Thread, Key("default", id), lambda thread: thread.failed(thread, now, failure)
+            )
 
     asyncio.run(store())
 

@@ -15,7 +15,7 @@ from tests.cli.test_commands import printed, refused, told
 from ringi.base.clock import utc_now
 from ringi.cli.agents import load_agents
 from ringi.connect import inbox_on, open_backend
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Button
 from ringi.domain.record import Key
 from ringi.domain.thread import Failure, Run, Thread
@@ -43,9 +43,9 @@ def failed_on(desk: Desk, request: str) -> None:
         async with open_backend(desk.url) as backend:
             now, key = utc_now(), Key("default", "t1")
             await backend.store.put(*Thread.begun("t1", "shop", Run(id="r1", input={}), by="ann", now=now))
-            await change(backend.store, Thread, key, lambda thread: thread.acquired("w", now, timedelta(1)))
+            await change_record(backend.store, Thread, key, lambda thread: thread.acquired("w", now, timedelta(1)))
             failure = Failure(message="TypeError: no", code="TypeError", answers=(request,), traceback="in shop.py")
-            await change(backend.store, Thread, key, lambda thread: thread.failed(thread, now, failure))
+            await change_record(backend.store, Thread, key, lambda thread: thread.failed(thread, now, failure))
 
     asyncio.run(store())
 

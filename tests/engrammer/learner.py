@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
-from ringi.base import failpoint
+from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
 from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
@@ -44,7 +44,7 @@ def work(url: str, seconds: float, armed: str) -> None:
     lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
     postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
     name, _, nth = armed.partition(":")
-    failpoint.ARMED.update({name: f"kill9@{nth or 1}"})
+    failpoints.ARMED.update({name: f"kill9@{nth or 1}"})
     asyncio.run(main(url))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.engrammer.lab import TENANT, Models, insight, lab
 from tests.runs.world import opened
 
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.engrammer import persistence
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.persistence import enter, entries
@@ -35,7 +35,7 @@ class Crowd:
         if self.left:
             self.left -= 1
             raise ConflictError.too_often(kind.record, key.id)
-        return await change(store, kind, key, step)
+        return await change_record(store, kind, key, step)
 
 
 def added(number: int, now: Playbook) -> Entry:

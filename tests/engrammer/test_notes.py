@@ -14,7 +14,7 @@ import pytest
 from ringi.base.canonical_json import jsonable
 from ringi.engrammer.notes import (
     NOTE_ERRORS,
-    SCHEMA,
+    NOTES_SCHEMA,
     FolderNotes,
     NoteNotFoundError,
     Notes,
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, texts: dict[str, str]) -> FolderNotes:
 def file(tmp_path: Path, texts: dict[str, str]) -> SqliteNotes:
     path = tmp_path / "with space & 木.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(SCHEMA)
+        connection.executescript(NOTES_SCHEMA)
         for id, text in texts.items():
             title, _, content = text.removeprefix("# ").partition("\n\n")
             connection.execute("INSERT INTO notes (id, title, content) VALUES (?, ?, ?)", (id, title, content))
@@ -169,7 +169,7 @@ async def test_what_cannot_be_read_says_so_and_not_that_nothing_was_found(tmp_pa
 async def test_a_row_that_is_no_note_is_told_by_its_id_and_column(tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(SCHEMA)
+        connection.executescript(NOTES_SCHEMA)
         connection.execute("INSERT INTO notes VALUES ('odd', 'Odd', 'text', 'yesterday')")
     with pytest.raises(NotesUnreadableError, match="note 'odd' has no usable created"):
         await SqliteNotes("odd", path).get("odd")
@@ -178,7 +178,7 @@ async def test_a_row_that_is_no_note_is_told_by_its_id_and_column(tmp_path: Path
 async def test_more_columns_of_a_database_come_with_its_notes(tmp_path: Path) -> None:
     path = tmp_path / "more.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(SCHEMA)
+        connection.executescript(NOTES_SCHEMA)
         connection.execute("ALTER TABLE notes ADD COLUMN language TEXT")
         connection.execute("INSERT INTO notes VALUES ('n', 'N', 'text', '2026-02-01T09:00:00Z', 'en')")
     note = await SqliteNotes("more", path).get("n")

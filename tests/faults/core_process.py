@@ -11,7 +11,7 @@ import time
 
 import ringi
 from ringi.backends import claimed_jobs as jobs
-from ringi.base.failpoint import ARMED
+from ringi.base.failpoints import ARMED
 from ringi.connect import open_backend
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup

@@ -15,7 +15,7 @@ from tests.faults.test_kill_threads import url as url
 from tests.runs.world import of_type, until
 from tests.warm import FORKS
 
-from ringi.base import failpoint
+from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.domain.thread import Thread
 from ringi.runs import operations
@@ -23,7 +23,7 @@ from ringi.runs import operations
 
 def operate(url: str, verb: str, armed: str) -> None:
     """Retry or abandon the thread, and die: at a fail-point, or else as soon as it is acknowledged."""
-    failpoint.ARMED.update({armed: "kill9"})
+    failpoints.ARMED.update({armed: "kill9"})
     asyncio.run(acknowledge(url, verb))
     os.kill(os.getpid(), signal.SIGKILL)
 

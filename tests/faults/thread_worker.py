@@ -19,7 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from ringi import Action
 from ringi.backends import claimed_jobs as jobs
 from ringi.backends.postgres import jobs as postgres_jobs
-from ringi.base import failpoint
+from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.notifier import Wakeup
 from ringi.demo import refund, two_questions
@@ -166,7 +166,7 @@ def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: b
     lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
     postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
     name, _, nth = armed.partition(":")
-    failpoint.ARMED.update({name: f"kill9@{nth or 1}"})
+    failpoints.ARMED.update({name: f"kill9@{nth or 1}"})
     asyncio.run(main(url, agents(effects, stand_still if stands_still else go_on)))
 
 

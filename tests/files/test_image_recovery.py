@@ -35,7 +35,7 @@ from tests.server.world import until
 
 from ringi.backends.image_serde import ImageSerializer
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import START
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, ThreadBusyError, UnavailableError
@@ -46,7 +46,7 @@ from ringi.runs.agent import by_name
 from ringi.runs.images import Room, RunImages
 from ringi.runs.reconciler import start_job
 from ringi.runs.runner import Runner
-from ringi.runs.states import state_of
+from ringi.runs.states import graph_state
 
 GIF = SAMPLES["image/gif"][0]
 
@@ -84,7 +84,7 @@ async def test_a_run_whose_image_was_erased_says_only_that(
             with pytest.raises(asyncio.CancelledError):
                 await erase(here.backend)
         now = here.runner.inbox.clock()
-        await change(here.backend.store, Thread, KEY, lambda thread: thread.retried("ann", now, None))
+        await change_record(here.backend.store, Thread, KEY, lambda thread: thread.retried("ann", now, None))
         await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
         ended = await here.ended()
         assert ended.error
@@ -134,7 +134,7 @@ async def test_a_conversation_goes_on_with_an_agent_that_takes_images_no_more(ur
     async with talk(url, looker(images=False)) as here:
         assert await here.say("two") == f"two: image/png {short(PHOTO)}"
         thread = await here.backend.store.get(Thread, *KEY)
-        state = await state_of(here.backend, thread)
+        state = await graph_state(here.backend, thread)
         (_, block) = state["messages"][0].content
         assert base64.b64decode(block["base64"]) == PHOTO
 

@@ -11,7 +11,7 @@ import ringi
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.connect import PollingNotifier
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
@@ -243,7 +243,7 @@ async def test_a_change_that_loses_every_race_says_so() -> None:
     store.races = 10**6
 
     with pytest.raises(ConflictError, match="request-1"):
-        await change(store, Request, asked.key, lambda request: request.cancelled("ann", asked.created_at, None))
+        await change_record(store, Request, asked.key, lambda request: request.cancelled("ann", asked.created_at, None))
 
 
 async def test_a_model_is_a_form_and_comes_back_typed(inbox: Inbox) -> None:

@@ -10,7 +10,7 @@ from tests.runs.test_lease import Stalls
 from tests.runs.world import at_work, checked, of_type, opened, until, working
 
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
@@ -84,7 +84,7 @@ async def all_withdrawn(world) -> bool:  # type: ignore[no-untyped-def]
 async def test_a_cancel_that_was_cut_short_is_finished_by_the_next(url: str) -> None:
     async with at_work(url) as world:
         await world.run("refund", REFUND)
-        await change(world.backend.store, Thread, Key("default", "t1"), lambda t: t.cancelled("ann", utc_now()))
+        await change_record(world.backend.store, Thread, Key("default", "t1"), lambda t: t.cancelled("ann", utc_now()))
         assert len(await world.pending()) == 1
         await world.runner.cancel("default", "t1", by="ann")
         assert await world.pending() == []
@@ -98,7 +98,7 @@ async def test_a_stretch_that_a_cancel_left_open_is_ended_before_the_next_begins
     async with at_work(url, [stalls.agent]) as world:
         await world.start("stalls", {})
         await asyncio.wait_for(stalls.begun.wait(), 20)
-        await change(world.backend.store, Thread, Key("default", "t1"), lambda t: t.cancelled("ann", utc_now()))
+        await change_record(world.backend.store, Thread, Key("default", "t1"), lambda t: t.cancelled("ann", utc_now()))
         assert (await world.run("stalls", {})).status == "done"
         items = await world.items()
         checked(items)

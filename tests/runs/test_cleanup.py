@@ -10,7 +10,7 @@ from tests.runs.world import World, at_work, checked, opened, other, until, work
 
 from ringi import Action
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -131,7 +131,7 @@ async def end_halfway(world: World, is_failed: bool = True) -> Request:
     a, b = await world.pending()
     await world.respond(a, "approve")
     failure = Failure(message="no paper", code="ValueError")
-    await change(world.backend.store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
+    await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
     end = lambda t: t.failed(t, utc_now(), failure) if is_failed else t.finished(t, utc_now(), {})  # noqa: E731
-    await change(world.backend.store, Thread, KEY, end)
+    await change_record(world.backend.store, Thread, KEY, end)
     return b

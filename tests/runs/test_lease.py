@@ -16,7 +16,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, until, wo
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.clock import utc_now
 from ringi.contracts.notifier import Wakeup
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Event, Key, Record
 from ringi.domain.thread import Failure, Run, Thread
@@ -155,7 +155,7 @@ async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
     holding = asyncio.create_task(hold_for_ever(store, held.set))
     await held.wait()
     later = utc_now() + timedelta(hours=1)
-    await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
+    await change_record(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
     with pytest.raises(FenceError):
         await holding
     assert (await store.get(Thread, *KEY)).owner == "two"
@@ -209,7 +209,7 @@ async def test_a_try_of_a_stretch_that_is_over_is_not_given_back_to_another(end:
     await begun(store)
     await cut_off(store, debts)
     async with leased(store, utc_now, KEY, "two", debts) as lease:
-        _, ended = await change(store, Thread, KEY, end)
+        _, ended = await change_record(store, Thread, KEY, end)
         assert lease.fence == 2
         await debts.settle()
         assert await store.get(Thread, *KEY) == ended
@@ -223,7 +223,7 @@ async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_i
     holding = asyncio.create_task(hold_for_ever(store, held.set, debts))
     await held.wait()
     later = utc_now() + timedelta(hours=1)
-    await change(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
+    await change_record(store, Thread, KEY, lambda t: t.acquired("two", later, timedelta(hours=1)))
     with pytest.raises(FenceError):
         await holding
     await debts.settle()
@@ -281,7 +281,7 @@ async def test_a_checkpoint_under_an_old_fence_is_refused(url: str) -> None:
             await saver.aput_writes(saved, [("channel", 1)], "task")
 
         await put(begun)
-        _, held = await change(world.backend.store, Thread, KEY, lambda t: t.acquired("two", utc_now(), LEASE))
+        _, held = await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("two", utc_now(), LEASE))
         await put(held)
         for other in ({"fence": 0}, {"fence": 2}, {"owner": "of the same fence"}, {"owner": None}):
             with pytest.raises(FenceError):
@@ -381,7 +381,7 @@ class Stalls:
 async def seize(world: World) -> Thread:
     """Take a thread from its worker, as happens after the lease of one that stands still."""
     later = utc_now() + timedelta(hours=1)
-    _, thread = await change(
+    _, thread = await change_record(
         world.backend.store, Thread, KEY, lambda t: t.acquired("newer", later, timedelta(seconds=-3599))
     )
     return thread

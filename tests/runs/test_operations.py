@@ -13,7 +13,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, other, un
 
 from ringi import Action
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -192,7 +192,7 @@ async def test_a_run_whose_workers_died_too_often_may_be_tried_as_often_again(ur
     async with opened(url, [chain(only=Flaky(0))]) as world:
         await world.start("agent", {})
         died = lambda thread: thread.changed("acquired", "dead", utc_now(), tries=TRIES)  # noqa: E731
-        await change(world.backend.store, Thread, KEY, died)
+        await change_record(world.backend.store, Thread, KEY, died)
         async with working(world):
             assert (await world.rest()).status == "error"
             (trouble,) = await listed(world)

@@ -24,7 +24,7 @@ from tests.runs.test_operations import (
 from tests.runs.world import World, at_work, checked, opened
 
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.thread import Thread
 from ringi.runs.cleanup import close_orphans
 
@@ -56,7 +56,7 @@ async def test_of_a_retry_and_an_abandon_at_once_one_takes_effect(url: str) -> N
 async def test_a_retry_that_was_cut_short_is_finished_by_the_next(url: str) -> None:
     async with opened(url, [TWO]) as world:
         lost = await stranded(world)
-        await change(world.backend.store, Thread, KEY, lambda t: t.retried("root", utc_now(), None))
+        await change_record(world.backend.store, Thread, KEY, lambda t: t.retried("root", utc_now(), None))
         assert {trouble.request_id for trouble in await listed(world)} > {lost.id}
         await retry(world)
         assert await listed(world) == []
@@ -65,7 +65,7 @@ async def test_a_retry_that_was_cut_short_is_finished_by_the_next(url: str) -> N
 async def test_an_abandon_that_was_cut_short_is_finished_by_the_next(url: str) -> None:
     async with opened(url, [TWO]) as world:
         lost = await stranded(world)
-        await change(world.backend.store, Thread, KEY, lambda t: t.abandoned("root", utc_now(), None))
+        await change_record(world.backend.store, Thread, KEY, lambda t: t.abandoned("root", utc_now(), None))
         assert {trouble.request_id for trouble in await listed(world)} > {lost.id}
         await abandon(world)
         assert await listed(world) == []
@@ -75,7 +75,7 @@ async def test_an_abandon_that_was_cut_short_is_finished_by_the_next(url: str) -
 async def test_a_run_is_abandoned_whose_retry_was_cut_short(url: str) -> None:
     async with opened(url, [TWO]) as world:
         await stranded(world)
-        await change(world.backend.store, Thread, KEY, lambda t: t.retried("root", utc_now(), None))
+        await change_record(world.backend.store, Thread, KEY, lambda t: t.retried("root", utc_now(), None))
         assert (await abandon(world)).status == "idle"
         assert await listed(world) == []
 

@@ -17,7 +17,7 @@ from ringi.backends.sqlite.lists import conditions
 from ringi.base.clock import utc_now
 from ringi.connect import PollingNotifier
 from ringi.contracts.jobs import Job
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.ask import Ask, Continuation
 from ringi.domain.record import Key, Query, Viewer
 from ringi.domain.request import Request
@@ -143,7 +143,7 @@ async def submitted(jobs: list[Job], line: str) -> Job | None:
 async def test_a_held_thread_is_left_to_its_worker(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(url) as world:
         await start_and_lose(world, "refund", REFUND)
-        await change(world.backend.store, Thread, KEY, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
+        await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
         jobs = submissions(world, monkeypatch)
         await Reconciler(world.backend, utc_now).reconcile()
         assert jobs == []
@@ -225,7 +225,7 @@ async def test_a_run_whose_workers_died_five_times_is_given_up(url: str) -> None
         await world.start("refund", REFUND)
         past = utc_now() - timedelta(hours=1)
         for _ in range(5):
-            await change(world.backend.store, Thread, KEY, lambda t: t.acquired("w", past, timedelta()))
+            await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("w", past, timedelta()))
         async with working(world):
             thread = await world.rest()
             assert (thread.status, thread.attention) == ("error", "its worker died 5 times")
@@ -354,5 +354,5 @@ async def put_done(world: World, n: int) -> None:
     store, run = world.backend.store, Run(id="r", input={})
     thread, event = Thread.begun(f"t{n}", "refund", run, by="bot", now=utc_now())
     await store.put(thread, event)
-    await change(store, Thread, thread.key, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
-    await change(store, Thread, thread.key, lambda t: t.finished(t, utc_now(), {}))
+    await change_record(store, Thread, thread.key, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
+    await change_record(store, Thread, thread.key, lambda t: t.finished(t, utc_now(), {}))

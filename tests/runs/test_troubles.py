@@ -10,7 +10,7 @@ from tests.runs.test_operations import KEY, TWO, Flaky, chain, listed, stranded
 from tests.runs.world import at_work, opened, working
 
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Query
 from ringi.domain.thread import Failure, Thread
 from ringi.errors import InvalidError
@@ -64,8 +64,8 @@ async def test_a_thread_that_has_just_failed_is_listed_once(url: str) -> None:
     async with opened(url, [TWO]) as world:
         await stranded(world)
         store, failure = world.backend.store, Failure(message="no paper", code="ValueError")
-        await change(store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
-        await change(store, Thread, KEY, lambda t: t.failed(t, utc_now(), failure))
+        await change_record(store, Thread, KEY, lambda t: t.acquired("dead", utc_now(), timedelta(hours=1)))
+        await change_record(store, Thread, KEY, lambda t: t.failed(t, utc_now(), failure))
         assert [trouble.kind for trouble in await listed(world)] == ["thread"]
 
 

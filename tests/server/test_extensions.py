@@ -11,19 +11,19 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from tests.server.world import World, open_world
 
-from ringi.domain.ask import parsed
-from ringi.domain.record import Frozen
+from ringi.base.model import StrictModel
+from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.serialize import dumped
+from ringi.server.replies import json_response
+from ringi.server.serialize import dump_json
 
 
-class Greeting(Frozen):
+class Greeting(StrictModel):
     """What somebody says."""
 
     words: str
@@ -43,14 +43,14 @@ class EchoRoutes:
         self._door, self._settings = door, platform.settings
 
     def add_to(self, api: FastAPI) -> None:
-        told = documented("Echo", body="Greeting")
+        told = route_docs("Echo", body="Greeting")
         api.add_api_route("/v1/echo/{id}", self.echo, methods=["POST"], tags=["echo"], **told)
 
     async def echo(self, http: HttpRequest, id: str) -> HttpResponse:
         """Say it again."""
         who = self._door.caller(http.scope)
-        given = parsed(Greeting, await json_body(http, max_depth=self._settings.max_depth))
-        return reply(dumped({"words": given.words, "by": who.actor}))
+        given = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
+        return json_response(dump_json({"words": given.words, "by": who.actor}))
 
 
 @pytest.fixture

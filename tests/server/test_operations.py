@@ -11,7 +11,7 @@ from tests.server.test_threads import RUN, shown
 from tests.server.world import World, listening, until
 
 from ringi.base.clock import utc_now
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
@@ -35,15 +35,15 @@ async def failed(world: World, id: str = "t1", tenant: str = "default") -> None:
     await parked(world, id, tenant)
     key, failure = Key(tenant, id), Failure(message="no paper", code="ValueError")
     store = world.backend.store
-    await change(store, Thread, key, lambda t: t.acquired("worker", utc_now(), timedelta(hours=1)))
-    await change(store, Thread, key, lambda t: t.failed(t, utc_now(), failure))
+    await change_record(store, Thread, key, lambda t: t.acquired("worker", utc_now(), timedelta(hours=1)))
+    await change_record(store, Thread, key, lambda t: t.failed(t, utc_now(), failure))
 
 
 async def stranded(world: World, id: str = "t1", tenant: str = "default") -> Request:
     """Leave a parked thread as a worker does that misses one of its steps, and return that step's request."""
     _, lost = await parked(world, id, tenant)
     await world.inbox.of(tenant).mark_attention(lost.id, WHY)
-    await change(world.backend.store, Thread, Key(tenant, id), lambda t: t.needing_attention(WHY, utc_now()))
+    await change_record(world.backend.store, Thread, Key(tenant, id), lambda t: t.needing_attention(WHY, utc_now()))
     return lost
 
 

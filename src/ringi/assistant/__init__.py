@@ -1,16 +1,10 @@
 """An assistant that talks, gathers what is missing, plans, takes criticism, and applies what a person approved."""
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import (
-    Action,
-    Choices,
-    Info,
-    InfoHandler,
-    Needs,
-    WorkflowNeeds,
-)
+from ringi.assistant.catalog import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
+from ringi.assistant.speech import language_of
 
 __all__ = [
     "Action",
@@ -23,5 +17,8 @@ __all__ = [
     "Needs",
     "PlanJob",
     "StepJob",
+    "Text",
     "WorkflowNeeds",
+    "in_language",
+    "language_of",
 ]

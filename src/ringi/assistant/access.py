@@ -15,21 +15,15 @@ from ringi.assistant.catalog import Action
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.persistence import memory_of
 from ringi.assistant.plans import Plan
-from ringi.contracts.notifier import Wakeup
-from ringi.domain.ask import parsed
-from ringi.domain.record import Key, topic_of
-from ringi.domain.request import Request
-from ringi.domain.thread import Thread
+from ringi.contracts import Wakeup
+from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import NotFoundError, ThreadBusyError
-from ringi.runs.cleanup import asked_requests, open_requests
-from ringi.server.auth.authenticator import Principal
-from ringi.server.auth.permissions import may_read, readable_thread
-from ringi.server.platform import Platform
-from ringi.server.routes.threads import ThreadName
+from ringi.runs import open_requests, requests_of_run
+from ringi.server import Platform, Principal, ThreadName, may_read, require_readable_thread
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
-    from ringi.runs.runner import Runner
+    from ringi.runs import Runner
 
 PATIENCE = 5.0
 """For how many seconds a press waits until the conversation has done what it does just now."""
@@ -109,7 +103,7 @@ class ConversationAccess:
             thread = await store.get(Thread, self._who.tenant, plan.thread_id or "")
         except NotFoundError:
             return None
-        asked = await asked_requests(self._platform.backend, thread)
+        asked = await requests_of_run(self._platform.backend, thread)
         # One that somebody merely posted with this thread's id is not among them.
         return next((request for request in asked if request.kind == "approval"), None)
 
@@ -134,16 +128,16 @@ class ConversationAccess:
             raise ThreadBusyError(thread.id, thread.status)
         agent, input = conversation.assistant.name, {"event": event_in(conversation)}
         runner = self._runner(conversation.id)
-        check = partial(readable_thread, self._who)
+        check = partial(require_readable_thread, self._who)
         return await runner.start(self._who.tenant, conversation.id, agent, input, by=self._who.actor, check=check)
 
     async def _thread(self, id: str) -> Thread | None:
         try:
             thread = await self._platform.backend.store.get(Thread, self._who.tenant, id)
         except NotFoundError:
-            parsed(ThreadName, {"thread_id": id})
+            parse_body(ThreadName, {"thread_id": id})
             return None
-        return readable_thread(self._who, thread)
+        return require_readable_thread(self._who, thread)
 
     def _runner(self, id: str) -> Runner:
         if self._platform.runner is None:

@@ -9,7 +9,7 @@ from ringi.assistant.background import asking, executing, planning
 from ringi.assistant.catalog import in_language
 from ringi.assistant.conversation import conversation
 from ringi.assistant.settings import AssistantSettings
-from ringi.runs.agent import Agent, State, nothing
+from ringi.runs import Agent, State, no_output
 
 MESSAGE = {
     "type": "object",
@@ -69,7 +69,7 @@ class Assistant(AssistantSettings):
             f"{self.name}.{kind}",
             graph,
             input_schema=JOB,
-            output=nothing,
+            output=no_output,
             is_internal=True,
             subgraphs=True,
             history=False,

@@ -21,17 +21,14 @@ from ringi.assistant.settings import AssistantSettings
 from ringi.assistant.situation import SIDE
 from ringi.assistant.speech import said
 from ringi.assistant.wording import name_of
-from ringi.backends.fenced_saver import outages
-from ringi.base.canonical_json import jsonable
-from ringi.domain.ask import Action as Call
-from ringi.domain.ask import Decision
-from ringi.domain.request import Request
+from ringi.backends import report_outages
+from ringi.base import jsonable
+from ringi.domain import Action as Call
+from ringi.domain import Decision, Request
 from ringi.errors import OutageError, ThreadBusyError
-from ringi.forms.fields import MultiSelect, Select, TextArea
-from ringi.forms.form import Form
-from ringi.forms.json_schema import check_json
+from ringi.forms import Form, MultiSelect, Select, TextArea, check_json
 from ringi.integrations.langgraph import ask
-from ringi.runs.context import RunContext, host_in
+from ringi.runs import RunContext, run_context
 
 MOST_STEPS = 10_000
 VALUE = "value"
@@ -98,7 +95,7 @@ def asking(assistant: AssistantSettings) -> Any:
     """Return the graph of the agent that asks people: for an info, or to approve a plan."""
 
     async def look_up(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        job, host = begun(state, config), host_in(config)
+        job, host = begun(state, config), run_context(config)
         info = assistant.definitions.infos_by_key.get(job.get("info", ""))
         if info is None or info.choices is None:
             return {"options": []}
@@ -142,7 +139,7 @@ def executing(assistant: AssistantSettings) -> Any:
             raise
         except Exception as error:
             why = f"{one['title']}: {told_of(error, job['language'])}"
-            await send(assistant, host_in(config), job, {"type": "execution_failed", **about, "error": why})
+            await send(assistant, run_context(config), job, {"type": "execution_failed", **about, "error": why})
             # The run fails too: an operator's retry goes on with this very step, under its key.
             raise
         return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
@@ -164,7 +161,7 @@ def telling(assistant: AssistantSettings) -> Any:
     """Return the node that sends the event of a side thread into the conversation."""
 
     async def tell(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        await send(assistant, host_in(config), state["job"], state["event"])
+        await send(assistant, run_context(config), state["job"], state["event"])
         return {}
 
     return tell
@@ -174,12 +171,12 @@ async def send(assistant: AssistantSettings, host: RunContext, job: dict[str, An
     """Send an event into the conversation; while it does something else, wait."""
     runner, backend = host.runner, host.runner.backend
     by = f"{SIDE}{host.key.id}"
-    with outages():
+    with report_outages():
         thread = await runner.get(host.key.tenant, job["conversation"])
     async with backend.notifier.subscribe(thread.topic) as news:
         while True:
             try:
-                with outages():
+                with report_outages():
                     await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
             except ThreadBusyError:
                 await news.wait(backend.notifier.recheck_after)
@@ -287,7 +284,7 @@ def plan_job(job: dict[str, Any]) -> PlanJob:
 
 def begun(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
     """Return the job, or raise unless the conversation that it names began it."""
-    job, by = state["job"], host_in(config).by
+    job, by = state["job"], run_context(config).by
     if by != f"{SIDE}{job.get('conversation')}":
         raise NotAskedForError(by)
     return job

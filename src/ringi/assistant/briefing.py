@@ -12,7 +12,7 @@ from ringi.assistant.definitions import Definitions
 from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, shortened
 from ringi.assistant.wording import reasons_in
-from ringi.base.canonical_json import jsonable
+from ringi.base import jsonable
 
 MOST = 4_000
 """How many bytes of a value the model is shown: it answers from what it sees here."""

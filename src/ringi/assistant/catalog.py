@@ -8,10 +8,8 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any, Literal, TypeAlias
 
-from ringi.base.canonical_json import digest, jsonable
-from ringi.forms.arguments import check_call
-from ringi.forms.form import Form
-from ringi.forms.json_schema import InstanceCheck
+from ringi.base import digest, jsonable
+from ringi.forms import Form, InstanceCheck, check_call
 
 Text: TypeAlias = str | Mapping[str, str]
 """Words, or words by language: `{"en": "Projects", "ja": "プロジェクト"}`."""

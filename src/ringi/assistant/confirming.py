@@ -9,10 +9,9 @@ import re
 
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
-from ringi.domain.ask import Answer
-from ringi.domain.memories import is_person
+from ringi.domain import Answer, is_person
 from ringi.errors import NotFoundError
-from ringi.runs.context import RunContext
+from ringi.runs import RunContext
 
 WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
 CODE = 8

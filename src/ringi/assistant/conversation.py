@@ -28,14 +28,11 @@ from ringi.assistant.settings import AssistantSettings
 from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, dumped
 from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
 from ringi.assistant.turns import Outcome, Turn
-from ringi.backends.fenced_saver import outages
-from ringi.base.canonical_json import jsonable
-from ringi.base.clock import utc_now
-from ringi.domain.record import Key
-from ringi.domain.thread import Thread
+from ringi.backends import report_outages
+from ringi.base import jsonable, utc_now
+from ringi.domain import Key, Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
-from ringi.runs.context import RunContext, host_in
-from ringi.runs.operations import abandon
+from ringi.runs import RunContext, abandon, run_context
 
 log = logging.getLogger(__name__)
 MOST_MEMORIES = 100
@@ -108,7 +105,7 @@ class Steps:
 
     async def receive(self, state: Talk, config: RunnableConfig) -> Talk:
         """Let in what may come from whoever sends it, learn the language, and what the person told before."""
-        host, events = host_in(config), state["events"]
+        host, events = run_context(config), state["events"]
         allowed = FROM_SIDES if is_side(host) else FROM_OUTSIDE
         refused = [event for event in events if event.get("type") not in allowed]
         if refused:
@@ -116,7 +113,7 @@ class Steps:
         before = state.get("language") or pressed_in(events)
         # Of the input itself: a message that comes again stands where it stood, and the newest one is another's.
         language = language_of(state["words"], before) if state["words"] else before
-        with outages():
+        with report_outages():
             known = self._pages.read(state.get("memory") or {})
             memory = await self._recalled(known, host)
             kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
@@ -133,8 +130,8 @@ class Steps:
     async def confirm(self, state: Talk, config: RunnableConfig) -> Talk:
         """Approve what the person's words name, as they do."""
         plan = self._confirmed(state)
-        with outages():
-            is_done = plan is not None and await approve(host_in(config), plan)
+        with report_outages():
+            is_done = plan is not None and await approve(run_context(config), plan)
         word = said("confirmed" if is_done else "unconfirmed")
         return {"messages": [AIMessage(word.in_language(state["language"]))]}
 
@@ -143,10 +140,10 @@ class Steps:
 
     async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
         """Ask the front model, once: what it understood, what is needed, and what to say."""
-        memory, now = self._pages.read(state["memory"]), host_in(config).inbox.clock()
+        memory, now = self._pages.read(state["memory"]), run_context(config).inbox.clock()
         told = front.told(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front.model_of(self._assistant).ainvoke(told, config)
-        host = host_in(config)
+        host = run_context(config)
         heard = front.understood(answer, host.run_id, state["messages"])
         heard |= await self._not_offered(heard["ops"], scope_of(host), state["language"])
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
@@ -171,7 +168,7 @@ class Steps:
 
     async def take(self, state: Talk, config: RunnableConfig) -> Talk:
         """Take the events, one after another."""
-        host = host_in(config)
+        host = run_context(config)
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
         turn = Turn(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
         outcome = turn.settled(self._pages.read(state["memory"]))
@@ -200,7 +197,7 @@ class Steps:
 
     async def look_up(self, state: Talk, config: RunnableConfig) -> Talk:
         """Run handlers, and what is done at once."""
-        host, memory, todo = host_in(config), self._pages.read(state["memory"]), state["todo"]
+        host, memory, todo = run_context(config), self._pages.read(state["memory"]), state["todo"]
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
         calls = [Call.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]]
         calling = [self._call(memory, call, host, state["language"]) for call in calls[:MOST_CALLS]]
@@ -218,15 +215,15 @@ class Steps:
 
     async def set_going(self, state: Talk, config: RunnableConfig) -> Talk:
         """Stop the side threads that nobody needs any more, and begin the new ones; twice is once."""
-        host, events = host_in(config), list[dict[str, Any]]()
+        host, events = run_context(config), list[dict[str, Any]]()
         for thread in state["todo"]["stop"]:
-            with outages():
+            with report_outages():
                 await stopped(host, thread)
         for begin in map(Begin.model_validate, state["todo"]["begin"]):
             # What the same turn began and stopped would be left behind, asking for nobody.
             if begin.thread not in state["todo"]["stop"]:
                 try:
-                    with outages():
+                    with report_outages():
                         await self._begin(host, begin, state["language"])
                 except InvalidError as error:
                     # Too large, most of all: the next turn would only say that it never began.

@@ -9,7 +9,7 @@ from typing import Any
 
 from ringi.assistant.catalog import Action, Catalog, Info, sorted_by_source
 from ringi.errors import FieldError, InvalidError
-from ringi.forms.json_schema import check_instance, check_schema
+from ringi.forms import check_instance, check_schema
 
 KINDS = ("plan", "apply", "selector", "immediate", "cancel")
 SCOPES = ("thread", "user")

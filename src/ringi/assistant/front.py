@@ -20,8 +20,8 @@ from pydantic import BaseModel, ValidationError
 from ringi.assistant.briefing import prompt_view
 from ringi.assistant.memory import ContextMemory, Op
 from ringi.assistant.settings import AssistantSettings
-from ringi.domain.record import Frozen
-from ringi.runs.graph_run import QUIET_CALLS
+from ringi.base import StrictModel
+from ringi.runs import QUIET_CALLS
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
@@ -38,7 +38,7 @@ You talk with a person, in their language. You do nothing yourself: code does wh
 No words of anybody approve a plan: the person presses the button. Answer plain questions plainly, without the tool."""
 
 
-class RequiredAction(Frozen):
+class RequiredAction(StrictModel):
     """Something that has to be done: an action, or an info to be got."""
 
     type: str
@@ -47,7 +47,7 @@ class RequiredAction(Frozen):
     priority: int = LOWEST
 
 
-class ChoiceContext(Frozen):
+class ChoiceContext(StrictModel):
     """What a person has to choose from."""
 
     data_type: str

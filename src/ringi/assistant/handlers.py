@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 from ringi.assistant.catalog import Choices, InfoHandler, in_language
 from ringi.assistant.definitions import Definitions
-from ringi.base.canonical_json import canonical, digest, jsonable
-from ringi.base.clock import Clock
+from ringi.base import Clock, canonical, digest, jsonable
 from ringi.errors import InvalidError, RingiError, without_password
-from ringi.forms.field_parts import MAX_LABEL, Option
-from ringi.forms.fields import MAX_OPTIONS
+from ringi.forms import MAX_LABEL, MAX_OPTIONS, Option
 
 log = logging.getLogger(__name__)
 

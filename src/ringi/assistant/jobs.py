@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from ringi.assistant.catalog import in_language
-from ringi.runs.model_form import clean
+from ringi.runs import clean_text
 
 MOST_TOLD = 2_000
 
@@ -65,7 +65,7 @@ def told_of(error: Exception, language: str = "en") -> str:
     """
     text = getattr(error, "text", None)
     words = in_language(text, language) if isinstance(text, Mapping) else str(error)
-    return clean(words or type(error).__name__)[:MOST_TOLD]
+    return clean_text(words or type(error).__name__)[:MOST_TOLD]
 
 
 async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:

@@ -15,8 +15,7 @@ from ringi.assistant.catalog import Info
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.operations import Op, Refusal, check_value, refusal_of
 from ringi.assistant.plans import Plan
-from ringi.base.canonical_json import canonical, digest, jsonable
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel, canonical, digest, jsonable
 from ringi.errors import InvalidError, UnreadableError
 
 __all__ = [
@@ -49,7 +48,7 @@ SHOWN = 200
 """How many bytes of a value the history keeps."""
 
 
-class Source(Frozen):
+class Source(StrictModel):
     """Where something known came from."""
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
@@ -59,7 +58,7 @@ class Source(Frozen):
     quote: str | None = None
 
 
-class Item(Frozen):
+class Item(StrictModel):
     """What is known of one info."""
 
     value: Any = None
@@ -76,7 +75,7 @@ class Item(Frozen):
     """Why it could not be obtained the last time; a value that is still fresh stays beside it."""
 
 
-class Change(Frozen):
+class Change(StrictModel):
     """One change of the memory; long values are shortened."""
 
     number: int
@@ -88,7 +87,7 @@ class Change(Frozen):
     after: Any = None
 
 
-class Run(Frozen):
+class Run(StrictModel):
     """How far a workflow has come."""
 
     status: str
@@ -97,7 +96,7 @@ class Run(Frozen):
     error: str | None = None
 
 
-class ContextMemory(Frozen):
+class ContextMemory(StrictModel):
     """All that a conversation knows, as it is stored."""
 
     schema_version: int = 1

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ringi.domain.ask import Name
-from ringi.domain.record import Frozen
-from ringi.server.schemas import Problem
+from ringi.base import StrictModel
+from ringi.domain import Name
+from ringi.server import Problem
 
 InfoStatus = Literal["pending", "collected", "not_needed", "error"]
 PlanStatus = Literal[
@@ -19,7 +19,7 @@ PlanStatus = Literal[
 ActionKind = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
-class ActionPress(Frozen):
+class ActionPress(StrictModel):
     """How an action is set going."""
 
     agent: Name | None = None

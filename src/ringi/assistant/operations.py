@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 
 from ringi.assistant.catalog import Info
 from ringi.assistant.definitions import Definitions
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.errors import InvalidError
 
 Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
@@ -16,7 +16,7 @@ QUOTED, FEEDBACK = 500, 5_000
 """How many characters are kept of what a model quotes, and of what people say of a plan."""
 
 
-class Op(Frozen):
+class Op(StrictModel):
     """What a person or a model wants changed."""
 
     op: Literal["set", "correct", "clear", "not_needed", "feedback"]

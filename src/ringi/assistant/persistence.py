@@ -7,13 +7,13 @@ from typing import Any
 
 from ringi.assistant.memory import ContextMemory, loaded, written
 from ringi.connect import Backend
-from ringi.domain.thread import Thread
-from ringi.runs.states import state_of
+from ringi.domain import Thread
+from ringi.runs import graph_state
 
 
 async def memory_of(backend: Backend, thread: Thread) -> ContextMemory:
     """Return what a conversation knows as of its newest step; of one that was erased, nothing."""
-    return loaded((await state_of(backend, thread)).get("memory") or {})
+    return loaded((await graph_state(backend, thread)).get("memory") or {})
 
 
 class Pages:

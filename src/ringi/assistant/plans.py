@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ringi.base.canonical_json import digest, jsonable
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel, digest, jsonable
 from ringi.errors import ConflictError, InvalidError
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ MAX_ADDRESSED = 100
 """How many remarks that a version has taken up are kept; those that no version has taken up are all kept."""
 
 
-class Step(Frozen):
+class Step(StrictModel):
     """One thing that a plan does; the id says which one it is in all versions."""
 
     # A colon would let two steps of two plans have one key.
@@ -41,7 +40,7 @@ class Step(Frozen):
     args: dict[str, Any] = {}
 
 
-class Feedback(Frozen):
+class Feedback(StrictModel):
     """What a person said of a plan, and the version that took it up."""
 
     id: str
@@ -51,7 +50,7 @@ class Feedback(Frozen):
     addressed_in: int | None = None
 
 
-class Past(Frozen):
+class Past(StrictModel):
     """A version that a newer one has followed, and how far it had come."""
 
     version: int
@@ -62,7 +61,7 @@ class Past(Frozen):
     done: tuple[str, ...] = ()
 
 
-class Diff(Frozen):
+class Diff(StrictModel):
     """What differs from the version before: steps by id, other content as `plan` or `plan.<its key>`."""
 
     added: tuple[str, ...] = ()
@@ -70,7 +69,7 @@ class Diff(Frozen):
     changed: tuple[str, ...] = ()
 
 
-class Approval(Frozen):
+class Approval(StrictModel):
     """Who let the plan with this hash be applied."""
 
     by: str
@@ -79,7 +78,7 @@ class Approval(Frozen):
     request_id: str
 
 
-class Plan(Frozen):
+class Plan(StrictModel):
     """The newest version of a plan, and what came before it."""
 
     id: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ringi.server.refusals import RefusalError
+from ringi.server import RefusalError
 
 
 class NotPossibleError(RefusalError):

@@ -16,21 +16,29 @@ from ringi.assistant.catalog import Action
 from ringi.assistant.models import ActionPress
 from ringi.assistant.refusals import NotPossibleError, UnclearedError
 from ringi.assistant.views import actions_view, history_view, memory_view
-from ringi.domain.ask import Answer, parsed
-from ringi.domain.request import Request
+from ringi.domain import Answer, Request, parse_body
 from ringi.errors import InvalidError
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
-from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
-from ringi.server.body import json_body
-from ringi.server.extension import Extension
-from ringi.server.language import language_for
-from ringi.server.limits import AskLimits
-from ringi.server.openapi import documented, reference
-from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.routes.requests import Cursor
-from ringi.server.serialize import dumped, page_json, request_json
-from ringi.server.sse.run_pages import parsed_place
+from ringi.server import (
+    AskLimits,
+    Authenticator,
+    Cursor,
+    Extension,
+    Platform,
+    Principal,
+    channel_of,
+    dump_json,
+    inbox_for,
+    json_body,
+    json_response,
+    language_for,
+    page_json,
+    parse_cursor,
+    request_json,
+    require_answerable,
+    require_person,
+    route_docs,
+    schema_reference,
+)
 
 Agent = Annotated[str | None, Query(description="The assistant, for a conversation that nobody has begun")]
 
@@ -45,10 +53,10 @@ class AssistantRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["assistants"]), "/v1/assistants/{id}"
-        add(f"{at}/memory", self.memory, methods=["GET"], **documented("AssistantMemory"))
-        add(f"{at}/memory", self.clear, methods=["DELETE"], **documented("AssistantMemory"))
-        add(f"{at}/memory/history", self.history, methods=["GET"], **documented("MemoryChangePage"))
-        add(f"{at}/actions", self.actions, methods=["GET"], **documented("AssistantActionPage"))
+        add(f"{at}/memory", self.memory, methods=["GET"], **route_docs("AssistantMemory"))
+        add(f"{at}/memory", self.clear, methods=["DELETE"], **route_docs("AssistantMemory"))
+        add(f"{at}/memory/history", self.history, methods=["GET"], **route_docs("MemoryChangePage"))
+        add(f"{at}/actions", self.actions, methods=["GET"], **route_docs("AssistantActionPage"))
         add(f"{at}/actions/{{action_id}}", self.press, methods=["POST"], **pressing())
 
     async def memory(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
@@ -59,19 +67,19 @@ class AssistantRoutes:
     async def actions(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
         """List all actions: which are possible now, and why the others are not."""
         conversation = await self._reach(http).conversation(id, agent or None)
-        return reply(page_json(map(dumped, self._items(http, conversation)), None))
+        return json_response(page_json(map(dump_json, self._items(http, conversation)), None))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
     ) -> HttpResponse:
         """List the changes of a conversation's memory, newest first, each with where it comes from."""
         conversation = await self._reach(http).conversation(id)
-        size, before = min(limit, self._settings.max_list), parsed_place(cursor)
+        size, before = min(limit, self._settings.max_list), parse_cursor(cursor)
         changes = [each for each in conversation.memory.history if before is None or each.number < before]
         page = changes[: -size - 1 : -1]
         next = str(page[-1].number) if len(changes) > size else None
         shown = history_view(conversation.assistant.definitions, page, language_for(http.scope))
-        return reply(page_json(map(dumped, shown), next))
+        return json_response(page_json(map(dump_json, shown), next))
 
     async def press(self, http: HttpRequest, id: str, action_id: str) -> HttpResponse:
         """Set an action going; an `apply` is the caller's approval of its plan, and needs the digest of its request.
@@ -80,12 +88,12 @@ class AssistantRoutes:
         which asks again to approve a plan that is out of date as it is.
         """
         who = self._door.caller(http.scope)
-        given = parsed(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
+        given = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
         reach = ConversationAccess(self._platform, who)
         conversation = await reach.conversation(id, given.agent)
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
-            refuse_agents(who)
+            require_person(who)
             return await self._approve(http, who, conversation, action, given)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
@@ -93,7 +101,7 @@ class AssistantRoutes:
         told = {"language": language_for(http.scope)}
         event_in = lambda now: {**self._presses(http, now).event(action_id, given.args), **told}  # noqa: E731
         run = await reach.send(id, given.agent, event_in)
-        return reply(dumped({"thread_id": run.id, "run_id": run.run_id}), 202)
+        return json_response(dump_json({"thread_id": run.id, "run_id": run.run_id}), 202)
 
     async def clear(self, http: HttpRequest, id: str) -> HttpResponse:
         """Clear the context: what people gave, plans and open questions go; what is being carried out goes on."""
@@ -120,9 +128,9 @@ class AssistantRoutes:
         if given.digest is None:
             raise InvalidError.of("digest", "give that of the request which asks to approve the plan, as it was shown")
         answer = Answer(decision="approve", digest=given.digest)
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         answered = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
-        return reply(request_json(answered))
+        return json_response(request_json(answered))
 
     async def _shown(self, http: HttpRequest, reach: ConversationAccess, conversation: Conversation) -> HttpResponse:
         definitions, memory = conversation.assistant.definitions, conversation.memory
@@ -132,7 +140,7 @@ class AssistantRoutes:
             plan["request"] = opened(await reach.open_approval(memory.plans[plan["workflow"]]))
         for asked in shown["asks"]:
             asked["request"] = opened(await reach.open_question(asked["threadId"]))
-        return reply(dumped({"id": conversation.id, "agent": conversation.assistant.name, **shown}))
+        return json_response(dump_json({"id": conversation.id, "agent": conversation.assistant.name, **shown}))
 
     def _items(self, http: HttpRequest, now: Conversation) -> list[dict[str, Any]]:
         at, language = self._platform.inbox.clock(), language_for(http.scope)
@@ -152,10 +160,13 @@ def opened(request: Request | None) -> dict[str, Any] | None:
 
 def pressing() -> dict[str, Any]:
     """Return what the route of actions says of itself."""
-    told = documented("RunStarted", 202, body="ActionPress")
+    told = route_docs("RunStarted", 202, body="ActionPress")
     told["responses"] |= {
-        200: {"description": "Approved", "content": {"application/json": {"schema": reference("Request")}}},
-        409: {"description": "Refused", "content": {"application/problem+json": {"schema": reference("NotPossible")}}},
+        200: {"description": "Approved", "content": {"application/json": {"schema": schema_reference("Request")}}},
+        409: {
+            "description": "Refused",
+            "content": {"application/problem+json": {"schema": schema_reference("NotPossible")}},
+        },
     }
     return told
 

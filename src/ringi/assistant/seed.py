@@ -29,14 +29,14 @@ from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import ContextMemory, Item, Source
 from ringi.assistant.plans import Feedback, Plan, Status
 from ringi.assistant.views import SAID, memory_view
-from ringi.domain.ask import parsed
-from ringi.domain.record import SYSTEM, Frozen
+from ringi.base import StrictModel
+from ringi.domain import SYSTEM, parse_body
 
 Json: TypeAlias = dict[str, Any]
 Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
-class _Part(Frozen):
+class _Part(StrictModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
@@ -151,7 +151,7 @@ class Loaded(NamedTuple):
 
 def load_memory(document: Json, now: datetime) -> Loaded:
     """Return the definitions and the memory that a context memory tells of, or raise `InvalidError`."""
-    given = parsed(MemoryDocument, document)
+    given = parse_body(MemoryDocument, document)
     definitions = _definitions_of(given)
     memory = ContextMemory()
     for known in given.current_info_list:
@@ -166,7 +166,7 @@ def load_memory(document: Json, now: datetime) -> Loaded:
 
 def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> Loaded:
     """Return the definitions that an action definition tells of, and what is known with its planned data added."""
-    given = parsed(ActionsDocument, document)
+    given = parse_body(ActionsDocument, document)
     definitions, memory = _defined_by(given), known or ContextMemory()
     for key, content in (given.planned_data or {}).items():
         action = definitions.planned.get(key)

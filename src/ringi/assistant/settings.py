@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 from ringi.assistant.catalog import Action, Text
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.handlers import Handlers
-from ringi.base.clock import utc_now
+from ringi.base import utc_now
 from ringi.errors import DefinitionError, FieldError
 
 Workflow: TypeAlias = Callable[..., Any] | Runnable[Any, Any]

@@ -18,7 +18,8 @@ from ringi.assistant.memory import ContextMemory, Refusal, Source
 from ringi.assistant.plans import Plan
 from ringi.assistant.speech import LANGUAGES, Sentence, said
 from ringi.assistant.wording import MOST_NAMED, next_in, next_of, reasons_in, refusal_in
-from ringi.domain.record import THREAD, Frozen
+from ringi.base import StrictModel
+from ringi.domain import THREAD
 
 SIDE = THREAD
 """What the names begin with under which side threads send events: nobody can sign in with a colon."""
@@ -27,7 +28,7 @@ WAITED_FOR = ("planning", "planned", "executing")
 Kind = Literal["plan", "ask", "approve", "execute"]
 
 
-class Begin(Frozen):
+class Begin(StrictModel):
     """A side thread to begin."""
 
     kind: Kind
@@ -35,7 +36,7 @@ class Begin(Frozen):
     job: dict[str, Any]
 
 
-class Call(Frozen):
+class Call(StrictModel):
     """An immediate action to do within the turn."""
 
     action: str

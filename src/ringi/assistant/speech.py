@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from ringi.assistant.catalog import in_language
 from ringi.assistant.plans import Step
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 
 LANGUAGES = ("en", "ja", "zh")
 FOREIGN = 2
@@ -184,7 +184,7 @@ SENTENCES: dict[str, dict[str, str]] = {
 }
 
 
-class Sentence(Frozen):
+class Sentence(StrictModel):
     """Something to say, in whatever language."""
 
     code: str

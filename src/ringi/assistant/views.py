@@ -13,7 +13,7 @@ from ringi.assistant.knowledge import Knowledge
 from ringi.assistant.memory import Change, ContextMemory, Source
 from ringi.assistant.plans import Past, Plan
 from ringi.assistant.wording import fix_in, name_of, reason_in
-from ringi.base.canonical_json import jsonable
+from ringi.base import jsonable
 
 Json: TypeAlias = dict[str, Any]
 

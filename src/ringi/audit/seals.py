@@ -14,14 +14,15 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ringi.base.canonical_json import canonical, jsonable
+from ringi.base.model import StrictModel
 from ringi.contracts.store import Store
-from ringi.domain.record import START, Event, Frozen, Position
+from ringi.domain.record import START, Event, Position
 
 BATCH = 100
 """The number of events in a batch. It is small, because reading a batch blocks everything else."""
 
 
-class Seal(Frozen):
+class Seal(StrictModel):
     """The digest of the first `count` events, in the order of the feed."""
 
     count: int

@@ -23,7 +23,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from ringi.backends.fenced_saver import outages
+from ringi.backends.fenced_saver import report_outages
 
 log = logging.getLogger(__name__)
 ROOT = "ringi"
@@ -49,7 +49,7 @@ class AgentStore(BaseStore):
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute all operations, and wait for them."""
         asked = list(ops)
-        with outages():
+        with report_outages():
             found = self._batch([self._within(op) for op in asked])
         return [self._shown(op, result) for op, result in zip(asked, found, strict=True)]
 

@@ -8,7 +8,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Collection
 
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.contracts.notifier import Notifier

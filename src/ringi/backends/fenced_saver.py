@@ -79,7 +79,7 @@ class FencedSaver(Saver):
         return kept
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with outages():
+        with report_outages():
             found: CheckpointTuple | None = self._read_now("get_tuple", config)
         return found
 
@@ -91,7 +91,7 @@ class FencedSaver(Saver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        with outages():
+        with report_outages():
             found = self._read_now("list", config, filter=filter, before=before, limit=limit)
         yield from found
 
@@ -103,7 +103,7 @@ class FencedSaver(Saver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         self._flush_before(None)
-        with outages():
+        with report_outages():
             placed: RunnableConfig = self._write_now("put", config, checkpoint, metadata, new_versions)
         return placed
 
@@ -111,7 +111,7 @@ class FencedSaver(Saver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         self._flush_before(task_id)
-        with outages():
+        with report_outages():
             kept = self._without_failed(config, writes, task_id)
             self._write_now("put_writes", config, kept, task_id, task_path)
 
@@ -147,7 +147,7 @@ class FencedSaver(Saver):
         """Do the same as `_write` on the caller's own thread, without the event loop."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with outages():
+        with report_outages():
             found: CheckpointTuple | None = await self._read("get_tuple", config)
         return found
 
@@ -159,7 +159,7 @@ class FencedSaver(Saver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        with outages():
+        with report_outages():
             found = await self._read("list", config, filter=filter, before=before, limit=limit)
         for item in found:
             yield item
@@ -171,7 +171,7 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        with outages():
+        with report_outages():
             await self.before_write(None)
             placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
         return placed
@@ -180,12 +180,12 @@ class FencedSaver(Saver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         self._is_loop_blocked = False
-        with outages():
+        with report_outages():
             await self.before_write(task_id)
             await self._write("put_writes", config, self._without_failed(config, writes, task_id), task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        with outages():
+        with report_outages():
             await self._write("delete_thread", thread_id)
 
     async def keep_newest(self, thread_id: str) -> None:
@@ -193,7 +193,7 @@ class FencedSaver(Saver):
 
         Only for a thread with no pending step. A thread whose `DeltaChannel` needs older checkpoints is unchanged.
         """
-        with outages():
+        with report_outages():
             await self._keep_newest(thread_id)
 
     async def _keep_newest(self, thread_id: str) -> None:
@@ -210,12 +210,12 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 async def before_of(saver: FencedSaver, task_id: str | None) -> None:
     """Run a saver's actions before a write, on its loop."""
-    with outages():
+    with report_outages():
         await saver.before_write(task_id)
 
 
 @contextmanager
-def outages() -> Iterator[None]:
+def report_outages() -> Iterator[None]:
     """Raise an outage of the run's own store as `OutageError`: its agent may raise the same error for another store."""
     try:
         yield

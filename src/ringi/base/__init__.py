@@ -1,0 +1,8 @@
+"""The foundations: strict models, canonical JSON, clocks and metrics."""
+
+from ringi.base.canonical_json import canonical, digest, jsonable
+from ringi.base.clock import Clock, utc_now
+from ringi.base.failpoints import failpoint
+from ringi.base.model import StrictModel
+
+__all__ = ["Clock", "StrictModel", "canonical", "digest", "failpoint", "jsonable", "utc_now"]

@@ -1,8 +1,10 @@
-"""Maps each extra of Ringi to the libraries that it installs."""
+"""The extras of Ringi: their libraries, the error for one that is missing, and exports that import on first use."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NoReturn
 
 from ringi.errors import MissingExtraError
 
@@ -33,3 +35,26 @@ def missing(what: str, error: ModuleNotFoundError) -> NoReturn:
         if name in names:
             raise MissingExtraError(what, extra) from error
     raise error
+
+
+def lazy_exports(package: str, names_by_module: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that imports its modules on first use (PEP 562).
+
+    A program that needs one name of the package then imports only that part of it, and a part whose libraries are not
+    installed is named with its extra.
+
+    Args:
+        package: The package, such as `ringi.server`.
+        names_by_module: The exported names of each module, separated by spaces; the module is relative to the package.
+    """
+    modules = {name: f"{package}.{module}" for module, names in names_by_module.items() for name in names.split()}
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(name)
+        try:
+            return getattr(import_module(modules[name]), name)
+        except ModuleNotFoundError as error:
+            missing(f"{package}.{name}", error)
+
+    return find

@@ -21,7 +21,7 @@ class StrictModel(BaseModel):
     have it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True)
 
     def __init__(self, /, **given: Any) -> None:
         try:

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
-from ringi.domain.record import Frozen
+from ringi.base.model import StrictModel
 
 RUN, RESUME = "run", "resume"
 """The kinds of the two run jobs: `run` starts or continues a thread's run, `resume` passes it an ended request."""
 
 
-class Job(Frozen):
+class Job(StrictModel):
     """One unit of work. A handler must first check whether the work is already done."""
 
     key: str

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.domain.record import START, Event, Key, Position, Query, Record
 from ringi.errors import ConflictError, UnreadableError
 
@@ -174,7 +174,7 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
     return [record for key in keys for record in await readable(store, kind, [key])]
 
 
-async def change(
+async def change_record(
     store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
 ) -> tuple[R, R]:
     """Save the next version that `step` computes.

@@ -6,8 +6,9 @@ import re
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from ringi.base.model import StrictModel
 from ringi.contracts.stream import Stream, StreamItem
-from ringi.domain.record import Frozen, Key
+from ringi.domain.record import Key
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import NotFoundError
 
@@ -37,7 +38,7 @@ class Target(NamedTuple):
         return cls(parts[1], int(parts[2]), parts[3])
 
 
-class Attempt(Frozen):
+class Attempt(StrictModel):
     """One try of one delivery."""
 
     at: datetime
@@ -65,7 +66,7 @@ class Entry(Attempt):
     """0 for the first series; each redelivery starts another."""
 
 
-class Delivery(Frozen):
+class Delivery(StrictModel):
     """One event on its way to one receiver."""
 
     id: str

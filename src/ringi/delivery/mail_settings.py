@@ -12,9 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
-from ringi.domain.ask import Name, parsed
+from ringi.base.model import StrictModel
+from ringi.domain.ask import Name, parse_body
 from ringi.domain.events import MAIL_EVENTS
-from ringi.domain.record import DEFAULT_TENANT, Frozen, Viewer
+from ringi.domain.record import DEFAULT_TENANT, Viewer
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, SettingError
 
@@ -27,7 +28,7 @@ STARTTLS = "smtp+starttls"
 PORTS = {"smtp": 587, STARTTLS: 587, "smtps": 465}
 
 
-class Mailbox(Frozen):
+class Mailbox(StrictModel):
     """A person who receives mails about the requests that they may answer."""
 
     address: Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
@@ -51,7 +52,7 @@ class Mailbox(Frozen):
         return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
 
 
-class MailSettings(Frozen):
+class MailSettings(StrictModel):
     """The settings for sending mail."""
 
     server: str
@@ -108,6 +109,6 @@ def _needed(variables: Mapping[str, str], name: str, remedy: str) -> str:
 def _boxes(text: str) -> tuple[Mailbox, ...]:
     try:
         rows: Any = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
-        return tuple(parsed(Mailbox, row) for row in rows)
+        return tuple(parse_body(Mailbox, row) for row in rows)
     except (ValueError, TypeError, OSError, InvalidError) as error:
         raise SettingError("RINGI_MAIL_TO", "…", f"{error}; give a JSON list of people, or the path of one") from None

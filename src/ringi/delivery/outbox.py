@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
 from ringi.base.clock import Clock
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from ringi.base.model import StrictModel
 from ringi.delivery.addresses import Network, is_callable, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.domain.events import WEBHOOK_EVENTS, WebhookEventName
-from ringi.domain.record import Frozen
 from ringi.domain.webhook import Headers, Tries, Url, Webhook
 from ringi.errors import FieldError, InvalidError, SettingError
 
@@ -31,7 +31,7 @@ SCHEDULE = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_00
 """Seconds between an attempt and the previous one."""
 
 
-class Endpoint(Frozen):
+class Endpoint(StrictModel):
     """A configured receiver of the server; without an address, only a set of secrets that asks may refer to."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
@@ -49,7 +49,7 @@ class Endpoint(Frozen):
         return self.tenant is None or self.tenant == tenant
 
 
-class DeliverySettings(Frozen):
+class DeliverySettings(StrictModel):
     """The delivery settings."""
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -126,7 +126,7 @@ def _endpoints(text: str) -> tuple[Endpoint, ...]:
 
 
 def _endpoint(row: Any) -> Endpoint:
-    endpoint = parsed(Endpoint, row)
+    endpoint = parse_body(Endpoint, row)
     for secret in endpoint.secrets:
         checked_secret(secret)
     if endpoint.name.startswith(RESERVED):

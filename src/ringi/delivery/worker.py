@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ringi.base.clock import Clock
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
+from ringi.base.model import StrictModel
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
 from ringi.delivery.attempts import EndpointState, Entry, Status, Target, TryLog
@@ -17,7 +18,6 @@ from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.webhooks import GONE, Caller, Outcome, Receivers, body_of, kind_of, lane_of
 from ringi.domain.events import WebhookEventName
-from ringi.domain.record import Frozen
 from ringi.domain.request import Request
 from ringi.errors import LaterError, NotFoundError
 
@@ -28,7 +28,7 @@ LONGEST_WAIT = 86_400.0
 UNKNOWN = "not configured where it was tried: give the same receivers to all servers and workers"
 
 
-class Task(Frozen):
+class Task(StrictModel):
     """The content of a delivery job; with it, the event need not be read."""
 
     tenant: str

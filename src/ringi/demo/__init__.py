@@ -6,7 +6,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ringi.demo import assistant, chat, engrammer, finisher, preferences, refund, two_questions
 from ringi.demo.script import scripted_model
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 
 def agents(model: BaseChatModel | None = None) -> list[Agent]:

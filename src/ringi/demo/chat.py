@@ -13,12 +13,12 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
 from ringi import Action
-from ringi.base.canonical_json import canonical
+from ringi.base import canonical
 from ringi.demo.preferences import FORM
 from ringi.demo.refund import ARGS, exact
 from ringi.integrations.langchain import Remember
 from ringi.integrations.langgraph import ask
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 LONGEST_HEARD = 2_000
 """Characters of a message in which the scripted model looks for its sentences."""

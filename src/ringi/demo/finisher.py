@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
 from ringi.integrations.langchain import FinishGate
-from ringi.runs.agent import Agent, State
+from ringi.runs import Agent, State
 
 PROMPT = "Do the task in one go, and then say in a sentence or two what you have done."
 

@@ -9,9 +9,9 @@ from langgraph.config import get_store
 from langgraph.func import entrypoint, task
 
 from ringi import Button, Form, Select, TextArea
-from ringi.forms.field_parts import Option
+from ringi.forms import Option
 from ringi.integrations.langgraph import ask
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 SPORTS = {"basketball": "Basketball", "football": "Football", "swimming": "Swimming", "running": "Running"}
 OFTEN = {"daily": "Every day", "weekly": "Every week", "monthly": "Every month"}

@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi import Action
 from ringi.integrations.langgraph import ask
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 ARGS = {
     "type": "object",

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.demo import chat, engrammer
 from ringi.demo.assistant import SPEAKERS, drafts
-from ringi.testing.model import ScriptedModel
+from ringi.testing import ScriptedModel
 
 DELAY = 0.04
 """Seconds between words, so that one sees the stream."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph
 
 from ringi.integrations.langgraph import ask
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 QUESTIONS = {"colour": "Which colour shall the poster have?", "city": "In which city shall it hang?"}
 

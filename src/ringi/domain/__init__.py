@@ -1,0 +1,47 @@
+"""The records of Ringi, their events and their state machines, without any input or output."""
+
+from ringi.domain.ask import Action, Answer, Ask, Decision, Id, Name, parse_body
+from ringi.domain.journal import Journal, JournalEntry, entries_in
+from ringi.domain.memories import is_person
+from ringi.domain.record import (
+    AGENT,
+    SCRIPTS_WITHOUT_SPACES,
+    START,
+    SYSTEM,
+    THREAD,
+    Event,
+    Key,
+    Position,
+    Query,
+    topic_of,
+)
+from ringi.domain.request import Request, Status
+from ringi.domain.thread import Thread, ThreadStatus
+
+__all__ = [
+    "AGENT",
+    "SCRIPTS_WITHOUT_SPACES",
+    "START",
+    "SYSTEM",
+    "THREAD",
+    "Action",
+    "Answer",
+    "Ask",
+    "Decision",
+    "Event",
+    "Id",
+    "Journal",
+    "JournalEntry",
+    "Key",
+    "Name",
+    "Position",
+    "Query",
+    "Request",
+    "Status",
+    "Thread",
+    "ThreadStatus",
+    "entries_in",
+    "is_person",
+    "parse_body",
+    "topic_of",
+]

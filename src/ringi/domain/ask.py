@@ -11,11 +11,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringCo
 from pydantic_core import PydanticCustomError
 
 from ringi.base.canonical_json import digest, jsonable, not_numbers
-from ringi.base.model import without_nulls
+from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.validation import FieldValidationError, path_of
 from ringi.domain.display import MAX_BLOCKS, Block
-from ringi.domain.record import Frozen
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
@@ -74,7 +73,7 @@ def seconds_of(value: object) -> object:
 Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
 
 
-class Action(Frozen):
+class Action(StrictModel):
     """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
 
     name: Name
@@ -98,7 +97,7 @@ class Action(Frozen):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
-class Button(Frozen):
+class Button(StrictModel):
     """How one decision is offered on the page."""
 
     label: str | None = Field(default=None, max_length=100)
@@ -107,7 +106,7 @@ class Button(Frozen):
     """The value that the agent receives for this decision, if it expects one JSON value."""
 
 
-class Continuation(Frozen):
+class Continuation(StrictModel):
     """The work to continue after the answer, as plain data, so that any worker can do it."""
 
     runner: str
@@ -116,7 +115,7 @@ class Continuation(Frozen):
     args: dict[str, Any] = {}
 
 
-class Ask(Frozen):
+class Ask(StrictModel):
     """What an agent says when it asks; everything but the title has a default."""
 
     title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
@@ -150,12 +149,12 @@ class Ask(Frozen):
 
         An explicit null counts as an absent field; an unknown field is an error even if it is null.
         """
-        return parsed(cls, _present(body))
+        return parse_body(cls, _present(body))
 
     @classmethod
     def kept(cls, body: object) -> Self:
         """Return an ask that any version parsed before; fields unknown to this version are preserved."""
-        return parsed(cls, body, "allow")
+        return parse_body(cls, body, "allow")
 
     def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
         """Return the ask with plain JSON values, or raise `InvalidError` if it breaks a rule.
@@ -252,7 +251,7 @@ def valued(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
     return {decision: button for decision, button in actions.items() if button.value is not None}
 
 
-def unwritable(model: Frozen) -> list[FieldError]:
+def unwritable(model: StrictModel) -> list[FieldError]:
     """Return an error for each number that would be stored as null."""
     return [FieldError(".".join(path), "JSON has no such number: send text, or None") for path in not_numbers(model)]
 
@@ -262,7 +261,7 @@ def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
     return FieldError(field, message) if wrong else None
 
 
-class Answer(Frozen):
+class Answer(StrictModel):
     """What a person sends back: the decision, what goes with it, and the digest they saw."""
 
     decision: Annotated[Decision, BeforeValidator(lambda given: "reject" if given == IGNORE else given)]
@@ -274,7 +273,7 @@ class Answer(Frozen):
     @classmethod
     def parse(cls, body: object) -> Self:
         """Return the answer in plain JSON data, or raise `InvalidError` that names each field."""
-        answer = parsed(cls, body)
+        answer = parse_body(cls, body)
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
@@ -323,10 +322,10 @@ def digest_of(ask: Ask) -> str:
     return digest({**shown, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
 
 
-F = TypeVar("F", bound=Frozen)
+F = TypeVar("F", bound=StrictModel)
 
 
-def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
+def parse_body(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
     """Return plain JSON data as a model without coercion, or raise `InvalidError`."""
     if not isinstance(body, dict):
         raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
@@ -338,7 +337,7 @@ def parsed(model: type[F], body: object, extra: Literal["forbid", "allow"] = "fo
         ) from error
 
 
-def _readable(model: type[Frozen], error: Any) -> FieldError:
+def _readable(model: type[StrictModel], error: Any) -> FieldError:
     # The kind of block stands between its number and its field.
     steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
     cause = error.get("ctx", {}).get("error")

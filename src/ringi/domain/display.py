@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
+from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, check_number, check_text, shown
 from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
-from ringi.domain.record import Frozen
 
 MAX_BLOCKS = 10
 MAX_COLUMNS, MAX_ROWS = 20, 200
@@ -80,7 +80,7 @@ _Cell = Annotated[str | int | float | bool | None, BeforeValidator(_cell)]
 _Row = Annotated[tuple[_Cell, ...], Field(max_length=MAX_COLUMNS)]
 
 
-class _Block(Frozen):
+class _Block(StrictModel):
     title: _Label | None = None
     """The heading of the block."""
 

@@ -13,7 +13,7 @@ WORDS = "reason"
 """The key of an entry's free text; an erasure removes it together with the author's name."""
 
 
-class Noted(NamedTuple):
+class JournalEntry(NamedTuple):
     """An entry, its author and its time."""
 
     version: int
@@ -80,14 +80,14 @@ class Journal(Record):
 WRITTEN = f"{Journal.record}.written"
 
 
-def entries_in(events: Iterable[Event]) -> list[Noted]:
+def entries_in(events: Iterable[Event]) -> list[JournalEntry]:
     """Return the entries of all events of a journal, oldest first; an erasure removes no entry."""
     own, kept = [event for event in events if event.record == Journal.record], dict[str, dict[str, Any]]()
     for event in own:
         kept |= event.changed.get("kept", {})
     written = [event for event in own if event.type == WRITTEN]
     said = [(event, event.changed.get("entry") or kept.get(str(event.version), {})) for event in written]
-    return [Noted(number, event.at, event.actor, entry) for number, (event, entry) in enumerate(said, 2)]
+    return [JournalEntry(number, event.at, event.actor, entry) for number, (event, entry) in enumerate(said, 2)]
 
 
 def _wordless(entry: dict[str, Any]) -> dict[str, Any]:

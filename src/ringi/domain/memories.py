@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import Field
 
+from ringi.base.model import StrictModel
 from ringi.domain.ask import Answer, Decision, unwritable
-from ringi.domain.record import SYSTEM, Event, Frozen, cursor_of
+from ringi.domain.record import SYSTEM, Event, cursor_of
 from ringi.domain.request import Remembered, Request
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.forms import form as forms
@@ -29,7 +30,7 @@ REMEMBERED: tuple[Decision, ...] = ("approve", "edit")
 """The decisions whose answers are remembered."""
 
 
-class Memory(Frozen):
+class Memory(StrictModel):
     """One remembered answer, under the id of its request."""
 
     id: str

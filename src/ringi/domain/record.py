@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import quote, unquote
 
-from pydantic import ConfigDict
-
 from ringi.base.canonical_json import digest, jsonable
 from ringi.base.clock import EPOCH
 from ringi.base.model import StrictModel
@@ -46,13 +44,7 @@ class Key(NamedTuple):
     id: str
 
 
-class Frozen(StrictModel):
-    """The base of all values except forms, which have no aliases."""
-
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
-
-
-class Event(Frozen):
+class Event(StrictModel):
     """One change of one record, chained to the record's previous event by `previous`."""
 
     tenant: str
@@ -106,7 +98,7 @@ def hash_of(fields: Mapping[str, Any]) -> str:
     return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
 
 
-class Erased(Frozen):
+class Erased(StrictModel):
     """That a record's content was erased: when, who did it, by which rule."""
 
     at: datetime
@@ -115,7 +107,7 @@ class Erased(Frozen):
     """The reason: the request was selected, its person was (then only their content is erased), or its age."""
 
 
-class Record(Frozen):
+class Record(StrictModel):
     """A versioned record with a tenant, an id and a chain of events."""
 
     record: ClassVar[str]
@@ -184,14 +176,14 @@ def topic_of(record: str, key: Key) -> str:
     return f"{record}/{key.tenant}/{key.id}"
 
 
-class Viewer(Frozen):
+class Viewer(StrictModel):
     """A person who sees requests that are open to all, assigned to them, offered to their groups, or asked by them."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
-class Query(Frozen):
+class Query(StrictModel):
     """Selects records of a kind: every field that is set must match; newest first."""
 
     tenant: str | None = None
@@ -259,14 +251,14 @@ def parsed_number(position: Position) -> int:
     return int(position)
 
 
-WORDLESS = (
+SCRIPTS_WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 """Scripts without spaces between words (Chinese, Japanese, Korean, Thai and its neighbors): any part of a run
 matches."""
-RUN = re.compile(f"[{WORDLESS}]+")
-WORD = re.compile(rf"[^\W_{WORDLESS}]+")
+RUN = re.compile(f"[{SCRIPTS_WITHOUT_SPACES}]+")
+WORD = re.compile(rf"[^\W_{SCRIPTS_WITHOUT_SPACES}]+")
 STEMS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """The number of a word's letters that are indexed."""
 MAX_SEARCH = 500
@@ -293,8 +285,8 @@ def texts_in(value: Any) -> Iterator[str]:
 def query_terms(text: str) -> tuple[str, ...]:
     """Return the terms that a searchable text must all contain to match this search.
 
-    A term is the literal text between two spaces. It matches at the start of a word, or anywhere in a run of `WORDLESS`
-    scripts. Raises `InvalidError` for more than `MAX_SEARCH` characters.
+    A term is the literal text between two spaces. It matches at the start of a word, or anywhere in a run of the
+    scripts without spaces. Raises `InvalidError` for more than `MAX_SEARCH` characters.
     """
     if len(text) > MAX_SEARCH:
         raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")

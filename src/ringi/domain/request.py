@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BaseModel, Field
 
 from ringi.base.canonical_json import digest, jsonable
+from ringi.base.model import StrictModel
 from ringi.domain.ask import (
     Action,
     Answer,
@@ -27,7 +28,7 @@ from ringi.domain.ask import (
     wrong_if,
 )
 from ringi.domain.display import Block
-from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Frozen, Record, Viewer, searchable, texts_in
+from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Record, Viewer, searchable, texts_in
 from ringi.domain.webhook import Webhook
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorizedError
 from ringi.forms import form as forms
@@ -44,7 +45,7 @@ SEARCHED = 32_000
 """The number of a request's characters that a search reads."""
 
 
-class Response(Frozen):
+class Response(StrictModel):
     """The one decision on a request."""
 
     decision: Decision
@@ -69,7 +70,7 @@ class Response(Frozen):
         return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
 
 
-class Remembered(Frozen):
+class Remembered(StrictModel):
     """Changes to the memory of an answer."""
 
     data: dict[str, Any] | None

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Frozen, Key, Record
+from ringi.base.model import StrictModel
+from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Record
 from ringi.errors import ConflictError, FenceError, ThreadBusyError
 
 Savers = Callable[["Thread"], Any]
@@ -28,7 +29,7 @@ def is_empty(value: object) -> bool:
     return not value
 
 
-class Run(Frozen):
+class Run(StrictModel):
     """One input to the agent and everything that follows from it, pauses included."""
 
     id: str
@@ -45,7 +46,7 @@ class Run(Frozen):
     """The checkpoint from which the run continues next, instead of the newest one."""
 
 
-class Failure(Frozen):
+class Failure(StrictModel):
     """The cause of a run's error, for people."""
 
     message: str

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ringi.domain.record import Frozen, Key
+from ringi.base.model import StrictModel
+from ringi.domain.record import Key
 
 MOST = 5
 """The maximum number of receivers of one ask."""
@@ -51,7 +52,7 @@ Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(fit_hea
 Tries = Annotated[int, Field(strict=True, ge=1, le=MOST_TRIES)]
 
 
-class Webhook(Frozen):
+class Webhook(StrictModel):
     """A receiver that an ask names, for the events of this one request."""
 
     url: Url

@@ -8,31 +8,24 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ringi.base.canonical_json import jsonable
-from ringi.contracts.backend import Backend
-from ringi.contracts.store import Store
-from ringi.domain.ask import parsed
-from ringi.domain.record import Key, Query, topic_of
-from ringi.domain.request import Request
-from ringi.domain.thread import Thread, ThreadStatus
+from ringi.base import jsonable
+from ringi.contracts import Backend, Store
+from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
 from ringi.engrammer.engrammer import EngrammerAgent
 from ringi.engrammer.persistence import entries, read, turns_of
 from ringi.engrammer.refusals import CrowdedError
 from ringi.engrammer.thread_ids import MOST, base_of, family, is_of
 from ringi.engrammer.turns import Turn, begun
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
-from ringi.runs.cleanup import PAGE, is_asked_by
-from ringi.runs.reconciler import pages
-from ringi.server.auth.authenticator import Principal
-from ringi.server.auth.permissions import may_read, may_read_thread, readable_thread
-from ringi.server.platform import Platform
-from ringi.server.routes.threads import ThreadName
+from ringi.runs import is_asked_by, record_pages
+from ringi.server import Platform, Principal, ThreadName, may_read, may_read_thread, require_readable_thread
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
-    from ringi.runs.runner import Runner
+    from ringi.runs import Runner
 
 LONGEST_ID = 190
+REQUESTS_PER_PAGE = 200
 OWN = "engrammer"
 """The Engrammer that is meant where several run and none is named."""
 
@@ -153,13 +146,13 @@ class ConversationAccess:
         id = fit_id(id)
         known = await self._threads(id)
         if id in known:
-            readable_thread(self._who, known[id])
+            require_readable_thread(self._who, known[id])
         name = self._agent_for(known.get(id), id, agent)
         own = {thread.id for thread in self._own(known, id)}
         free = [each for each in family(id) if each not in known or (each in own and not known[each].is_live)]
 
         def check(thread: Thread) -> None:
-            readable_thread(self._who, thread)
+            require_readable_thread(self._who, thread)
             if id in known and not is_of(known[id], thread):  # Somebody else has just taken its name.
                 raise ThreadBusyError(thread.id, thread.status)
 
@@ -226,7 +219,7 @@ class ConversationAccess:
 
 def fit_id(id: str) -> str:
     """Return the conversation that an id names, or raise `InvalidError` where its threads could not be told apart."""
-    base = base_of(parsed(ThreadName, {"thread_id": id}).thread_id)
+    base = base_of(parse_body(ThreadName, {"thread_id": id}).thread_id)
     if len(base) > LONGEST_ID or base_of(base) != base:
         why = f"give at most {LONGEST_ID} characters, not ending with `~q` and a number"
         raise InvalidError.of("threadId", f"the further threads of {base!r} would have no names: {why}")
@@ -273,9 +266,9 @@ async def asked_in(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> l
     # The outcomes of a run are with its turn only once it has them all.
     open_runs = {turn["run_id"] for turn in own if len(turn["outcomes"]) < len(turn["insights"])}
     if open_runs:
-        query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE)
+        query = Query(tenant=thread.tenant, thread_id=thread.id, limit=REQUESTS_PER_PAGE)
         known = {request.id for request in found}
-        async for page in pages(backend.store, Request, query):
+        async for page in record_pages(backend.store, Request, query):
             found += [each for each in page if each.run_id in open_runs and each.id not in known]
     # Anybody may post a request that only names the thread.
     return [request for request in found if request.kind == "learning" and is_asked_by(thread, request)]

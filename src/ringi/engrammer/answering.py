@@ -14,8 +14,7 @@ from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET, MOST_TOLD, SEARCH, tools
 from ringi.errors import RingiError
-from ringi.runs.graph_run import QUIET_CALLS
-from ringi.runs.model_form import clean
+from ringi.runs import QUIET_CALLS, clean_text
 
 ROUNDS = 6
 """How often the generator speaks for one answer, at most."""
@@ -59,7 +58,7 @@ class Answering:
             if not left or not (answer.tool_calls or answer.invalid_tool_calls):
                 break
             told = [*told, *await self._round(answer, is_last=left == 1)]
-        words = [clean(each.text).strip() for each in self.said]
+        words = [clean_text(each.text).strip() for each in self.said]
         return "\n\n".join(filter(None, words)) or refusal_of(self.said[-1])
 
     async def _round(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
@@ -74,7 +73,7 @@ class Answering:
         return [answer.model_copy(update=calls), *results]
 
     async def _result(self, call: ToolCall) -> ToolMessage:
-        args = {name: clean(str(value)) for name, value in call["args"].items()}
+        args = {name: clean_text(str(value)) for name, value in call["args"].items()}
         try:
             return result_of(call, await self._looked_up(call["name"], args))
         except NOTE_ERRORS as error:
@@ -113,12 +112,12 @@ def refusal_of(answer: AIMessage) -> str:
     blocks = [block for block in answer.content if isinstance(block, dict)]
     said = [answer.additional_kwargs, *blocks, *(block.get("value") for block in blocks)]
     words = (each.get("refusal") for each in said if isinstance(each, dict))
-    return next((found for each in words if isinstance(each, str) and (found := clean(each).strip())), "")
+    return next((found for each in words if isinstance(each, str) and (found := clean_text(each).strip())), "")
 
 
 def text_of(note: Note) -> str:
     """Return a note as models read it; they are told no more of it than its first `MOST_TOLD` characters."""
-    return clean(f"{note.title}\n\n{note.content}" if note.title else note.content)
+    return clean_text(f"{note.title}\n\n{note.content}" if note.title else note.content)
 
 
 def cited_in(response: str, playbook: Playbook) -> list[str]:

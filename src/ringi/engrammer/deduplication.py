@@ -8,7 +8,7 @@ from itertools import islice
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
-from ringi.base.canonical_json import jsonable
+from ringi.base import jsonable
 from ringi.engrammer.graph import Conversation, finish, ways
 from ringi.engrammer.insights import Feedback, Insight, insight_id
 from ringi.engrammer.learning import learning
@@ -17,7 +17,7 @@ from ringi.engrammer.persistence import read_in
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.turns import begun
-from ringi.runs.context import host_in
+from ringi.runs import run_context
 
 MOST = 10
 """How many pairs a person is asked about at a time."""
@@ -27,7 +27,7 @@ def tidying(engrammer: EngrammerSettings) -> object:
     """Return the graph of the agent that tidies a playbook."""
 
     async def look(state: Conversation, config: RunnableConfig) -> Conversation:
-        host = host_in(config)
+        host = run_context(config)
         playbook = await read_in(host, engrammer.playbook_name)
         turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
         # The lease of the run would end while the loop compares the bullets of a large playbook.

@@ -9,7 +9,7 @@ from typing import Any
 from ringi.engrammer.deduplication import tidying
 from ringi.engrammer.graph import conversing
 from ringi.engrammer.settings import EngrammerSettings
-from ringi.runs.agent import Agent, State, nothing
+from ringi.runs import Agent, State, no_output
 
 LONGEST_QUERY = 10_000
 QUERY = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY, "pattern": r"\S"}
@@ -61,7 +61,7 @@ class Engrammer(EngrammerSettings):
             engrammer=self,
             history=False,
         )
-        internal: dict[str, Any] = {"output": nothing, "is_internal": True, "history": False}
+        internal: dict[str, Any] = {"output": no_output, "is_internal": True, "history": False}
         tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, **internal)
         return [talking, tidy]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
-from ringi.base.canonical_json import digest
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel, digest
 
 InsightType: TypeAlias = Literal["new_strategy", "refine_strategy", "error_pattern"]
 Op: TypeAlias = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
@@ -17,7 +16,7 @@ LONGEST = 2_000
 """How many characters the text of a bullet may have."""
 
 
-class Evidence(Frozen):
+class Evidence(StrictModel):
     """Words of a run that stand verbatim where they are said to stand.
 
     `start` and `end` count the characters of the source in NFC.
@@ -33,7 +32,7 @@ class Evidence(Frozen):
     run_id: str
 
 
-class Content(Frozen):
+class Content(StrictModel):
     """What a bullet says at one time."""
 
     section: str
@@ -42,7 +41,7 @@ class Content(Frozen):
     merged_into: str | None = None
 
 
-class Change(Frozen):
+class Change(StrictModel):
     """What became of one bullet: an add has no `before`; a retired bullet stays, and is not active."""
 
     bullet: str
@@ -50,14 +49,14 @@ class Change(Frozen):
     after: Content
 
 
-class Tag(Frozen):
+class Tag(StrictModel):
     """How a bullet did in one run."""
 
     bullet: str
     tag: Literal["helpful", "harmful", "neutral", "used"]
 
 
-class Entry(Frozen):
+class Entry(StrictModel):
     """One thing that happened to a playbook, whole: what it changed, why, and by which request."""
 
     op: Op
@@ -100,7 +99,7 @@ class Written(NamedTuple):
     entry: Entry
 
 
-class Bullet(Frozen):
+class Bullet(StrictModel):
     """One line of a playbook, how often it helped, and the versions that made and last changed it."""
 
     id: str
@@ -125,7 +124,7 @@ class Bullet(Frozen):
         return len(self.id), self.id
 
 
-class Rejected(Frozen):
+class Rejected(StrictModel):
     """A text that a person refused to have learned; why, their own words, stands in the entry and the request."""
 
     text: str

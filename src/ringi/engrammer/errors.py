@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ringi.errors import UnavailableError
-from ringi.server.refusals import RefusalError
+from ringi.server import RefusalError
 
 
 class PlaybookError(RefusalError):

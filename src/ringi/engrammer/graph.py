@@ -12,12 +12,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from ringi.backends.fenced_saver import outages
-from ringi.base.canonical_json import jsonable
-from ringi.base.failpoint import failpoint
-from ringi.domain.memories import is_person
-from ringi.domain.record import Key
-from ringi.domain.thread import Thread
+from ringi.backends import report_outages
+from ringi.base import failpoint, jsonable
+from ringi.domain import Key, Thread, is_person
 from ringi.engrammer.answering import Answering, NoAnswerError, cited_in, references_of, text_of
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.insights import Feedback
@@ -32,7 +29,7 @@ from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.thread_ids import base_of, family, visible_siblings
 from ringi.engrammer.turns import Turn, Turns, begun, merged
 from ringi.errors import InvalidError, OutageError
-from ringi.runs.context import RunContext, host_in
+from ringi.runs import RunContext, run_context
 
 log = logging.getLogger(__name__)
 EARLIER = 6
@@ -92,7 +89,7 @@ class Steps:
 
     async def receive(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Begin the turn of a question, or of what a person says of an answer."""
-        host, given = host_in(config), state["input"]
+        host, given = run_context(config), state["input"]
         at = host.inbox.clock().isoformat()
         if "feedback" not in given:
             return {"turns": [begun(host.run_id, host.key.id, given["query"].strip(), at)], "notes": {}}
@@ -107,7 +104,7 @@ class Steps:
 
     async def answer(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Let the generator answer, with the playbook and what it looks up."""
-        host, turn = host_in(config), state["turns"][-1]
+        host, turn = run_context(config), state["turns"][-1]
         playbook = await self._playbook(host)
         earlier = [each for each in await self._before(state, host) if each["response"] and not each["parent"]]
         told = told_generator(self._engrammer.prompt, playbook, earlier[-EARLIER:], turn["query"])
@@ -124,12 +121,12 @@ class Steps:
     async def judge(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Say what there is to judge the answer by: the truth, the world, or nobody but the agent."""
         turn = state["turns"][-1]
-        feedback = await self._judged(turn, state["input"].get("expected"), host_in(config).by)
+        feedback = await self._judged(turn, state["input"].get("expected"), run_context(config).by)
         return {"turns": [{"run_id": turn["run_id"], "feedback": jsonable(feedback)}]}
 
     async def reflect(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Let the reflector look back; what it gets wrong costs what it proposes, not the answer."""
-        host, turn, notes = host_in(config), state["turns"][-1], state.get("notes", {})
+        host, turn, notes = run_context(config), state["turns"][-1], state.get("notes", {})
         playbook, feedback = await self._playbook(host), Feedback.model_validate(turn["feedback"])
         # Of a bullet that people would not retire or merge, the text is what they want.
         refused = [each.text for each in playbook.rejected if each.op in ("add", "edit")][-REFUSED:]
@@ -152,7 +149,7 @@ class Steps:
 
     async def tag(self, state: Conversation, config: RunnableConfig) -> Conversation:
         """Count what the bullets did; counts are no text, and nobody has to approve them."""
-        host, turn = host_in(config), state["turns"][-1]
+        host, turn = run_context(config), state["turns"][-1]
         tags = [Tag.model_validate(each) for each in turn.get("tags", ())]
 
         def counted(playbook: Playbook) -> Entry | None:
@@ -162,7 +159,7 @@ class Steps:
             return Entry(op="tag", tags=left, thread_id=host.key.id, run_id=turn["run_id"])
 
         if tags:
-            with outages():
+            with report_outages():
                 try:
                     await enter_in(host, self._engrammer.playbook_name, counted)
                 except BusyPlaybookError as error:
@@ -192,7 +189,7 @@ class Steps:
     async def _before(self, state: Conversation, host: RunContext) -> Turns:
         """Return the earlier turns of the conversation, oldest first."""
         backend, tenant = host.runner.backend, host.key.tenant
-        with outages():
+        with report_outages():
             ids = [Key(tenant, id) for id in family(base_of(host.key.id))]
             threads = await backend.store.get_many(Thread, ids)
             elsewhere = [

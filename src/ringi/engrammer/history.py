@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.engrammer.entries import Change, Written
 from ringi.engrammer.errors import ConsumedError, FinalOpError
 
 
-class Measures(Frozen):
+class Measures(StrictModel):
     """How the proposals of an agent fared."""
 
     proposed: int

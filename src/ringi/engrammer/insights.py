@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.engrammer.entries import LONGEST, SECTIONS, About, Entry, Evidence, InsightType, Where
 from ringi.engrammer.errors import BudgetError, ChangedError, PlaybookError
 from ringi.engrammer.playbook import Content, Playbook
@@ -45,7 +45,7 @@ Section = Annotated[str, BeforeValidator(lambda name: name if name in SECTIONS e
 LONGEST_ANSWER = 2_000
 
 
-class Feedback(Frozen):
+class Feedback(StrictModel):
     """How an answer did, and who says so; `self` is only the agent's own opinion."""
 
     source: Literal["ground_truth", "environment", "user", "self"]
@@ -54,7 +54,7 @@ class Feedback(Frozen):
     by: str | None = None
 
 
-class Quote(Frozen):
+class Quote(StrictModel):
     """Words that an agent says to stand somewhere; nobody has looked yet."""
 
     where: Where
@@ -62,7 +62,7 @@ class Quote(Frozen):
     quote: str
 
 
-class Operation(Frozen):
+class Operation(StrictModel):
     """What a person approves: what is done to the playbook, whole."""
 
     op: LearnOp
@@ -75,7 +75,7 @@ class Operation(Frozen):
     """The hash of each bullet that it changes, or changes another for, as the person sees it."""
 
 
-class Insight(Frozen):
+class Insight(StrictModel):
     """What an agent believes to have learned in a run."""
 
     id: str
@@ -96,7 +96,7 @@ class Insight(Frozen):
     run_id: str
 
 
-class Trial(Frozen):
+class Trial(StrictModel):
     """How questions whose right answers are known were answered without a proposal, and with it."""
 
     cases: int = 0
@@ -110,7 +110,7 @@ class Trial(Frozen):
     """Why there is no result."""
 
 
-class Proposal(Frozen):
+class Proposal(StrictModel):
     """An insight as it is shown: the operation it comes to, what is like it, what it costs."""
 
     insight: Insight

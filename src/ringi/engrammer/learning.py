@@ -11,12 +11,9 @@ from typing import Annotated, Any, TypedDict
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
-from ringi.backends.fenced_saver import outages
-from ringi.base.canonical_json import jsonable
-from ringi.base.failpoint import failpoint
-from ringi.domain.ask import Action, Ask, Decision
-from ringi.domain.memories import is_person
-from ringi.domain.request import Request
+from ringi.backends import report_outages
+from ringi.base import failpoint, jsonable
+from ringi.domain import Action, Ask, Decision, Request, is_person
 from ringi.engrammer.evaluation import Trials
 from ringi.engrammer.insights import (
     Insight,
@@ -33,7 +30,7 @@ from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.turns import Turns, merged
 from ringi.integrations.langgraph import put
-from ringi.runs.context import RunContext, host_in
+from ringi.runs import RunContext, run_context
 
 LEARN = "learn"
 """What the gated action is called: to enter one operation in the playbook."""
@@ -90,7 +87,11 @@ class Steps:
 
     async def propose(self, state: Learning, config: RunnableConfig) -> Learning:
         """Lay an insight beside the playbook as it stands, and try it where that can be done."""
-        host, insight, name = host_in(config), Insight.model_validate(state["insight"]), self._engrammer.playbook_name
+        host, insight, name = (
+            run_context(config),
+            Insight.model_validate(state["insight"]),
+            self._engrammer.playbook_name,
+        )
         playbook = await read_in(host, name)
         proposal = proposed(insight, playbook, self._engrammer.budget, name, (renewed := state.get("renewed")))
         is_known = proposal is not None and not renewed and self._why_not(proposal.operation, playbook) == "duplicate"
@@ -106,7 +107,7 @@ class Steps:
 
     async def curate(self, state: Learning, config: RunnableConfig) -> Learning:
         """Enter what a person approved, as it was approved; or say why not."""
-        host, request = host_in(config), Request.model_validate(state["request"])
+        host, request = run_context(config), Request.model_validate(state["request"])
         insight = Insight.model_validate(state["insight"])
         status = status_of(request)
         if status not in ("learned", "edited"):
@@ -142,7 +143,7 @@ class Steps:
             return None if request.id in now.applied else make(now)
 
         failpoint("curate.begun")
-        with outages():
+        with report_outages():
             # A worker that has not heard yet that its run was cancelled would learn what is withdrawn.
             playbook = await enter_in(host, self._engrammer.playbook_name, once, first=host.check_held)
         failpoint("curate.entered")

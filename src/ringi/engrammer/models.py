@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ringi.domain.ask import Id, Name
-from ringi.domain.record import Frozen
-from ringi.domain.request import Status
-from ringi.domain.thread import ThreadStatus
+from ringi.base import StrictModel
+from ringi.domain import Id, Name, Status, ThreadStatus
 
 InsightType = Literal["new_strategy", "refine_strategy", "error_pattern"]
 InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]
@@ -23,7 +21,7 @@ Expected = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 Digest = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class EngrammerStart(Frozen):
+class EngrammerStart(StrictModel):
     """A question; without a thread it begins a conversation."""
 
     query: Query
@@ -34,20 +32,20 @@ class EngrammerStart(Frozen):
     """The right answer, where it is known: then the feedback is no opinion."""
 
 
-class EngrammerAsked(Frozen):
+class EngrammerAsked(StrictModel):
     """Which conversation."""
 
     thread_id: Id = Field(alias="threadId")
 
 
-class ShownInsight(Frozen):
+class ShownInsight(StrictModel):
     """An insight as the caller was shown it."""
 
     id: Id
     digest: Digest
 
 
-class EngrammerContinue(Frozen):
+class EngrammerContinue(StrictModel):
     """What a person says to what waits to be learned."""
 
     thread_id: Id = Field(alias="threadId")
@@ -57,7 +55,7 @@ class EngrammerContinue(Frozen):
     reason: Words | None = None
 
 
-class NoteAsked(Frozen):
+class NoteAsked(StrictModel):
     """Which note."""
 
     source: Name
@@ -66,7 +64,7 @@ class NoteAsked(Frozen):
     """Whose, where several Engrammers have such a source."""
 
 
-class EngrammerQuestion(Frozen):
+class EngrammerQuestion(StrictModel):
     """A question in a conversation."""
 
     query: Query
@@ -76,7 +74,7 @@ class EngrammerQuestion(Frozen):
     """The Engrammer, where there are several and the conversation is new."""
 
 
-class TurnFeedback(Frozen):
+class TurnFeedback(StrictModel):
     """What a person thinks of an answer."""
 
     verdict: Literal["right", "wrong"]

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.engrammer.searching import Found, Text, ranked, terms_of
 from ringi.errors import InvalidError, NotFoundError, SettingError
-from ringi.server.refusals import RefusalError
+from ringi.server import RefusalError
 
 T = TypeVar("T")
 PLAYBOOK = "playbook"
@@ -25,7 +25,7 @@ MOST_FOUND = 20
 MOST_CANDIDATES = 200
 BUSY_SECONDS = 5.0
 SHORTEST_INDEXED = 3
-SCHEMA = """
+NOTES_SCHEMA = """
 CREATE TABLE notes (
   id TEXT PRIMARY KEY,
   title TEXT NOT NULL DEFAULT '',
@@ -87,7 +87,7 @@ NOTE_ERRORS = (NoteNotFoundError, SourceNotFoundError, NotesUnreadableError)
 """What looking a note up may raise; an agent is told so, and goes on."""
 
 
-class Note(Frozen):
+class Note(StrictModel):
     """A note, and where it is from."""
 
     id: str
@@ -213,7 +213,7 @@ def title_of(content: str) -> str:
 
 
 class SqliteNotes:
-    """The notes in a SQLite file with the tables of `SCHEMA`; it is never written to, and may be replaced at any time.
+    """The notes in a SQLite file with the tables of `NOTES_SCHEMA`, which is only read and may be replaced at any time.
 
     Words of three characters or more are found by its index, shorter ones, as many Japanese and Chinese words are, by
     reading every note: a few thousand notes take some milliseconds.

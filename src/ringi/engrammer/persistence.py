@@ -11,18 +11,14 @@ from datetime import datetime
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from ringi.backends.fenced_saver import outages
-from ringi.base.failpoint import failpoint
-from ringi.contracts.backend import Backend
-from ringi.contracts.store import Store, change
-from ringi.domain.journal import Journal, Noted, entries_in
-from ringi.domain.record import START, SYSTEM, THREAD, Event, Key, Position
-from ringi.domain.thread import Thread
+from ringi.backends import report_outages
+from ringi.base import failpoint
+from ringi.contracts import Backend, Store, change_record
+from ringi.domain import START, SYSTEM, THREAD, Event, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.engrammer.errors import BusyPlaybookError
 from ringi.engrammer.playbook import Entry, Playbook, Written
 from ringi.errors import ConflictError, NotFoundError
-from ringi.runs.context import RunContext
-from ringi.runs.states import state_of
+from ringi.runs import RunContext, graph_state
 
 log = logging.getLogger(__name__)
 APPLICATION = "engrammer"
@@ -56,7 +52,7 @@ async def read(store: Store, tenant: str, name: str) -> Playbook:
 
 async def read_in(host: RunContext, name: str) -> Playbook:
     """Return a playbook for a run; raises `OutageError` where the store is away."""
-    with outages():
+    with report_outages():
         return await read(host.runner.backend.store, host.key.tenant, name)
 
 
@@ -125,7 +121,7 @@ async def when(store: Store, tenant: str, name: str, version: int) -> datetime:
     return next(each.at for each in await entries(store, tenant, name) if each.version == version)
 
 
-async def _parsed(found: Sequence[Noted], before: int) -> list[Written]:
+async def _parsed(found: Sequence[JournalEntry], before: int) -> list[Written]:
     parsed = list[Written]()
     for at, (version, when, by, entry) in enumerate(found):
         parsed.append(Written(before + version, when, by, Entry.model_validate(entry)))
@@ -145,7 +141,7 @@ async def _events(store: Store, key: Key, after: Position) -> list[Event]:
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
     """Return the turns of a thread as of its newest step, oldest first; of one that was erased, none."""
-    return (await state_of(backend, thread)).get("turns") or []
+    return (await graph_state(backend, thread)).get("turns") or []
 
 
 def playbook_in(journal: Journal) -> Playbook:
@@ -158,7 +154,7 @@ async def _changed(store: Store, key: Key, step: Step, first: First, now: dateti
     while True:
         await first()
         try:
-            return await change(store, Journal, key, step)
+            return await change_record(store, Journal, key, step)
         except NotFoundError:
             await _begin(store, key, now)
         except ConflictError as error:

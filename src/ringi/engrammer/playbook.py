@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import combinations, islice
 from typing import Self, Unpack
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.engrammer.entries import (
     LONGEST,
     SECTIONS,
@@ -65,7 +65,7 @@ MOST_COUNTED = 200
 """A run that a worker died of counts its tags again at once, or within days: not after so many others."""
 
 
-class Playbook(Frozen):
+class Playbook(StrictModel):
     """What an agent has learned, as of one version."""
 
     version: int = 1
@@ -223,7 +223,7 @@ def folded(entries: Iterable[tuple[Entry, datetime]], playbook: Playbook = EMPTY
     return playbook
 
 
-class Line(Frozen):
+class Line(StrictModel):
     """A bullet as the agent is told it."""
 
     id: str
@@ -231,7 +231,7 @@ class Line(Frozen):
     text: str
 
 
-class Altered(Frozen):
+class Altered(StrictModel):
     """A bullet that says something else."""
 
     id: str
@@ -239,7 +239,7 @@ class Altered(Frozen):
     after: Line
 
 
-class Diff(Frozen):
+class Diff(StrictModel):
     """What the agent is told more, no more, and otherwise."""
 
     added: tuple[Line, ...] = ()

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 from ringi.engrammer.models import Digest, InsightEvidence, InsightFeedback, InsightType, Operation, Shape, Words
 
 EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
@@ -16,7 +16,7 @@ BulletText = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"\S")
 Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
 
 
-class PlaybookChange(Frozen):
+class PlaybookChange(StrictModel):
     """What a person changes in a playbook without an agent that asks."""
 
     op: Literal["add", "edit", "retire", "restore", "merge", "undo"]

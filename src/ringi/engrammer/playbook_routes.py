@@ -14,10 +14,8 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import parsed
-from ringi.domain.record import Key
-from ringi.domain.request import Request
-from ringi.engrammer.access import ConversationAccess
+from ringi.domain import Key, Request, parse_body
+from ringi.engrammer.access import REQUESTS_PER_PAGE, ConversationAccess
 from ringi.engrammer.entries import Entry, Written
 from ringi.engrammer.errors import BehindError, BudgetError
 from ringi.engrammer.persistence import First, enter, entries, nothing, read
@@ -27,17 +25,20 @@ from ringi.engrammer.refusals import NotForAgentsError, NotTheirPlaybookError, S
 from ringi.engrammer.rendering import size
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_in, playbook_view
 from ringi.errors import FieldError, InvalidError, NotFoundError
-from ringi.runs.cleanup import PAGE
-from ringi.runs.reconciler import is_ours, pages
-from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import visible
-from ringi.server.body import json_body
-from ringi.server.openapi import documented
-from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.routes.requests import Cursor
-from ringi.server.serialize import dumped, page_json
-from ringi.server.sse.run_pages import parsed_place
+from ringi.runs import record_pages, resumes_run
+from ringi.server import (
+    Authenticator,
+    Cursor,
+    Platform,
+    Principal,
+    dump_json,
+    json_body,
+    json_response,
+    page_json,
+    parse_cursor,
+    route_docs,
+    visible_query,
+)
 
 Version = Annotated[int | None, Query(ge=1, description="As it stood then; without it, as it stands")]
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -80,19 +81,19 @@ class PlaybookRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["playbooks"]), "/v1/playbooks/{id}"
-        add("/v1/playbooks", self.find, methods=["GET"], **documented("PlaybookPage"))
-        add(at, self.get, methods=["GET"], **documented("Playbook"))
-        add(f"{at}/history", self.history, methods=["GET"], **documented("PlaybookHistory"))
-        add(f"{at}/diff", self.diff, methods=["GET"], **documented("PlaybookDiff"))
-        add(f"{at}/bullets/{{bullet}}", self.bullet, methods=["GET"], **documented("BulletHistory"))
-        add(f"{at}/changes", self.change, methods=["POST"], **documented("PlaybookEntry", body="PlaybookChange"))
-        add(f"{at}/tidy", self.tidy, methods=["POST"], **documented("RunStarted", 202))
+        add("/v1/playbooks", self.find, methods=["GET"], **route_docs("PlaybookPage"))
+        add(at, self.get, methods=["GET"], **route_docs("Playbook"))
+        add(f"{at}/history", self.history, methods=["GET"], **route_docs("PlaybookHistory"))
+        add(f"{at}/diff", self.diff, methods=["GET"], **route_docs("PlaybookDiff"))
+        add(f"{at}/bullets/{{bullet}}", self.bullet, methods=["GET"], **route_docs("BulletHistory"))
+        add(f"{at}/changes", self.change, methods=["POST"], **route_docs("PlaybookEntry", body="PlaybookChange"))
+        add(f"{at}/tidy", self.tidy, methods=["POST"], **route_docs("RunStarted", 202))
 
     async def find(self, http: HttpRequest) -> HttpResponse:
         """List the playbooks of the Engrammers that run here."""
         who = self._door.caller(http.scope)
         items = [await self._summary(who, place) for place in self._places(who).values()]
-        return reply(page_json([dumped(each.model_dump(mode="json")) for each in items], None))
+        return json_response(page_json([dump_json(each.model_dump(mode="json")) for each in items], None))
 
     async def get(self, http: HttpRequest, id: str, version: Version = None) -> HttpResponse:
         """Return a playbook as it stands, or stood: its bullets, and the text that the agent is told."""
@@ -104,7 +105,7 @@ class PlaybookRoutes:
         # Why, a person said to people.
         refused = [] if who.role == "agent" else playbook.rejected
         requests = await self._requests(who, [each.request_id for each in refused])
-        return reply(dumped(playbook_view(of, playbook, written, waiting, requests).model_dump(mode="json")))
+        return json_response(dump_json(playbook_view(of, playbook, written, waiting, requests).model_dump(mode="json")))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
@@ -112,12 +113,12 @@ class PlaybookRoutes:
         """List what happened to a playbook, newest first, each with who let it; persons only."""
         who, _ = self._place(http, id)
         refuse_to_read(who)
-        size, before = min(limit, self._settings.max_list), parsed_place(cursor)
+        size, before = min(limit, self._settings.max_list), parse_cursor(cursor)
         written = [each for each in await self._written(who, id) if before is None or each.version < before]
         page = written[: -size - 1 : -1]
         next = str(page[-1].version) if len(written) > size else None
         shown = await self._shown(who, page)
-        return reply(page_json([dumped(each.model_dump(mode="json")) for each in shown], next))
+        return json_response(page_json([dump_json(each.model_dump(mode="json")) for each in shown], next))
 
     async def diff(
         self,
@@ -131,7 +132,7 @@ class PlaybookRoutes:
         written = await self._written(who, id)
         older = await self._at(who, id, written, since)
         newer = await self._at(who, id, written, to, older if since <= to else EMPTY)
-        return reply(dumped(diff_view(older, newer, diff(older, newer)).model_dump(mode="json")))
+        return json_response(dump_json(diff_view(older, newer, diff(older, newer)).model_dump(mode="json")))
 
     async def bullet(self, http: HttpRequest, id: str, bullet: str) -> HttpResponse:
         """Return a bullet, and all that was ever done to it, oldest first; persons only."""
@@ -140,7 +141,7 @@ class PlaybookRoutes:
         found = (await read(self._store, who.tenant, id)).bullet(bullet)
         history = await self._shown(who, blame(bullet, await self._written(who, id)))
         shown = BulletHistory.model_validate({**bullet_json(found), "history": history})
-        return reply(dumped(shown.model_dump(mode="json")))
+        return json_response(dump_json(shown.model_dump(mode="json")))
 
     async def change(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a playbook as a person; return the entry that this made."""
@@ -148,10 +149,10 @@ class PlaybookRoutes:
         refuse_to_change(who)
         if not place.is_decided_by(who):
             raise NotTheirPlaybookError(place.agent, [*place.candidate_groups, *filter(None, [place.assignee])])
-        given = parsed(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
+        given = parse_body(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(given)
         shown = await self._shown(who, [await self._changed(who, place, given)])
-        return reply(dumped(shown[0].model_dump(mode="json")))
+        return json_response(dump_json(shown[0].model_dump(mode="json")))
 
     async def tidy(self, http: HttpRequest, id: str) -> HttpResponse:
         """Look for bullets that say the same, and ask people whether to merge them."""
@@ -162,7 +163,7 @@ class PlaybookRoutes:
         # One at a time: of two, both would ask the same.
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
         thread = await runner.start(who.tenant, thread_id, place.tidier, {}, by=who.actor)
-        return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+        return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def _changed(self, who: Principal, place: Place, given: PlaybookChange) -> Written:
         """Make a change, and return its entry; what needs all entries is tried again when another process adds one."""
@@ -202,10 +203,12 @@ class PlaybookRoutes:
 
     async def _waiting(self, who: Principal, id: str) -> int:
         """Return how many insights for a playbook wait that the caller may see."""
-        query = visible(who).model_copy(update={"kind": "learning", "statuses": ("pending",), "limit": PAGE})
-        found = [request async for page in pages(self._store, Request, query) for request in page]
+        query = visible_query(who).model_copy(
+            update={"kind": "learning", "statuses": ("pending",), "limit": REQUESTS_PER_PAGE}
+        )
+        found = [request async for page in record_pages(self._store, Request, query) for request in page]
         # Anybody may post a request that only looks like one.
-        return sum(is_ours(request) and learning_in(request).get("playbook") == id for request in found)
+        return sum(resumes_run(request) and learning_in(request).get("playbook") == id for request in found)
 
     async def _written(self, who: Principal, id: str) -> list[Written]:
         return await entries(self._store, who.tenant, id)

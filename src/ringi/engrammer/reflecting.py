@@ -12,15 +12,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
-from ringi.base.canonical_json import jsonable
+from ringi.base import jsonable
 from ringi.engrammer.entries import Where
 from ringi.engrammer.insights import LONGEST, Evidence, Insight, Quote, insight_id, verified
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import RawInsight, Reflection, structured
 from ringi.engrammer.similarity import suppressed
 from ringi.engrammer.turns import Turn
-from ringi.runs.json_values import cleaned
-from ringi.runs.model_form import clean
+from ringi.runs import clean_json, clean_text
 
 log = logging.getLogger(__name__)
 TRIES = 2
@@ -39,7 +38,7 @@ class UnreadableReflectionError(Exception):
 def failure_of(error: Exception) -> str:
     """Return why what a model was asked for is not there, for people."""
     what = "" if isinstance(error, UnreadableReflectionError) else f"{type(error).__name__}: "
-    return clean(f"{what}{error}")[:EXCERPT]
+    return clean_text(f"{what}{error}")[:EXCERPT]
 
 
 async def reflection_of(
@@ -52,9 +51,9 @@ async def reflection_of(
         answer = await structured(model).ainvoke([*told, *again], config)
         said.append(answer["raw"])
         try:
-            return Reflection.model_validate(cleaned(answer["parsed"]))
+            return Reflection.model_validate(clean_json(answer["parsed"]))
         except ValidationError as error:
-            why = clean(str(answer["parsing_error"] or error))[:EXCERPT]
+            why = clean_text(str(answer["parsing_error"] or error))[:EXCERPT]
         log.warning("the reflector's answer cannot be read: %s", why)
     raise UnreadableReflectionError(why)
 

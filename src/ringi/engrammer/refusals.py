@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from ringi.errors import ForbiddenError
-from ringi.server.refusals import RefusalError
+from ringi.server import RefusalError
 
 
 class NothingWaitsError(RefusalError):

@@ -12,9 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import Answer, parsed
-from ringi.domain.request import Request
-from ringi.domain.thread import Thread
+from ringi.domain import Answer, Request, Thread, parse_body
 from ringi.engrammer import models, playbook_models
 from ringi.engrammer.access import Conversation, ConversationAccess
 from ringi.engrammer.models import EngrammerContinue
@@ -26,15 +24,22 @@ from ringi.engrammer.shown import Shown
 from ringi.engrammer.thread_ids import base_of
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
 from ringi.errors import ConflictError, DigestMismatchError, InvalidError
-from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
-from ringi.server.auth.permissions import answerable, inbox_for, is_theirs_to_answer, refuse_agents
-from ringi.server.body import json_body
-from ringi.server.extension import Extension
-from ringi.server.limits import AskLimits
-from ringi.server.openapi import documented
-from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.serialize import dumped
+from ringi.server import (
+    AskLimits,
+    Authenticator,
+    Extension,
+    Platform,
+    Principal,
+    channel_of,
+    dump_json,
+    inbox_for,
+    is_theirs_to_answer,
+    json_body,
+    json_response,
+    require_answerable,
+    require_person,
+    route_docs,
+)
 
 
 class EngrammerRoutes:
@@ -51,21 +56,21 @@ class EngrammerRoutes:
         add("/getEngrammerState", self.state, methods=["POST"], **told("EngrammerState", "EngrammerAsked"))
         add("/engrammerFlow_continue", self.go_on, methods=["POST"], **told("EngrammerContinued", "EngrammerContinue"))
         add("/engrammerFlow_getNote", self.note, methods=["POST"], **told("EngrammerNote", "NoteAsked"))
-        add(at, self.get, methods=["GET"], **documented("EngrammerConversation"))
-        add(f"{at}/questions", self.ask, methods=["POST"], **documented("EngrammerRun", 202, body="EngrammerQuestion"))
-        add(f"{at}/feedback", self.tell, methods=["POST"], **documented("EngrammerRun", 202, body="TurnFeedback"))
+        add(at, self.get, methods=["GET"], **route_docs("EngrammerConversation"))
+        add(f"{at}/questions", self.ask, methods=["POST"], **route_docs("EngrammerRun", 202, body="EngrammerQuestion"))
+        add(f"{at}/feedback", self.tell, methods=["POST"], **route_docs("EngrammerRun", 202, body="TurnFeedback"))
         self._playbooks.add_to(api)
 
     async def start(self, http: HttpRequest) -> HttpResponse:
         """Ask a question and return at once; the answer, and what it may teach, come in the background."""
-        who, given = self._door.caller(http.scope), parsed(models.EngrammerStart, await self._body(http))
+        who, given = self._door.caller(http.scope), parse_body(models.EngrammerStart, await self._body(http))
         id = given.thread_id or f"engrammer-thread-{uuid.uuid4()}"
         thread = await self._begin(who, id, given)
         return shown(models.EngrammerStarted(thread_id=base_of(thread.id)))
 
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return where a conversation stands: the newest answer, and all that waits to be learned."""
-        who, given = self._door.caller(http.scope), parsed(models.EngrammerAsked, await self._body(http))
+        who, given = self._door.caller(http.scope), parse_body(models.EngrammerAsked, await self._body(http))
         conversation = await ConversationAccess(self._platform, who).conversation(given.thread_id)
         self._shown.note(who, conversation)
         return shown(state_view(conversation))
@@ -76,8 +81,8 @@ class EngrammerRoutes:
         Of two who decide at once, the first decides all of them.
         """
         who = self._door.caller(http.scope)
-        refuse_agents(who)
-        given, reach = parsed(EngrammerContinue, await self._body(http)), self._reach(http)
+        require_person(who)
+        given, reach = parse_body(EngrammerContinue, await self._body(http)), self._reach(http)
         conversation = await reach.conversation(given.thread_id)
         digests = self._chosen(who, conversation, given)
         decided, lost = await self._decide(http, who, digests, given)
@@ -86,8 +91,8 @@ class EngrammerRoutes:
 
     async def note(self, http: HttpRequest) -> HttpResponse:
         """Return a note: of a source of the Engrammers that run here, or a bullet of a playbook."""
-        who, given = self._door.caller(http.scope), parsed(models.NoteAsked, await self._body(http))
-        return reply(dumped(note_view(await self._note(who, given))))
+        who, given = self._door.caller(http.scope), parse_body(models.NoteAsked, await self._body(http))
+        return json_response(dump_json(note_view(await self._note(who, given))))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, their answers, and what became of what they taught."""
@@ -98,7 +103,7 @@ class EngrammerRoutes:
 
     async def ask(self, http: HttpRequest, id: str) -> HttpResponse:
         """Ask a question, also while insights of an earlier one wait; it goes on in the background."""
-        who, given = self._door.caller(http.scope), parsed(models.EngrammerQuestion, await self._body(http))
+        who, given = self._door.caller(http.scope), parse_body(models.EngrammerQuestion, await self._body(http))
         return begun(await self._begin(who, id, given))
 
     async def tell(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -106,7 +111,7 @@ class EngrammerRoutes:
         who = self._door.caller(http.scope)
         if who.role == "agent":
             raise NotForAgentsError.to_say()
-        given = parsed(models.TurnFeedback, await self._body(http))
+        given = parse_body(models.TurnFeedback, await self._body(http))
         conversation = await self._reach(http).conversation(id)
         input = {
             "feedback": given.model_dump(include={"verdict", "text"}),
@@ -131,7 +136,7 @@ class EngrammerRoutes:
     async def _decide(
         self, http: HttpRequest, who: Principal, digests: dict[str, str], given: EngrammerContinue
     ) -> tuple[list[Request], list[ConflictError]]:
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         decision = "approve" if given.user_input == "approve_learning" else "reject"
         decided, lost = list[Request](), list[ConflictError]()
         for id, digest in digests.items():
@@ -177,18 +182,18 @@ class EngrammerRoutes:
 
 def told(model: str, body: str) -> dict[str, Any]:
     """Return what a route of the first design says of itself."""
-    return documented(model, body=body)
+    return route_docs(model, body=body)
 
 
 def shown(shape: BaseModel) -> HttpResponse:
     """Return the reply that shows it."""
-    return reply(dumped(shape.model_dump(mode="json")))
+    return json_response(dump_json(shape.model_dump(mode="json")))
 
 
 def begun(thread: Thread) -> HttpResponse:
     """Return the reply that tells of a run."""
     run = models.EngrammerRun(thread_id=thread.id, run_id=str(thread.run_id), id=base_of(thread.id))
-    return reply(dumped(run.model_dump(mode="json")), 202)
+    return json_response(dump_json(run.model_dump(mode="json")), 202)
 
 
 def chosen(who: Principal, conversation: Conversation, given: EngrammerContinue) -> dict[str, str]:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ringi.domain.record import Frozen
+from ringi.base import StrictModel
 
 MOST_TERMS = 40
 LONGEST_QUERY = 1_000
@@ -30,7 +30,7 @@ was we what when where which who why will with would you your
 DROPPED = frozenset(COMMON.split())
 
 
-class Found(Frozen):
+class Found(StrictModel):
     """A note that a search has found: its id and title, and the part of it that fits best."""
 
     id: str

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.domain.record import WORDLESS
+from ringi.domain import SCRIPTS_WITHOUT_SPACES
 from ringi.engrammer.notes import Notes
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-LETTER = rf"[^\W{WORDLESS}]"
+LETTER = rf"[^\W{SCRIPTS_WITHOUT_SPACES}]"
 BEFORE = rf"(?:(?<!{LETTER})(?<!\d[.,](?=\d))|(?!{LETTER}))"
 AFTER = rf"(?:(?!{LETTER}|['’]t)(?!(?<=\d)[.,]\d)|(?<!{LETTER}))"
 """Where words and numbers begin and end: 'no' is no part of 'know', nor '3 mm' of '1.3 mm', nor 'can' of 'can’t'."""

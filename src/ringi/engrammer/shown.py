@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from ringi.engrammer.access import Conversation
 from ringi.engrammer.refusals import UnseenError
-from ringi.server.auth.authenticator import Principal
+from ringi.server import Principal
 
 MOST = 10_000
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 from heapq import nsmallest
 from typing import Literal, TypeAlias
 
-from ringi.domain.record import WORDLESS, Frozen
+from ringi.base import StrictModel
+from ringi.domain import SCRIPTS_WITHOUT_SPACES
 from ringi.engrammer.entries import Bullet, Rejected
 
 Flag: TypeAlias = Literal["same", "number", "negation", "swap"]
@@ -27,7 +28,7 @@ SUPPRESSED_FOR = timedelta(days=30)
 RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
 """What keeps its place when widths are made one: 10⁵ is not 105, and 2½ is not 21/2."""
 UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
-TOKEN = re.compile(rf"[{WORDLESS}]|[^\W_{WORDLESS}]+(?:['’][^\W\d_]+)?")
+TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W_{SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W\d_]+)?")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 KNOWN = 1024
 """How many texts are kept taken apart: those of a playbook, and what is laid beside it."""
@@ -57,7 +58,7 @@ NEGATION = re.compile(
 )
 
 
-class Alike(Frozen):
+class Alike(StrictModel):
     """A bullet that is like a text; with `number`, `negation` or `swap` it may say the opposite."""
 
     bullet: str

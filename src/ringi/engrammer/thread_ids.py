@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ringi.domain.record import AGENT
-from ringi.domain.thread import Thread
+from ringi.domain import AGENT, Thread
 
 MOST = 50
 """How many threads a conversation has at most: so many questions may have insights that wait."""

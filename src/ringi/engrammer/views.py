@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from ringi.base.canonical_json import jsonable
-from ringi.domain.request import Request
+from ringi.base import jsonable
+from ringi.domain import Request
 from ringi.engrammer import models, playbook_models
 from ringi.engrammer.access import Conversation, words_in
 from ringi.engrammer.entries import Bullet, Entry, Rejected, Written

@@ -18,10 +18,11 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, shown
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.media import media_type_of, picture_of
-from ringi.domain.record import Frozen, Key
+from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.errors import (
     FenceError,
@@ -58,7 +59,7 @@ HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories to remove: control characters, text direction marks, and code points without a character."""
 
 
-class Stored(Frozen):
+class Stored(StrictModel):
     """The metadata of a file, stored before its bytes."""
 
     field: str

@@ -1,1 +1,22 @@
 """Forms, their JSON Schema, and the repair of forms that a model wrote."""
+
+from ringi.forms.arguments import check_call
+from ringi.forms.field_parts import MAX_LABEL, Option
+from ringi.forms.fields import MAX_OPTIONS, MultiSelect, Select, TextArea
+from ringi.forms.form import Form
+from ringi.forms.json_schema import InstanceCheck, check_instance, check_json, check_schema
+
+__all__ = [
+    "MAX_LABEL",
+    "MAX_OPTIONS",
+    "Form",
+    "InstanceCheck",
+    "MultiSelect",
+    "Option",
+    "Select",
+    "TextArea",
+    "check_call",
+    "check_instance",
+    "check_json",
+    "check_schema",
+]

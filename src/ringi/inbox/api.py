@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, parsed
+from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, parse_body
 from ringi.domain.display import Block
 from ringi.domain.memories import Memory
 from ringi.domain.record import START, Event, Position, Query
@@ -84,7 +84,7 @@ class InboxAPI(ABC):
             DifferentAskError: The id exists with other content.
         """
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        return await self.submit(parsed(Ask, given))
+        return await self.submit(parse_body(Ask, given))
 
     @abstractmethod
     async def submit(self, ask: Ask) -> Request:

@@ -15,14 +15,15 @@ from functools import partial
 from typing import Any
 
 from ringi.base.clock import Clock, utc_now
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds
+from ringi.base.model import StrictModel
 from ringi.contracts.notifier import Notifier
-from ringi.contracts.store import Store, change
+from ringi.contracts.store import Store, change_record
 from ringi.domain import memories
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.memories import Memory
-from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Frozen, Key, Position, Query, topic_of
+from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError, WaitTimeoutError
 from ringi.files.attachments import names_files
@@ -47,7 +48,7 @@ def everybody(request: Request) -> None:
     """Allow everything: a process with access to the store may change all of it."""
 
 
-class Limits(Frozen):
+class Limits(StrictModel):
     """The limits of an inbox."""
 
     max_fields: int = 5
@@ -368,7 +369,7 @@ class Inbox(Closable, InboxAPI):
             self._check(request)
             return step(request)
 
-        before, after = await change(self.store, Request, Key(self.tenant, id), checked, read)
+        before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read)
         if before.version != after.version:
             failpoint("change.after_commit")
             self._measure(before, after)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ringi.base.canonical_json import jsonable
-from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parsed
+from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, digest_of, parse_body
 from ringi.domain.display import Block
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -48,7 +48,7 @@ def ask(
     `request.granted` is the call as approved and edited by a person, and None without an approval.
     """
     given = {name: value for name, value in locals().items() if value is not None}
-    return put(parsed(Ask, given))
+    return put(parse_body(Ask, given))
 
 
 async def attachment(request: Request, field: str) -> bytes:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from ringi.base.canonical_json import canonical
+from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, invalid, path_of, shown
 from ringi.domain.ask import Decision, Name, Priority
-from ringi.domain.record import Frozen
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_pattern, matches_whole
 
@@ -26,7 +26,7 @@ def _pattern(value: str) -> str:
     return value
 
 
-class Written(Frozen):
+class Written(StrictModel):
     """The base of policy data: validation errors contain the path."""
 
     @classmethod

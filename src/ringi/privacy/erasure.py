@@ -10,7 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, StrictBool
 
 from ringi.audit.verify import misfits
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
+from ringi.base.model import StrictModel
 from ringi.contracts.store import R, Store, readable
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.ask import Time
@@ -25,7 +26,6 @@ from ringi.domain.record import (
     THREAD,
     Erased,
     Event,
-    Frozen,
     Key,
     Position,
     Query,
@@ -70,7 +70,7 @@ ENDS = frozenset([*FINAL_EVENTS, *(f"thread.{how}" for how in IDLE)])
 Check = Callable[[Request], None]
 
 
-class Sweep(Frozen):
+class Sweep(StrictModel):
     """What to erase: all that is one person's, or all that ended before a time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -99,7 +99,7 @@ class Sweep(Frozen):
         return self
 
 
-class Erasure(Frozen):
+class Erasure(StrictModel):
     """What was erased, or would be."""
 
     requests: tuple[str, ...] = ()

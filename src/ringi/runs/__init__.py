@@ -1,5 +1,51 @@
 """Run agents on threads: start them, park them on questions and resume them."""
 
-from ringi.runs.agent import Agent
+from typing import TYPE_CHECKING
 
-__all__ = ["Agent"]
+from ringi.base.extras import lazy_exports
+from ringi.runs.agent import Agent, State, no_output
+
+if TYPE_CHECKING:
+    from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
+    from ringi.runs.context import RunContext, run_context
+    from ringi.runs.graph_run import QUIET_CALLS
+    from ringi.runs.json_values import clean_json
+    from ringi.runs.model_form import clean_text
+    from ringi.runs.operations import abandon
+    from ringi.runs.reconciler import record_pages, resumes_run
+    from ringi.runs.runner import Runner
+    from ringi.runs.states import graph_state
+
+__all__ = [
+    "QUIET_CALLS",
+    "Agent",
+    "RunContext",
+    "Runner",
+    "State",
+    "abandon",
+    "clean_json",
+    "clean_text",
+    "graph_state",
+    "is_asked_by",
+    "no_output",
+    "open_requests",
+    "record_pages",
+    "requests_of_run",
+    "resumes_run",
+    "run_context",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "cleanup": "is_asked_by open_requests requests_of_run",
+        "context": "RunContext run_context",
+        "graph_run": "QUIET_CALLS",
+        "json_values": "clean_json",
+        "model_form": "clean_text",
+        "operations": "abandon",
+        "reconciler": "record_pages resumes_run",
+        "runner": "Runner",
+        "states": "graph_state",
+    },
+)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
-from ringi.domain.ask import Ask, parsed
+from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
 from ringi.forms import form as forms
 from ringi.runs.answer_schema import EVERY_NODE, Terms, answers_of
@@ -32,7 +32,7 @@ def no_context(input: dict[str, Any], by: str | None) -> Any:
     return None
 
 
-def nothing(state: State) -> dict[str, Any]:
+def no_output(state: State) -> dict[str, Any]:
     """Return an empty object: no part of the state is shown."""
     return {}
 
@@ -113,7 +113,7 @@ def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
         if agent.name in named:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
-        parsed(Ask, {"title": agent.name, **agent.whom})
+        parse_body(Ask, {"title": agent.name, **agent.whom})
         if not is_graph(agent.graph):
             raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is no compiled graph: {COMPILE}")
         if stops := breakpoints(agent.graph):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ringi.domain.record import Frozen
+from ringi.base.model import StrictModel
 from ringi.domain.thread import is_empty
 from ringi.forms import form as forms
 from ringi.runs.agent import Agent
@@ -21,7 +21,7 @@ MISSING_SECONDS = 60.0
 """Seconds for which runs wait for an agent that no worker announces: workers restart one after another."""
 
 
-class Offer(Frozen):
+class Offer(StrictModel):
     """The description of an agent, as announced by its worker."""
 
     name: str

@@ -14,7 +14,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, FenceError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
-from ringi.runs.reconciler import is_ours, pages
+from ringi.runs.reconciler import record_pages, resumes_run
 from ringi.runs.stream_writer import Emitter, stream_topic
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
     return await _found(backend, thread, statuses=("pending",))
 
 
-async def asked_requests(backend: Backend, thread: Thread) -> list[Request]:
+async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
     """Return all requests of a thread's newest run, answered or not."""
     return [request for request in await _found(backend, thread) if request.run_id == thread.run_id]
 
@@ -45,13 +45,13 @@ async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
 
 def is_asked_by(thread: Thread, request: Request) -> bool:
     """Return True if a run of the thread resumes after the request: anyone may post a request that names the thread."""
-    return is_ours(request) and request.continuation is not None and request.continuation.key == thread.id
+    return resumes_run(request) and request.continuation is not None and request.continuation.key == thread.id
 
 
 async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Request]:
     query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **wanted)
     # Read every page: otherwise many requests posted by others with this thread's id would hide the run's own.
-    found = [request async for page in pages(backend.store, Request, query) for request in page]
+    found = [request async for page in record_pages(backend.store, Request, query) for request in page]
     return [request for request in found if is_asked_by(thread, request)]
 
 

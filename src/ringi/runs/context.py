@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from ringi.backends.fenced_saver import outages
+from ringi.backends.fenced_saver import report_outages
 from ringi.base.canonical_json import canonical, digest
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import Key
@@ -82,7 +82,7 @@ class RunContext:
 
         A stop between this check and the effect does not prevent the effect.
         """
-        with outages():
+        with report_outages():
             thread = await self._runner.backend.store.get(Thread, *self.key)
         thread.refuse_old(self._held)
 
@@ -111,7 +111,7 @@ class RunContext:
         told = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
         id = f"p-{hashlib.sha256(told).hexdigest()[:32]}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
-        with outages():
+        with report_outages():
             return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
 
 
@@ -133,7 +133,7 @@ class NoHostError(RingiError):
         super().__init__("this graph runs on threads of Ringi: serve its agent")
 
 
-def host_in(config: Any) -> RunContext:
+def run_context(config: Any) -> RunContext:
     """Return the RunContext in the configuration of a run, or raise `NoHostError`."""
     host = host_of(config)
     if host is None:

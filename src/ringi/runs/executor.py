@@ -15,7 +15,7 @@ from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
 from ringi.base.canonical_json import canonical
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.connect import Backend
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Key
@@ -34,14 +34,14 @@ from ringi.errors import (
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
-from ringi.runs.cleanup import asked_requests, drop_others, ended_requests, open_requests
+from ringi.runs.cleanup import drop_others, ended_requests, open_requests, requests_of_run
 from ringi.runs.context import CALL, RunContext
 from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
 from ringi.runs.images import Room, RunImages
 from ringi.runs.interrupt_formats import OWN
 from ringi.runs.lease import Lease
 from ringi.runs.leased_run import LeasedRun
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 from ringi.runs.reconciler import RUNNER
 from ringi.runs.runner import Runner
 
@@ -238,7 +238,7 @@ class RunExecutor:
         """Return the steps that asked and that the deployed graph does not have."""
         if not place.lost:
             return set()
-        asked = await asked_requests(self._backend, self._lease.thread)
+        asked = await requests_of_run(self._backend, self._lease.thread)
         told = [r.continuation.args for r in asked if r.continuation]
         nodes = {str(args["node"]) for args in told if args.get("interrupt_id") in place.lost}
         return {node for node in nodes if not self._graph.has_node(node)}
@@ -321,7 +321,7 @@ def failure_of(error: Exception) -> Failure:
     text = "".join(traceback.format_exception(error))
     if len(text) > MAX_TRACEBACK:
         text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
-    return Failure(message=f"{name}: {str(error) or NO_WORDS}"[:2000], code=name, traceback=clean(text))
+    return Failure(message=f"{name}: {str(error) or NO_WORDS}"[:2000], code=name, traceback=clean_text(text))
 
 
 def missed(titles: Sequence[str]) -> str:

@@ -28,8 +28,8 @@ from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.answer_schema import ANYTHING, Terms
 from ringi.runs.context import HOST, RunContext
 from ringi.runs.interrupt_formats import OWN, REFUSABLE, InterruptFormat, dialect_of, usable
-from ringi.runs.json_values import cleaned, written
-from ringi.runs.model_form import Words, clean
+from ringi.runs.json_values import clean_json, written
+from ringi.runs.model_form import Words, clean_text
 from ringi.runs.outcome import final_values, output_of
 from ringi.runs.repeats import Message, left_of
 from ringi.runs.stream_writer import SAY, Emitter
@@ -313,7 +313,7 @@ class Translation:
 
     def _custom(self, value: Any) -> None:
         text = written(value)
-        plain = cleaned(json.loads(text))
+        plain = clean_json(json.loads(text))
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
         place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         self.ordinals[place] += 1
@@ -324,12 +324,12 @@ class Translation:
 
     def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
         if isinstance(message, ToolMessage):
-            return self.emitter.tool_result(clean(message.tool_call_id), clean(str(message.content)))
+            return self.emitter.tool_result(clean_text(message.tool_call_id), clean_text(str(message.content)))
         if not isinstance(message, AIMessage):
             return None
         place = str(metadata.get("langgraph_checkpoint_ns", ""))
         chunk = message if isinstance(message, AIMessageChunk) else None
-        text, is_models = clean(message.text), chunk is not None or MODEL in metadata
+        text, is_models = clean_text(message.text), chunk is not None or MODEL in metadata
         if not is_models and message.id not in self.messages:
             text = self._left_of(message, text, place)
         known = self._known(message, place, is_models)
@@ -375,4 +375,4 @@ class Translation:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(clean(str(call["id"])), clean(call["name"]), written(call["args"]))
+            self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), written(call["args"]))

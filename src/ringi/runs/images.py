@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Backend
 from ringi.contracts.stream import Stream
 from ringi.domain.record import Key

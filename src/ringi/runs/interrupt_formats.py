@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 from pydantic import BaseModel, Field, ValidationError
 
 from ringi.base.canonical_json import canonical, jsonable
-from ringi.domain.ask import Ask, Button, Decision, digest_of, parsed
+from ringi.domain.ask import Ask, Button, Decision, digest_of, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import form as forms
 from ringi.runs import plain_interrupts
 from ringi.runs.answer_schema import ANYTHING, Terms
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""
@@ -257,8 +257,8 @@ def call(
         unfit = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
         raise InvalidError.of("allowed", f"{name!r}: {unfit}: allow one of {', '.join(offered)}")
     action = {"name": name, "args": given, "schema": None if why else usable(args_schema)}
-    told = clean((UNFIT.format(why=why) if why else "") + (description or ""))[:20_000] or None
-    return parsed(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
+    told = clean_text((UNFIT.format(why=why) if why else "") + (description or ""))[:20_000] or None
+    return parse_body(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
 
 
 def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -266,20 +266,20 @@ def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     try:
         canonical(args)
     except InvalidError as error:
-        return {clean(name): as_text(each) for name, each in args.items()}, error.errors[0].message
+        return {clean_text(name): as_text(each) for name, each in args.items()}, error.errors[0].message
     return args, None
 
 
 def as_text(value: Any) -> Any:
     """Return a value, with parts that have no digest converted to text."""
     if isinstance(value, dict):
-        return {clean(str(name)): as_text(each) for name, each in value.items()}
+        return {clean_text(str(name)): as_text(each) for name, each in value.items()}
     if isinstance(value, list):
         return [as_text(each) for each in value]
     try:
         canonical(value)
     except InvalidError:
-        return clean(str(value))
+        return clean_text(str(value))
     return value
 
 

@@ -9,22 +9,22 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 
 
 def written(value: Any) -> str:
     """Return a value of the agent as JSON, without characters that a store refuses."""
     with suppress(ValueError):
         return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()
-    return clean(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
+    return clean_text(json.dumps(value, default=str, ensure_ascii=False, skipkeys=True))
 
 
-def cleaned(value: Any) -> Any:
+def clean_json(value: Any) -> Any:
     """Return JSON data without characters that a store refuses."""
     if isinstance(value, dict):
-        return {clean(name): cleaned(each) for name, each in value.items()}
+        return {clean_text(name): clean_json(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [cleaned(each) for each in value]
+        return [clean_json(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return clean(value) if isinstance(value, str) else value
+    return clean_text(value) if isinstance(value, str) else value

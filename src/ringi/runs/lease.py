@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
-from ringi.contracts.store import Store, change
+from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key
 from ringi.domain.thread import Thread
 from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
@@ -48,14 +48,14 @@ class Lease:
             thread.refuse_old(self.thread)
             return step(thread)
 
-        _, self.thread = await change(self._store, Thread, self.key, held)
+        _, self.thread = await change_record(self._store, Thread, self.key, held)
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
         """Renew the lease; `store` is used instead of the lease's own store if its event loop is blocked."""
         length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
         renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
-        await change(store or self._store, Thread, self.key, renewed)
+        await change_record(store or self._store, Thread, self.key, renewed)
         self.good_until = began + LEASE_SECONDS
 
 
@@ -78,7 +78,9 @@ class PendingReleases:
             self._open.pop(0)
 
     async def _give_back(self, key: Key, owner: str, held: Thread | None) -> None:
-        await change(self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, held, self._clock()))
+        await change_record(
+            self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, held, self._clock())
+        )
 
 
 @asynccontextmanager
@@ -93,7 +95,7 @@ async def leased(
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
-        _, thread = await change(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+        _, thread = await change_record(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
     except (UnavailableError, asyncio.CancelledError):
         # The reply was lost: the lease may be held although no worker works on the thread.
         debts.add(key, owner, None)

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from ringi.backends.fenced_saver import outages
+from ringi.backends.fenced_saver import report_outages
 from ringi.domain.memories import Memory, is_person
 from ringi.errors import InvalidError, NotFoundError, UnsupportedError
 from ringi.inbox.inbox import Inbox
@@ -42,12 +42,12 @@ class Memories(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute the read operations."""
-        with outages():
+        with report_outages():
             return [await self._answer(op) for op in ops]
 
     async def newest(self, most: int) -> list[Memory]:
         """Return the newest answers of the person, from the newest hundred questions, or from `most` if greater."""
-        with outages():
+        with report_outages():
             known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
         return sorted(known, key=lambda memory: memory.told_at, reverse=True)[:most]
 

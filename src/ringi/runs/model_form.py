@@ -107,18 +107,18 @@ def _read(answer: dict[str, Any], before: str, after: str) -> Found:
     if fence := FENCE.search(before):
         before, after = before[: fence.start()], FENCE_END.sub("", after, count=1)
     said = answer.get("response")
-    return Found(before, clean(said) if isinstance(said, str) else "", after, answer[KEY])
+    return Found(before, clean_text(said) if isinstance(said, str) else "", after, answer[KEY])
 
 
 def _unread(text: str, why: str) -> Found:
     before = Words().add(text)
     if said := SAID.search(text, len(before)):
         with suppress(ValueError):
-            return Found(before, clean(json.loads(said[1], strict=False)), "", None, why)
+            return Found(before, clean_text(json.loads(said[1], strict=False)), "", None, why)
     return Found(text, "", "", None, why)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return text without characters that a store refuses."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 

@@ -6,10 +6,11 @@ from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Literal
 
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
+from ringi.base.model import StrictModel
 from ringi.connect import Backend
-from ringi.contracts.store import Store, change
-from ringi.domain.record import Event, Frozen, Key, Query, cursor_of
+from ringi.contracts.store import Store, change_record
+from ringi.domain.record import Event, Key, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
@@ -20,7 +21,7 @@ from ringi.runs.reconciler import start_job
 ABANDONED = "abandoned"
 
 
-class Trouble(Frozen):
+class Trouble(StrictModel):
     """One run that cannot go on by itself."""
 
     kind: Literal["thread", "request"]
@@ -71,7 +72,7 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
     def again(thread: Thread) -> tuple[Thread, Event | None]:
         return thread.retried(by, inbox.clock(), reason) if thread.needs_attention else (thread, None)
 
-    before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), again)
+    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), again)
     failpoint("retry.after_commit")
     for id in before.error.answers if before.error and thread is not before else ():
         await inbox.retry(id, by)
@@ -94,7 +95,7 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
     def anew(thread: Thread) -> tuple[Thread, Event | None]:
         return thread.asked_again(by, inbox.clock(), reason) if thread.status == "error" else (thread, None)
 
-    before, thread = await change(backend.store, Thread, Key(inbox.tenant, thread_id), anew)
+    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), anew)
     failpoint("ask_again.after_commit")
     if thread is not before:
         await backend.jobs.submit(start_job(thread))
@@ -114,7 +115,7 @@ async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, re
         is_ended = thread.needs_attention or (is_stuck and thread.status == "interrupted")
         return thread.abandoned(by, inbox.clock(), reason) if is_ended else (thread, None)
 
-    _, thread = await change(backend.store, Thread, key, end)
+    _, thread = await change_record(backend.store, Thread, key, end)
     failpoint("abandon.after_commit")
     if not thread.is_live:
         await close_run(backend, inbox, thread, by, ABANDONED)

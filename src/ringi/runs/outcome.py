@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ringi.runs.interrupt_formats import as_text
-from ringi.runs.json_values import cleaned, written
+from ringi.runs.json_values import clean_json, written
 
 MAX_SHOWN = 64_000
 """Maximum characters of JSON shown; an agent with more output selects a part with `output=`."""
@@ -29,7 +29,7 @@ def final_values(output: Any) -> dict[str, Any]:
     if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
         shown: Any = {"messages": final_messages(messages)}
     else:
-        shown = as_text(cleaned(json.loads(written(output))))
+        shown = as_text(clean_json(json.loads(written(output))))
     if len(json.dumps(shown)) > MAX_SHOWN:
         return {"omitted": f"more than {MAX_SHOWN} characters: say by output= what of it is shown"}
     return shown if isinstance(shown, dict) else {} if shown is None else {"output": shown}
@@ -42,7 +42,7 @@ def final_messages(messages: list[Any]) -> list[dict[str, str]]:
         kind = getattr(message, "type", "")
         if kind == "human":
             break
-        text = cleaned(str(getattr(message, "text", "") or ""))
+        text = clean_json(str(getattr(message, "text", "") or ""))
         if text and kind in ROLES:
             cut = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
             said.append({"role": ROLES[kind], "content": cut})

@@ -13,7 +13,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import form as forms
 from ringi.runs.answer_schema import Terms
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
 """Parts of a JSON Schema that are allowed only at its root."""
@@ -100,7 +100,7 @@ def heading(value: Any) -> str:
         return ", ".join(" ".join(text_of(each).split()) for each in value)
     said = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
     named = next((said[name] for name in HEADINGS if name in said), None) or next(iter(said.values()), None)
-    return clean(named or ", ".join(f"{name}: {' '.join(text_of(each).split())}" for name, each in value.items()))
+    return clean_text(named or ", ".join(f"{name}: {' '.join(text_of(each).split())}" for name, each in value.items()))
 
 
 def shortened(title: str) -> str:
@@ -126,7 +126,7 @@ def listed(value: Any) -> str:
 
 def part_of(name: Any, value: Any) -> str:
     """Return one part of an object or a list as Markdown."""
-    text, label = text_of(value), "" if name is None else f"**{clean(str(name))}:** "
+    text, label = text_of(value), "" if name is None else f"**{clean_text(str(name))}:** "
     if isinstance(value, str) and "\n" not in text:
         return f"- {label}{text}"
     if not isinstance(value, str | dict | list) or not value:
@@ -140,10 +140,10 @@ def part_of(name: Any, value: Any) -> str:
 def text_of(value: Any) -> str:
     """Return text unchanged, and any other value as JSON; a value without a JSON form becomes its type's name."""
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     try:
         canonical(jsonable(value))
         indent = 2 if isinstance(value, dict | list) else None
-        return clean(json.dumps(jsonable(value), ensure_ascii=False, indent=indent))
+        return clean_text(json.dumps(jsonable(value), ensure_ascii=False, indent=indent))
     except (InvalidError, ValueError):
-        return clean(json.dumps(value, default=lambda part: type(part).__name__, skipkeys=True))
+        return clean_text(json.dumps(value, default=lambda part: type(part).__name__, skipkeys=True))

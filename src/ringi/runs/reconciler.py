@@ -76,10 +76,10 @@ class Reconciler:
         """Submit the missing jobs once."""
         # Without `jobless` a backlog would grow: each pass would submit all queued work again.
         asked = Query(unacknowledged=True, jobless=True, limit=PAGE)
-        async for ended in pages(self._backend.store, Request, asked):
+        async for ended in record_pages(self._backend.store, Request, asked):
             await self._resume(ended)
         free = Query(unleased_at=self._clock(), jobless=True, limit=PAGE)
-        async for stranded in pages(self._backend.store, Thread, free):
+        async for stranded in record_pages(self._backend.store, Thread, free):
             await self._backend.jobs.submit_all([start_job(thread) for thread in stranded])
 
     async def _follow(self, feed: Feed) -> None:
@@ -119,17 +119,17 @@ class Reconciler:
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:
-        jobs = [resume_job(request) for request in ended if request.is_unacknowledged and is_ours(request)]
+        jobs = [resume_job(request) for request in ended if request.is_unacknowledged and resumes_run(request)]
         if jobs:
             await self._backend.jobs.submit_all(jobs)
 
 
-def is_ours(request: Request) -> bool:
+def resumes_run(request: Request) -> bool:
     """Return True if a run of this runner waits for the request."""
     return request.continuation is not None and request.continuation.runner == RUNNER
 
 
-async def pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:
+async def record_pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:
     """Yield all matches: stuck items must not hide those that can continue."""
     while found := await store.find(kind, query):
         yield found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ringi.connect import Backend
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread, ThreadStatus
@@ -106,7 +106,7 @@ class Runner:
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
             return thread.cancelled(by, self.inbox.clock(), reason) if thread.is_live else (thread, None)
 
-        _, thread = await change(self.backend.store, Thread, Key(tenant, id), stop)
+        _, thread = await change_record(self.backend.store, Thread, Key(tenant, id), stop)
         why = f"{CANCELLED}: {reason}" if reason else CANCELLED
         await close_run(self.backend, self.inbox.of(tenant), thread, by, why)
         return thread
@@ -163,5 +163,5 @@ class Runner:
         try:
             await self.backend.store.put(thread, event)
         except ConflictError:
-            _, thread = await change(self.backend.store, Thread, key, restart)
+            _, thread = await change_record(self.backend.store, Thread, key, restart)
         return thread

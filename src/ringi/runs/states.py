@@ -9,7 +9,7 @@ from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.runs.images import saver_of
 
 
-async def state_of(backend: Backend, thread: Thread) -> dict[str, Any]:
+async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
     """Return the state of a thread's graph as of its newest step; empty if the thread was erased."""
     place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
     saver = await saver_of(backend, thread)

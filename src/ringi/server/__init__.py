@@ -1,28 +1,96 @@
-"""The HTTP server of Ringi, and its ASGI application."""
+"""The HTTP server of Ringi, and the parts from which an application builds its routes."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ringi.base.extras import missing
+from ringi.base.extras import lazy_exports
 
 if TYPE_CHECKING:
     from ringi.server.app import App
-    from ringi.server.auth.authenticator import Keys, Principal
+    from ringi.server.auth.authenticator import Authenticator, Keys, Principal, channel_of
+    from ringi.server.auth.permissions import (
+        inbox_for,
+        is_theirs_to_answer,
+        may_read,
+        may_read_thread,
+        require_answerable,
+        require_person,
+        require_readable_thread,
+        visible_query,
+    )
+    from ringi.server.body import json_body
     from ringi.server.embedded import EmbeddedApp, create_app
+    from ringi.server.extension import Extension
+    from ringi.server.language import language_for
+    from ringi.server.limits import AskLimits
+    from ringi.server.openapi import route_docs, schema_reference
     from ringi.server.platform import Platform
+    from ringi.server.refusals import RefusalError
+    from ringi.server.replies import json_response
+    from ringi.server.routes.requests import Cursor
+    from ringi.server.routes.threads import ThreadName
+    from ringi.server.schemas import Problem
+    from ringi.server.serialize import dump_json, page_json, request_json
     from ringi.server.settings import ServerSettings
+    from ringi.server.sse.run_pages import parse_cursor
 
-__all__ = ["App", "EmbeddedApp", "Keys", "Platform", "Principal", "ServerSettings", "create_app"]
-MODULES = ("settings", "platform", "auth.authenticator", "app", "embedded")
-"""The modules that define the exported names."""
+__all__ = [
+    "App",
+    "AskLimits",
+    "Authenticator",
+    "Cursor",
+    "EmbeddedApp",
+    "Extension",
+    "Keys",
+    "Platform",
+    "Principal",
+    "Problem",
+    "RefusalError",
+    "ServerSettings",
+    "ThreadName",
+    "channel_of",
+    "create_app",
+    "dump_json",
+    "inbox_for",
+    "is_theirs_to_answer",
+    "json_body",
+    "json_response",
+    "language_for",
+    "may_read",
+    "may_read_thread",
+    "page_json",
+    "parse_cursor",
+    "request_json",
+    "require_answerable",
+    "require_person",
+    "require_readable_thread",
+    "route_docs",
+    "schema_reference",
+    "visible_query",
+]
 
-
-def __getattr__(name: str) -> Any:
-    # The command line writes the same JSON as the server, without the server's libraries.
-    if name not in __all__:
-        raise AttributeError(name)
-    try:
-        modules = (import_module(f"ringi.server.{module}") for module in MODULES)
-        return next(vars(module)[name] for module in modules if name in vars(module))
-    except ModuleNotFoundError as error:
-        missing(f"ringi.server.{name}", error)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "app": "App",
+        "auth.authenticator": "Authenticator Keys Principal channel_of",
+        "auth.permissions": (
+            "inbox_for is_theirs_to_answer may_read may_read_thread require_answerable require_person "
+            "require_readable_thread visible_query"
+        ),
+        "body": "json_body",
+        "embedded": "EmbeddedApp create_app",
+        "extension": "Extension",
+        "language": "language_for",
+        "limits": "AskLimits",
+        "openapi": "route_docs schema_reference",
+        "platform": "Platform",
+        "refusals": "RefusalError",
+        "replies": "json_response",
+        "routes.requests": "Cursor",
+        "routes.threads": "ThreadName",
+        "schemas": "Problem",
+        "serialize": "dump_json page_json request_json",
+        "settings": "ServerSettings",
+        "sse.run_pages": "parse_cursor",
+    },
+)

@@ -54,13 +54,13 @@ CHATS = {
 }
 
 
-def documented(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
+def route_docs(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
     """Return the OpenAPI metadata of a route: its reply model, its statuses and its body model."""
-    content = {"content": {"application/json": {"schema": reference(model)}}} if model else {}
+    content = {"content": {"application/json": {"schema": schema_reference(model)}}} if model else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
     told: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
     if body:
-        schema = {"application/json": {"schema": reference(body)}}
+        schema = {"application/json": {"schema": schema_reference(body)}}
         told["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
     return told
 
@@ -69,11 +69,11 @@ def problem() -> dict[str, Any]:
     """Return the description of an error response."""
     return {
         "description": "Refused",
-        "content": {"application/problem+json": {"schema": reference("Problem")}},
+        "content": {"application/problem+json": {"schema": schema_reference("Problem")}},
     }
 
 
-def reference(model: str) -> dict[str, str]:
+def schema_reference(model: str) -> dict[str, str]:
     """Return a reference to a model of the description."""
     return {"$ref": REF.format(model=model)}
 
@@ -147,7 +147,7 @@ def stream(path: str, id: str, summary: str, model: str | None, tag: str) -> dic
         {"name": "Last-Event-ID", "in": "header", "required": False, "schema": text},
         {"name": "after", "in": "query", "required": False, "schema": text},
     ]
-    schema = {"x-event-data": reference(model)} if model else {}
+    schema = {"x-event-data": schema_reference(model)} if model else {}
     return {
         "operationId": id,
         "summary": summary,
@@ -177,6 +177,6 @@ def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
         "responses": {"200": parts, "default": problem()},
     }
     if body:
-        content = {"application/json": {"schema": reference(body)}}
+        content = {"application/json": {"schema": schema_reference(body)}}
         return {**described, "requestBody": {"required": True, "content": content}}
     return {**described, "responses": {**described["responses"], "204": {"description": "No run is live"}}}

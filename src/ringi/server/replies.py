@@ -7,6 +7,6 @@ from starlette.responses import Response as HttpResponse
 JSON = "application/json"
 
 
-def reply(content: bytes, status: int = 200) -> HttpResponse:
+def json_response(content: bytes, status: int = 200) -> HttpResponse:
     """Return a JSON response with pre-encoded content."""
     return HttpResponse(content, status, media_type=JSON)

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, create_model
 
+from ringi.base.model import StrictModel
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name, Time
-from ringi.domain.record import Erased, Frozen
+from ringi.domain.record import Erased
 from ringi.domain.request import PRIVATE
 from ringi.domain.thread import ThreadStatus
 from ringi.forms.form import Form
@@ -20,20 +21,20 @@ from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
 
 
-class Cancel(Frozen):
+class Cancel(StrictModel):
     """The reason for canceling a request."""
 
     reason: str | None = Field(default=None, max_length=20_000)
 
 
-class Reassign(Frozen):
+class Reassign(StrictModel):
     """The new assignee or groups of a request."""
 
     assignee: Name | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
 
 
-class Operation(Frozen):
+class Operation(StrictModel):
     """The reason for canceling, retrying or abandoning a run; the audit trail records it."""
 
     reason: str | None = Field(default=None, max_length=20_000)
@@ -45,13 +46,13 @@ class BulkItem(Answer):
     id: Id
 
 
-class BulkAnswer(Frozen):
+class BulkAnswer(StrictModel):
     """Several answers; each is accepted or refused independently."""
 
     items: Annotated[list[BulkItem], Field(min_length=1)]
 
 
-class HitlAnswer(Frozen):
+class HitlAnswer(StrictModel):
     """The answer to a form in a chat."""
 
     request_id: Id
@@ -61,7 +62,7 @@ class HitlAnswer(Frozen):
     data: dict[str, Any] | None = None
 
 
-class MemoryEdit(Frozen):
+class MemoryEdit(StrictModel):
     """The complete new content of a memory."""
 
     data: dict[str, Any]
@@ -69,7 +70,7 @@ class MemoryEdit(Frozen):
     """The `edited_at` that the caller read, else `answered_at`; a later change refuses the edit."""
 
 
-class ChatTurn(Frozen):
+class ChatTurn(StrictModel):
     """The body that `useChat` sends; only the newest message is used, the server stores the others."""
 
     id: Id
@@ -80,7 +81,7 @@ class ChatTurn(Frozen):
     """The agent; by default the thread's agent, else the only agent that accepts messages."""
 
 
-class Resume(Frozen):
+class Resume(StrictModel):
     """AG-UI's response to one interrupt; `resolved` without a payload leaves it open."""
 
     interrupt_id: Name = Field(alias="interruptId")
@@ -89,7 +90,7 @@ class Resume(Frozen):
     metadata: dict[str, Any] | None = None
 
 
-class AguiTurn(Frozen):
+class AguiTurn(StrictModel):
     """AG-UI's input of a run; only the newest message is used, the server stores the others."""
 
     thread_id: Id = Field(alias="threadId")
@@ -100,7 +101,7 @@ class AguiTurn(Frozen):
     """The input of an agent that accepts no messages."""
 
 
-class SignIn(Frozen):
+class SignIn(StrictModel):
     """A token, or the code of a one-use link, to exchange for a cookie."""
 
     token: str

@@ -30,12 +30,12 @@ def request_json(request: Request) -> bytes:
 
 def event_json(event: Event, request: bytes) -> bytes:
     """Return an event of the feed, with the current version of its request."""
-    return dumped(_head(event))[:-1] + b',"request":' + request + b"}"
+    return dump_json(_head(event))[:-1] + b',"request":' + request + b"}"
 
 
 def gone_json(event: Event) -> bytes:
     """Return an event after which the reader may not read its request: it only states that the request is gone."""
-    return dumped({**_head(event), "gone": event.record_id})
+    return dump_json({**_head(event), "gone": event.record_id})
 
 
 def _head(event: Event) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def audit_json(event: Event) -> bytes:
     body = event.model_dump(mode="json", exclude={"tenant", "payload"})
     changed = event.changed
     public = {name: value for name, value in changed.items() if name not in PRIVATE and name != "tenant"}
-    return dumped({"id": event.id, **body, "actor": event.actor, "changed": public})
+    return dump_json({"id": event.id, **body, "actor": event.actor, "changed": public})
 
 
 def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
@@ -57,7 +57,7 @@ def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for
     more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
     if for_operator:
         more["traceback"] = error.traceback if error else None
-    body = body[:-1] + b"," + dumped(more)[1:]
+    body = body[:-1] + b"," + dump_json(more)[1:]
     if pending is None:
         return body
     return body[:-1] + b',"pending":[' + b",".join(map(request_json, pending)) + b"]}"
@@ -80,15 +80,15 @@ def delivery_json(delivery: Delivery) -> bytes:
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return one page of a list."""
-    return b'{"items":[' + b",".join(items) + b'],"next":' + dumped(next) + b"}"
+    return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
 
 
 def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
     """Return the counts; a count above the maximum is reported as more."""
-    return dumped({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
+    return dump_json({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
 
 
-def dumped(value: Any) -> bytes:
+def dump_json(value: Any) -> bytes:
     """Return plain JSON data as bytes."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -101,4 +101,4 @@ def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> byt
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:
         # A stored lone surrogate would fail every list that contains it.
-        return dumped(record.model_dump(mode="json", **fields))
+        return dump_json(record.model_dump(mode="json", **fields))

@@ -6,8 +6,8 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
+from ringi.base.model import StrictModel
 from ringi.domain.ask import Name
-from ringi.domain.record import Frozen
 from ringi.files.images import MAX_IMAGES
 from ringi.forms import field_parts
 
@@ -16,7 +16,7 @@ MAX_BODY = MOST_TEXT + 8 * 1024
 """Maximum bytes of a call that attaches the largest file."""
 
 
-class Upload(Frozen):
+class Upload(StrictModel):
     """A file for a field of a request."""
 
     field: Annotated[str, Field(max_length=64)]
@@ -24,14 +24,14 @@ class Upload(Frozen):
     data: Annotated[str, Field(max_length=MOST_TEXT, json_schema_extra={"contentEncoding": "base64"})]
 
 
-class ImageUpload(Frozen):
+class ImageUpload(StrictModel):
     """An image of a message."""
 
     name: Annotated[str, Field(max_length=1_000)] = "image"
     data: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
 
 
-class NewRun(Frozen):
+class NewRun(StrictModel):
     """The agent, input and images of a new run."""
 
     agent: Name

@@ -1,15 +1,15 @@
 """Test utilities for Ringi, for its backends, and for agents that ask people."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
-
+from ringi.base.extras import lazy_exports
 from ringi.testing.clock import Clock
 from ringi.testing.makers import a_request, a_thread, approval, stored
 from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
     from ringi.testing.harness import Outcome, QuestionsError, RunFailedError, TestHarness
+    from ringi.testing.model import ScriptedModel, calls, together
 
 __all__ = [
     "Clock",
@@ -18,6 +18,7 @@ __all__ = [
     "Reply",
     "RuleError",
     "RunFailedError",
+    "ScriptedModel",
     "ScriptedPerson",
     "TestHarness",
     "UnansweredError",
@@ -25,14 +26,15 @@ __all__ = [
     "a_request",
     "a_thread",
     "approval",
+    "calls",
     "stored",
+    "together",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # TestHarness imports everything that runs agents; a test that needs only a clock avoids this cost.
-    if name in ("TestHarness", "Outcome", "QuestionsError", "RunFailedError"):
-        from ringi.testing import harness
-
-        return getattr(harness, name)
-    raise AttributeError(name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "harness": "Outcome QuestionsError RunFailedError TestHarness",
+        "model": "ScriptedModel calls together",
+    },
+)

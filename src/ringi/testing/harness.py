@@ -31,7 +31,7 @@ from ringi.privacy.erasure import Eraser
 from ringi.runs.agent import Agent, State, by_name
 from ringi.runs.cleanup import is_asked_by
 from ringi.runs.images import saver_of
-from ringi.runs.reconciler import pages
+from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker, advancing
 from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
@@ -316,7 +316,7 @@ class TestHarness:
                 await self.inbox.of(request.tenant).remind(request.id)
 
     async def _pending(self) -> list[Request]:
-        found = pages(self.backend.store, Request, Query(statuses=("pending",)))
+        found = record_pages(self.backend.store, Request, Query(statuses=("pending",)))
         return [request async for page in found for request in page]
 
     async def _work(self, thread_id: str) -> Outcome:

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.thread import Thread
 from ringi.errors import FenceError
 from ringi.runs.lease import Lease
@@ -48,7 +48,7 @@ async def test_of_two_workers_that_were_given_one_fence_only_the_one_that_the_st
         await one.store.put(begun, event)
 
         async def taken(store: Any, owner: str) -> Lease:
-            _, thread = await change(store, Thread, begun.key, lambda t: t.acquired(owner, utc_now(), LENGTH))
+            _, thread = await change_record(store, Thread, begun.key, lambda t: t.acquired(owner, utc_now(), LENGTH))
             return Lease(store, utc_now, thread)
 
         lost = await taken(one.store, "one")

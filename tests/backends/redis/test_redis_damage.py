@@ -11,7 +11,7 @@ from ringi.backends.redis.inspection import field_in, is_filed
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
@@ -84,7 +84,7 @@ async def test_a_change_writes_the_damaged_marks_anew_with_its_event(
 ) -> None:
     await server.redis.hset(server.key("request", "filed"), FIELD, filed)
     key = Key("tenant-1", "request-2")
-    await change(store, Request, key, lambda request: request.cancelled("ann", NOON, "not now"))
+    await change_record(store, Request, key, lambda request: request.cancelled("ann", NOON, "not now"))
     assert [event.version for event in await store.events(tenant="tenant-1", record_id="request-2")] == [1, 2]
     assert await ids(store, tenant="tenant-1", statuses=("cancelled",)) == ["request-2"]
     assert not [each for each in await findings(store) if "marks" in each]

@@ -13,7 +13,7 @@ from ringi.backends.redis.inspection import is_filed
 from ringi.backends.redis.lists import field_of
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
-from ringi.contracts.store import change
+from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.testing import stored
@@ -117,7 +117,7 @@ async def test_requests_that_change_while_they_are_compared_are_no_findings(serv
         while True:
             for to in ("bob", "eve"):
                 give = lambda request, to=to: request.reassigned("ann", now=NOON, assignee=to, groups=())  # noqa: E731
-                await change(store, Request, Key("tenant-1", "request-1"), give)
+                await change_record(store, Request, Key("tenant-1", "request-1"), give)
 
     writing = asyncio.create_task(write())
     try:

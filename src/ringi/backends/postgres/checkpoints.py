@@ -18,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from ringi.backends import decode
 from ringi.backends.fenced_saver import FencedSaver, called
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 from ringi.errors import UnavailableError
 

@@ -20,7 +20,7 @@ from pgqueuer.domain.models import Job as Picked
 from pgqueuer.ports.driver import NotifyCallback
 
 from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job, Jobs
 from ringi.errors import LaterError, RingiError, UnavailableError

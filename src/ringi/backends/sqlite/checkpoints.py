@@ -15,7 +15,7 @@ from ringi.backends import decode
 from ringi.backends.fenced_saver import DELTA, FencedSaver, called
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.direct import reading, writing
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 
 HAS_DELTA = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND instr(metadata, ?)"

@@ -15,7 +15,7 @@ from ringi.backends.audiences import audiences_of
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import owe_scrub
-from ringi.base.failpoint import failpoint
+from ringi.base.failpoints import failpoint
 from ringi.contracts.store import R, Store
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number

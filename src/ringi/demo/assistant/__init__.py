@@ -6,7 +6,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ringi.demo.assistant import helper, projects, sales
 from ringi.demo.assistant.office import Office
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 SPEAKERS = (projects.SPEAKER, sales.SPEAKER, helper.SPEAKER)
 

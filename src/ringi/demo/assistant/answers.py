@@ -6,8 +6,7 @@ import re
 import unicodedata
 from typing import Any
 
-from ringi.assistant.catalog import in_language
-from ringi.assistant.jobs import CallJob
+from ringi.assistant import CallJob, in_language
 from ringi.demo.assistant.calculation import CalculationError, calculated, found_in, shown
 from ringi.demo.assistant.office import Office, Row
 

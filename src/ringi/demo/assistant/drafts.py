@@ -10,8 +10,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from ringi.assistant.catalog import Text, in_language
-from ringi.testing.model import calls
+from ringi.assistant import Text, in_language
+from ringi.testing import calls
 
 Given = Mapping[str, Any]
 Step = dict[str, Any]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import Action, Info
-from ringi.assistant.definitions import Definitions
+from ringi.assistant import Action, Assistant, Definitions, Info
 from ringi.demo.assistant.answers import workflows
 from ringi.demo.assistant.office import Office
 from ringi.demo.assistant.speaker import GREETING, THANKS, Rule, Speaker

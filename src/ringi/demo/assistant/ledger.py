@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ringi.assistant.jobs import StepJob
+from ringi.assistant import StepJob
 from ringi.demo.assistant.office import Office, Row, rows
 from ringi.errors import FieldError, InvalidError
 

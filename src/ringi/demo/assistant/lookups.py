@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import Any
 
-from ringi.assistant.catalog import InfoHandler
+from ringi.assistant import InfoHandler
 from ringi.demo.assistant.office import Office, Row
 from ringi.errors import InvalidError
 

@@ -12,11 +12,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, ValidationError
 
-from ringi.assistant.catalog import Text, in_language
-from ringi.assistant.jobs import PlanJob
-from ringi.base.canonical_json import jsonable
+from ringi.assistant import PlanJob, Text, in_language
+from ringi.base import jsonable
 from ringi.errors import RingiError
-from ringi.runs.graph_run import QUIET_CALLS
+from ringi.runs import QUIET_CALLS
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.

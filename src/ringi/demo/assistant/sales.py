@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import (
+from ringi.assistant import (
     Action,
+    Assistant,
+    CallJob,
     Choices,
+    Definitions,
     Info,
     InfoHandler,
     Needs,
@@ -15,8 +17,6 @@ from ringi.assistant.catalog import (
     WorkflowNeeds,
     in_language,
 )
-from ringi.assistant.definitions import Definitions
-from ringi.assistant.jobs import CallJob
 from ringi.demo.assistant.ledger import Ledger
 from ringi.demo.assistant.lookups import INDUSTRY_NAMES, Lookups, info_handlers
 from ringi.demo.assistant.office import Office

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ringi.assistant.catalog import Text, in_language
-from ringi.assistant.speech import language_of
-from ringi.testing.model import calls
+from ringi.assistant import Text, in_language, language_of
+from ringi.testing import calls
 
 LONGEST_HEARD = 2_000
 """Characters of a message in which the scripted model looks for its sentences."""

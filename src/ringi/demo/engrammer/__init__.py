@@ -11,7 +11,7 @@ from ringi.demo.engrammer.movement import check
 from ringi.demo.engrammer.speaker import LOCAL
 from ringi.demo.engrammer.woodworking import WoodworkingNotes
 from ringi.engrammer import Engrammer, FolderNotes, Notes
-from ringi.runs.agent import Agent
+from ringi.runs import Agent
 
 SPEAKERS = (speaker, reflector)
 PROMPTS = (

@@ -14,12 +14,12 @@ from functools import cache
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
+from ringi.base import StrictModel
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.speaker import BULLET, every_term
 from ringi.demo.engrammer.woodworking import text_of
-from ringi.domain.record import Frozen
-from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
-from ringi.testing.model import calls
+from ringi.engrammer import REFLECTING, BulletTag, RawInsight, Reflection
+from ringi.testing import calls
 
 MOST = 3
 KNOWN = 0.6
@@ -31,7 +31,7 @@ PART = re.compile(r"^## (.+)$", re.M)
 FEEDBACK = re.compile(r"Feedback \(source: (\w+), verdict: (\w+)\)")
 
 
-class Lesson(Frozen):
+class Lesson(StrictModel):
     """What a note teaches, by language."""
 
     name: str

@@ -14,9 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.movement import board_in
 from ringi.demo.engrammer.woodworking import NAME as CRAFT
-from ringi.engrammer.roles import ANSWERING, GET, SEARCH
-from ringi.engrammer.searching import plain, terms_of
-from ringi.testing.model import calls, together
+from ringi.engrammer import ANSWERING, GET, SEARCH, plain, terms_of
+from ringi.testing import calls, together
 
 LOCAL = "local_db"
 READ = {CRAFT: 2, LOCAL: 1}

@@ -13,8 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ringi.connect import home
-from ringi.engrammer.notes import SCHEMA, Note, SqliteNotes
-from ringi.engrammer.searching import Found
+from ringi.engrammer import NOTES_SCHEMA, Found, Note, SqliteNotes
 
 NAME, TITLE = "woodworking_db", "Woodworking: joints, glue, clamps, wood movement, finishes, safety"
 SCRIPTS = ("woodworking_en.sql", "woodworking_ja.sql", "woodworking_zh.sql")
@@ -66,7 +65,7 @@ def make(path: Path) -> None:
 @cache
 def written() -> tuple[str, int]:
     """Return what makes the file, and the number of this version of it."""
-    script = "".join([SCHEMA, COLUMNS, *(text_of(name) for name in SCRIPTS)])
+    script = "".join([NOTES_SCHEMA, COLUMNS, *(text_of(name) for name in SCRIPTS)])
     return script, zlib.crc32(script.encode()) & 0x7FFFFFFF
 
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt import ToolRuntime
 
-from ringi.domain.ask import Ask, parsed
+from ringi.domain.ask import Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields
@@ -144,7 +144,7 @@ class AskHuman(BaseTool):
         own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
         context = {CALL: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
-        return parsed(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
+        return parse_body(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 
 
 def form_of(given: Any) -> Form:

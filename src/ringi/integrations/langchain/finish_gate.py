@@ -23,7 +23,7 @@ from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.finish_words import Said, read
 from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watched
 from ringi.integrations.langgraph import ask
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 
 CHANGES = {
     "update": "- {by} changed the task “{task}” to “{next}”.",
@@ -256,7 +256,7 @@ def failure(messages: Sequence[AnyMessage]) -> str:
 
 def clipped(text: str) -> str:
     """Return a text, cut to the length that people are shown."""
-    text = clean(text)
+    text = clean_text(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

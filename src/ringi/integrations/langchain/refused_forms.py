@@ -9,7 +9,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.config import get_stream_writer
 
-from ringi.runs.model_form import clean
+from ringi.runs.model_form import clean_text
 from ringi.runs.stream_writer import SAY
 
 REFUSED = "ringi_form_refused"
@@ -60,7 +60,7 @@ def told(errors: object, talk: Talk) -> str:
 
 def sentence(talk: Talk, title: object) -> str:
     """Return the message to the person about a form that was invalid twice."""
-    name = " ".join(clean(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
+    name = " ".join(clean_text(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
     return SENTENCES[talk.language].format(title=QUOTES[talk.language].format(name) if name else "")
 
 

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from pydantic import SkipValidation
 
-from ringi.domain.ask import Action, Ask, parsed
+from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langgraph import put
@@ -140,7 +140,7 @@ class ToolGate:
         said = {"title": rule.title or f"Run {call.tool}?", "description": self._words, "context": {CALL: self._id}}
         whom = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
-        question = parsed(Ask, {**said, **whom, "action": action})
+        question = parse_body(Ask, {**said, **whom, "action": action})
         try:
             typed = action.model_copy(update={"args_schema": schema_of(tool)})
             return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)

@@ -31,27 +31,27 @@ def is_theirs_to_answer(who: Principal, request: Request) -> bool:
     return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
 
 
-def readable(who: Principal, request: Request) -> None:
+def require_readable(who: Principal, request: Request) -> None:
     """Raise `NotFoundError` unless the caller may read this request."""
     if not may_read(who, request):
         raise NotFoundError("request", request.id)
 
 
-def answerable(who: Principal, request: Request) -> None:
+def require_answerable(who: Principal, request: Request) -> None:
     """Raise unless the caller may answer or reassign this request."""
-    readable(who, request)
+    require_readable(who, request)
     if who.role != "admin" and not is_theirs_to_answer(who, request):
         raise NotTheirsError.to_answer(request.id)
 
 
-def cancellable(who: Principal, request: Request) -> None:
+def require_cancellable(who: Principal, request: Request) -> None:
     """Raise unless the caller may cancel this request."""
-    readable(who, request)
+    require_readable(who, request)
     if who.role != "admin" and request.asked_by != who.actor:
         raise NotTheirsError.to_cancel("request", request.id)
 
 
-def refuse_agents(who: Principal) -> None:
+def require_person(who: Principal) -> None:
     """Raise `AgentDecidesError` for an agent: only people make a person's decisions."""
     if who.role == "agent":
         raise AgentDecidesError
@@ -63,7 +63,7 @@ def refuse_all_but_admins(who: Principal) -> None:
         raise NotAnOperatorError
 
 
-def visible(who: Principal) -> Query:
+def visible_query(who: Principal) -> Query:
     """Return the query that selects the records visible to the caller."""
     if who.role == "admin":
         return Query(tenant=who.tenant)
@@ -77,7 +77,7 @@ def may_read_thread(who: Principal, thread: Thread) -> bool:
     return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
 
 
-def readable_thread(who: Principal, thread: Thread) -> Thread:
+def require_readable_thread(who: Principal, thread: Thread) -> Thread:
     """Return the thread; raise `NotFoundError` unless the caller may read it."""
     if not may_read_thread(who, thread):
         raise NotFoundError("thread", thread.id)
@@ -90,9 +90,9 @@ async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
         thread = await store.get(Thread, who.tenant, id)
     except NotFoundError:
         return
-    readable_thread(who, thread)
+    require_readable_thread(who, thread)
 
 
-def inbox_for(inbox: Inbox, who: Principal, check: Check = readable) -> Inbox:
+def inbox_for(inbox: Inbox, who: Principal, check: Check = require_readable) -> Inbox:
     """Return the inbox of the caller's tenant; `check` authorizes access to each request."""
     return inbox.of(who.tenant, partial(check, who))

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from pydantic import FiniteFloat, ValidationError
 
+from ringi.base.model import StrictModel
 from ringi.contracts.backend import Backend
 from ringi.contracts.stream import StreamItem
-from ringi.domain.record import Frozen, Key
+from ringi.domain.record import Key
 from ringi.errors import RingiError, UnavailableError
 from ringi.server.identity import Role
 
@@ -39,7 +40,7 @@ class Issued(NamedTuple):
     """The mark of the token from which this session was created."""
 
 
-class Revocation(Frozen):
+class Revocation(StrictModel):
     """A revocation of one token, or of all tokens of a name that were issued up to a time."""
 
     tenant: str

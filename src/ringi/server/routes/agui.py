@@ -19,14 +19,14 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from ringi.contracts.stream import StreamItem
-from ringi.domain.ask import ANSWER, parsed
+from ringi.domain.ask import ANSWER, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
 from ringi.runs.leased_run import said_in
 from ringi.runs.replay_state import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
-from ringi.server.auth.permissions import may_read, refuse_agents
+from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.body import json_body
 from ringi.server.language import words_for
 from ringi.server.limits import AskLimits
@@ -34,7 +34,7 @@ from ringi.server.message_parts import Spoken, spoken_in
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
 from ringi.server.schemas import AguiTurn, Resume
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.sse.chat_parts import Event, Message
 from ringi.server.sse.conversation import TALK, Conversations, Endpoint, said, takes_messages
 from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, requests_by_id, run_output, told_so_far
@@ -87,7 +87,7 @@ class AguiRoutes:
 
     async def _connect(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
-        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
         if not await self._conversations.runner(agent).has_offer(agent):
             raise NotFoundError("agent", agent)
@@ -101,7 +101,7 @@ class AguiRoutes:
 
     async def _turn(self, http: HttpRequest) -> Talk:
         who = self._door.caller(http.scope)
-        turn = parsed(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
+        turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
         thread = await self._conversations.thread(who, turn.thread_id)
         if not turn.resume:
@@ -116,7 +116,7 @@ class AguiRoutes:
                 input = said(spoken.text, str(last.get("id") or turn.run_id))
             thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, spoken.images)
             return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, base=base_of(http.scope))
-        refuse_agents(who)
+        require_person(who)
         try:
             talk = await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
             return talk._replace(others=words_for(http.scope).others, base=base_of(http.scope))
@@ -357,4 +357,4 @@ def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapsh
 
 def written(event: Event, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
-    return encoded(dumped(event), id=str(number)) if number else b"data: " + dumped(event) + b"\n\n"
+    return encoded(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"

@@ -12,17 +12,17 @@ from fastapi import FastAPI, Path
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.attachments import Attachments, Stored, numbers_in
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
+from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.serialize import dumped
+from ringi.server.replies import json_response
+from ringi.server.serialize import dump_json
 from ringi.server.uploads import Upload
 
 AT = "/v1/requests/{id}/attachments"
@@ -38,24 +38,24 @@ class AttachmentRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["requests"])
-        add(AT, self.attach, methods=["POST"], **documented("AttachedFile", 201, body="Upload"))
-        told = documented(None)
+        add(AT, self.attach, methods=["POST"], **route_docs("AttachedFile", 201, body="Upload"))
+        told = route_docs(None)
         told["responses"][200]["content"] = {"application/octet-stream": {"schema": {"type": "string"}}}
         add(f"{AT}/{{number}}", self.attachment, methods=["GET"], **told)
 
     async def attach(self, http: HttpRequest) -> HttpResponse:
         """Store a file for a field of a pending request; the answer's data refers to it by the returned object."""
         who, id = self._door.caller(http.scope), str(http.path_params["id"])
-        refuse_agents(who)
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        require_person(who)
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         # Before the body is read: a caller who may not answer must not send ten megabytes.
         (await inbox.get(id)).refuse_closed(who.name, inbox.clock())
-        upload = parsed(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
+        upload = parse_body(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
             raise InvalidError.of("data", f"is no base64 ({error})") from None
-        return reply(dumped(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
+        return json_response(dump_json(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Download a file that an answer refers to; before the answer is sent, only the uploader may."""

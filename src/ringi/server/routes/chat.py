@@ -11,8 +11,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ringi.domain.ask import Name, parsed
-from ringi.domain.record import Frozen
+from ringi.base.model import StrictModel
+from ringi.domain.ask import Name, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import FinalError, InvalidError, NotFoundError
@@ -38,7 +38,7 @@ DONE = b"data: [DONE]\n\n"
 STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
 
 
-class ChatMessage(Frozen):
+class ChatMessage(StrictModel):
     """One message as `useChat` keeps it."""
 
     id: Name
@@ -108,8 +108,8 @@ class ChatRoutes:
     async def _turn(self, http: HttpRequest) -> Talk:
         who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
-        turn = parsed(ChatTurn, body, extra="allow")
-        newest = parsed(ChatMessage, turn.messages[-1], extra="allow")
+        turn = parse_body(ChatTurn, body, extra="allow")
+        newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
         thread = await self._conversations.thread(who, turn.id)
         if newest.role == "user":
             talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))

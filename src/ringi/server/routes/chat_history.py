@@ -17,15 +17,15 @@ from ringi.errors import NotFoundError
 from ringi.files.images import named_by
 from ringi.runs.leased_run import said_in
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of
-from ringi.server.auth.permissions import may_read, readable_thread
+from ringi.server.auth.permissions import may_read, require_readable_thread
 from ringi.server.message_parts import file_part
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
-from ringi.server.serialize import dumped
+from ringi.server.replies import json_response
+from ringi.server.serialize import dump_json
 from ringi.server.sse.chat_parts import Message, Part
 from ringi.server.sse.run_output import open_interrupts, requests_by_id
-from ringi.server.sse.run_pages import Run, newest_runs, parsed_place
+from ringi.server.sse.run_pages import Run, newest_runs, parse_cursor
 
 
 class ChatHistoryRoutes:
@@ -36,7 +36,7 @@ class ChatHistoryRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **documented("Chat"))
+        partial(api.add_api_route, tags=["chat"])("/v1/chat/{id}", self.get, methods=["GET"], **route_docs("Chat"))
 
     async def get(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
@@ -46,15 +46,15 @@ class ChatHistoryRoutes:
         found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
         if not found:
             raise NotFoundError("thread", id)
-        thread = readable_thread(who, found[0])
-        size, before = min(limit, self._max), parsed_place(cursor)
+        thread = require_readable_thread(who, found[0])
+        size, before = min(limit, self._max), parse_cursor(cursor)
         runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
         if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
             # No worker has started it yet; the sender must see that the message arrived.
             runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
         requests = await self._requests(who, [id for run in runs for id in run.asked])
         told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
-        return reply(dumped({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
+        return json_response(dump_json({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
         found = await requests_by_id(self._backend.store, who.tenant, ids)

@@ -12,9 +12,9 @@ from ringi.delivery.attempts import Delivery
 from ringi.delivery.webhooks import OF_ASK
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.serialize import delivery_json, page_json
 
 
@@ -27,21 +27,23 @@ class DeliveryRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["deliveries"])
-        add("/v1/deliveries", self.find, methods=["GET"], **documented("DeliveryPage"))
-        add("/v1/deliveries/{id}/redeliver", self.redeliver, methods=["POST"], **documented("Delivery", 202))
+        add("/v1/deliveries", self.find, methods=["GET"], **route_docs("DeliveryPage"))
+        add("/v1/deliveries/{id}/redeliver", self.redeliver, methods=["POST"], **route_docs("Delivery", 202))
 
     async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
         """List the deliveries of a request, each with its attempts."""
         who = self._door.caller(http.scope)
         await inbox_for(self._platform.inbox, who).get(request_id)
         found = await self._platform.deliveries.of_request(who.tenant, request_id)
-        return reply(page_json((delivery_json(shown_to(who, each)) for each in found), None))
+        return json_response(page_json((delivery_json(shown_to(who, each)) for each in found), None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
         """Send a delivery again immediately, regardless of its status."""
         who = self._door.caller(http.scope)
         refuse_all_but_admins(who)
-        return reply(delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202)
+        return json_response(
+            delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202
+        )
 
 
 def shown_to(who: Principal, delivery: Delivery) -> Delivery:

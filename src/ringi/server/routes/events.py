@@ -15,9 +15,9 @@ from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, may_read
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.serialize import audit_json, page_json
 from ringi.server.sse.event_hub import ALL, EventHub, place_of
 from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
@@ -33,7 +33,7 @@ class EventRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        api.add_api_route("/v1/audit", self.audit, methods=["GET"], tags=["events"], **documented("AuditPage"))
+        api.add_api_route("/v1/audit", self.audit, methods=["GET"], tags=["events"], **route_docs("AuditPage"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
@@ -59,7 +59,7 @@ class EventRoutes:
         place = place_of(after) or START
         events = await self._platform.inbox.of(who.tenant).events(place, size, request_id=request_id)
         shown = [audit_json(event) for event in await self._visible(who, events, request_id)]
-        return reply(page_json(shown, events[-1].position if len(events) == size else None))
+        return json_response(page_json(shown, events[-1].position if len(events) == size else None))
 
     async def _visible(self, who: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:

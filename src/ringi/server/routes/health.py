@@ -16,11 +16,11 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.ask import Kind
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotReadyError, StoppingError
-from ringi.server.replies import reply
-from ringi.server.serialize import dumped
+from ringi.server.replies import json_response
+from ringi.server.serialize import dump_json
 from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0
@@ -38,13 +38,13 @@ class HealthRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, methods=["GET"], tags=["health"])
-        add("/healthz", self.healthz, **documented("Health"))
-        add("/readyz", self.readyz, **documented("Health"))
+        add("/healthz", self.healthz, **route_docs("Health"))
+        add("/readyz", self.readyz, **route_docs("Health"))
         add("/metrics", self.metrics, response_class=PlainTextResponse)
 
     async def healthz(self) -> HttpResponse:
         """Return success while the process responds."""
-        return reply(dumped({"status": "ok"}))
+        return json_response(dump_json({"status": "ok"}))
 
     async def readyz(self) -> HttpResponse:
         """Return success while the store responds."""
@@ -57,7 +57,7 @@ class HealthRoutes:
             raise NotReadyError(READY_SECONDS) from None
         backend = self._platform.backend
         durability = {"durability": backend.durability} if backend.durability else {}
-        return reply(dumped({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
+        return json_response(dump_json({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
 
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""

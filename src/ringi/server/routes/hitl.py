@@ -6,17 +6,17 @@ from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import Answer, parsed
+from ringi.domain.ask import Answer, parse_body
 from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
-from ringi.server.auth.permissions import answerable, inbox_for, refuse_agents
+from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
 from ringi.server.language import words_for
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.schemas import HitlAnswer
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 
 
 class HitlRoutes:
@@ -27,7 +27,7 @@ class HitlRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        said = documented("HitlResult", body="HitlAnswer")
+        said = route_docs("HitlResult", body="HitlAnswer")
         api.add_api_route(
             "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **said
         )
@@ -35,9 +35,9 @@ class HitlRoutes:
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request that a chat displayed; the first answer wins."""
         who = self._door.caller(http.scope)
-        refuse_agents(who)
-        given = parsed(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        require_person(who)
+        given = parse_body(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         request = await inbox.get(given.request_id)
         if request.thread_id != given.session_id:
             raise NotFoundError("request", given.request_id)
@@ -48,4 +48,4 @@ class HitlRoutes:
         next = "continue" if request.continuation else "complete"
         words = words_for(http.scope)
         said = {"approve": words.approved, "edit": words.edited, "reject": words.rejected}
-        return reply(dumped({"success": True, "next_action": next, "message": said[given.action]}))
+        return json_response(dump_json({"success": True, "next_action": next, "message": said[given.action]}))

@@ -15,8 +15,8 @@ from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.files.images import Images
 from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import readable_thread
-from ringi.server.openapi import documented
+from ringi.server.auth.permissions import require_readable_thread
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 
 
@@ -28,7 +28,7 @@ class ImageRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        told = documented(None)
+        told = route_docs(None)
         told["responses"][200]["content"] = {"image/*": {"schema": {"type": "string"}}}
         add = partial(api.add_api_route, tags=["threads"])
         add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **told)
@@ -36,7 +36,7 @@ class ImageRoutes:
     async def image(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Return an image of a message; browsers may display it inline, because only images are stored."""
         who = self._door.caller(http.scope)
-        thread = readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
+        thread = require_readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
         if number not in (thread.images or ()):
             raise NotFoundError("image", f"{id}/{number}")
         file = await self._images.find(thread.key, number)

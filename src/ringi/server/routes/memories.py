@@ -9,14 +9,14 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import refuse_agents
+from ringi.server.auth.permissions import require_person
 from ringi.server.body import json_body
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.routes.requests import Cursor
 from ringi.server.schemas import MemoryEdit
 from ringi.server.serialize import memory_json, page_json
@@ -31,10 +31,10 @@ class MemoryRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["memories"])
-        add("/v1/memories", self.find, methods=["GET"], **documented("MemoryPage"))
-        add("/v1/memories/{id}", self.get, methods=["GET"], **documented("Memory"))
-        add("/v1/memories/{id}", self.edit, methods=["PATCH"], **documented("Memory", body="MemoryEdit"))
-        add("/v1/memories/{id}", self.delete, methods=["DELETE"], **documented(None, 204))
+        add("/v1/memories", self.find, methods=["GET"], **route_docs("MemoryPage"))
+        add("/v1/memories/{id}", self.get, methods=["GET"], **route_docs("Memory"))
+        add("/v1/memories/{id}", self.edit, methods=["PATCH"], **route_docs("Memory", body="MemoryEdit"))
+        add("/v1/memories/{id}", self.delete, methods=["DELETE"], **route_docs(None, 204))
 
     async def find(
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
@@ -44,18 +44,18 @@ class MemoryRoutes:
         size = min(limit, self._platform.settings.max_list)
         found = await inbox.memories(person, limit=size + 1, before=cursor or None)
         next = found[size - 1].place if len(found) > size else None
-        return reply(page_json(map(memory_json, found[:size]), next))
+        return json_response(page_json(map(memory_json, found[:size]), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one memory; its id is the id of the request that asked the question."""
         inbox, person = self._of_caller(http)
-        return reply(memory_json(await inbox.memory(id, person)))
+        return json_response(memory_json(await inbox.memory(id, person)))
 
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
-        given = parsed(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
-        return reply(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
+        given = parse_body(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
+        return json_response(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Delete a memory permanently; the original answer of the request stays."""
@@ -65,5 +65,5 @@ class MemoryRoutes:
 
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:
         who = self._door.caller(http.scope)
-        refuse_agents(who)
+        require_person(who)
         return self._platform.inbox.of(who.tenant), who.name

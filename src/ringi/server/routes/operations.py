@@ -10,16 +10,16 @@ from fastapi import FastAPI, Query
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, visible
+from ringi.server.auth.permissions import refuse_all_but_admins, require_person, visible_query
 from ringi.server.body import json_body
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.schemas import Operation
 from ringi.server.serialize import page_json, thread_json, trouble_json
 
@@ -35,27 +35,27 @@ class OperationRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["operations"])
-        add("/v1/operations", self.find, methods=["GET"], **documented("TroublePage"))
-        add("/v1/threads/{id}/retry", self.retry, methods=["POST"], **documented("Thread", body="Operation"))
-        add("/v1/threads/{id}/ask-again", self.ask_again, methods=["POST"], **documented("Thread", body="Operation"))
-        add("/v1/threads/{id}/abandon", self.abandon, methods=["POST"], **documented("Thread", body="Operation"))
+        add("/v1/operations", self.find, methods=["GET"], **route_docs("TroublePage"))
+        add("/v1/threads/{id}/retry", self.retry, methods=["POST"], **route_docs("Thread", body="Operation"))
+        add("/v1/threads/{id}/ask-again", self.ask_again, methods=["POST"], **route_docs("Thread", body="Operation"))
+        add("/v1/threads/{id}/abandon", self.abandon, methods=["POST"], **route_docs("Thread", body="Operation"))
 
     async def find(
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
         """List the runs that need an operator: failed runs first, then runs with stranded requests."""
         who = self._door.caller(http.scope)
-        refuse_agents(who)
+        require_person(who)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
         deployed = {*runner.agents, *await runner.announced()} if runner else set()
         found, next = await operations.troubles(
             self._platform.backend.store,
-            visible(who),
+            visible_query(who),
             limit=size,
             cursor=cursor,
             deployed=deployed or None,
         )
-        return reply(page_json(map(trouble_json, found), next))
+        return json_response(page_json(map(trouble_json, found), next))
 
     async def retry(self, http: HttpRequest, id: str) -> HttpResponse:
         """Resume a run from its last checkpoint; a thread that needs no attention is returned unchanged."""
@@ -73,6 +73,6 @@ class OperationRoutes:
         who = self._door.caller(http.scope)
         refuse_all_but_admins(who)
         body = await json_body(http, max_depth=self._platform.settings.max_depth)
-        backend, reason = self._platform.backend, parsed(Operation, body).reason
+        backend, reason = self._platform.backend, parse_body(Operation, body).reason
         thread = await act(backend, self._platform.inbox.of(who.tenant), id, by=who.actor, reason=reason)
-        return reply(thread_json(thread, await open_requests(backend, thread), for_operator=True))
+        return json_response(thread_json(thread, await open_requests(backend, thread), for_operator=True))

@@ -13,8 +13,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.base.canonical_json import jsonable
-from ringi.base.failpoint import failpoint
-from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parsed
+from ringi.base.failpoints import failpoint
+from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Status
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
@@ -24,23 +24,23 @@ from ringi.privacy.erasure import Sweep
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import (
     Check,
-    answerable,
-    cancellable,
     inbox_for,
-    readable,
-    refuse_agents,
     refuse_all_but_admins,
     refuse_hidden_thread,
-    visible,
+    require_answerable,
+    require_cancellable,
+    require_person,
+    require_readable,
+    visible_query,
 )
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.schemas import BulkItem, Cancel, Reassign
-from ringi.server.serialize import counts_json, dumped, page_json, request_json
+from ringi.server.serialize import counts_json, dump_json, page_json, request_json
 from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -70,18 +70,18 @@ class RequestRoutes:
         add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
         # FastAPI's parameter handling, which respond does not need, would take a fifth of its time.
         api.router.routes.append(StrictPlainRoute(f"{at}/{{id}}/respond", self.respond, methods=["POST"]))
-        add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **documented("Request", body="Answer"))
-        add(at, self.ask, methods=["POST"], **documented("Request", 201, 200, body="Ask"))
-        add(at, self.find, methods=["GET"], **documented("RequestPage"))
-        add(f"{at}/counts", self.counts, methods=["GET"], **documented("Counts"))
-        add(f"{at}/respond", self.respond_many, methods=["POST"], **documented("BulkResult", body="BulkAnswer"))
-        add(f"{at}/{{id}}", self.get, methods=["GET"], **documented("Request"))
-        add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **documented("Request"))
-        add(f"{at}/{{id}}/release", self.release, methods=["POST"], **documented("Request"))
-        add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **documented("Request", body="Cancel"))
-        add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **documented("Request"))
-        add("/v1/erasures", self.erase_some, methods=["POST"], **documented("Erasure", body="Sweep"))
-        add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **documented("Request", body="Reassign"))
+        add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **route_docs("Request", body="Answer"))
+        add(at, self.ask, methods=["POST"], **route_docs("Request", 201, 200, body="Ask"))
+        add(at, self.find, methods=["GET"], **route_docs("RequestPage"))
+        add(f"{at}/counts", self.counts, methods=["GET"], **route_docs("Counts"))
+        add(f"{at}/respond", self.respond_many, methods=["POST"], **route_docs("BulkResult", body="BulkAnswer"))
+        add(f"{at}/{{id}}", self.get, methods=["GET"], **route_docs("Request"))
+        add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **route_docs("Request"))
+        add(f"{at}/{{id}}/release", self.release, methods=["POST"], **route_docs("Request"))
+        add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **route_docs("Request", body="Cancel"))
+        add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **route_docs("Request"))
+        add("/v1/erasures", self.erase_some, methods=["POST"], **route_docs("Erasure", body="Sweep"))
+        add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **route_docs("Request", body="Reassign"))
 
     async def ask(self, http: HttpRequest) -> HttpResponse:
         """Create a request; repeating the call with the same id and content returns the stored request."""
@@ -95,7 +95,7 @@ class RequestRoutes:
             await refuse_hidden_thread(inbox.store, who, ask.thread_id)
         began = inbox.clock()
         request = await inbox.submit(ask, by=who.actor)
-        return reply(request_json(request), 201 if request.created_at >= began else 200)
+        return json_response(request_json(request), 201 if request.created_at >= began else 200)
 
     async def find(
         self,
@@ -124,9 +124,9 @@ class RequestRoutes:
             "before": cursor or None,
             "limit": size + 1,
         }
-        found = await self._platform.inbox.of(who.tenant).find(visible(who).model_copy(update=wanted))
+        found = await self._platform.inbox.of(who.tenant).find(visible_query(who).model_copy(update=wanted))
         items = found[:size]
-        return reply(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
+        return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
 
     async def counts(
         self,
@@ -135,14 +135,14 @@ class RequestRoutes:
     ) -> HttpResponse:
         """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
         who = self._door.caller(http.scope)
-        inbox, seen = self._platform.inbox.of(who.tenant), visible(who)
+        inbox, seen = self._platform.inbox.of(who.tenant), visible_query(who)
         pending: dict[str, Any] = {"statuses": ("pending",)}
         wanted = {"pending": pending, "mine": {**pending, "mine": who.name}}
         if since is not None:
             wanted["ended"] = {"ended_since": since}
         queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in wanted.values()]
         numbers = await asyncio.gather(*map(inbox.count, queries))
-        return reply(counts_json(dict(zip(wanted, numbers, strict=True)), COUNTED))
+        return json_response(counts_json(dict(zip(wanted, numbers, strict=True)), COUNTED))
 
     async def get(
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
@@ -157,15 +157,15 @@ class RequestRoutes:
             with self._streams.slot(who), suppress(WaitTimeoutError):
                 await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
             request = await inbox.get(id)
-        return reply(request_json(request))
+        return json_response(request_json(request))
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request; the first answer wins."""
         who = self._decider(http)
         answer = Answer.parse(await self._body(http))
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         request = await inbox.answer(id_of(http), answer, by=who.name, channel=channel_of(http.scope))
-        response = reply(request_json(request))
+        response = json_response(request_json(request))
         failpoint("server.before_reply")
         return response
 
@@ -173,54 +173,56 @@ class RequestRoutes:
         """Answer several requests, each independently."""
         who = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
-        inbox, channel = inbox_for(self._platform.inbox, who, answerable), channel_of(http.scope)
+        inbox, channel = inbox_for(self._platform.inbox, who, require_answerable), channel_of(http.scope)
         results = await asyncio.gather(*(answered(inbox, who, item, channel) for item in items))
         failpoint("server.before_reply")
-        return reply(page_json(results, None))
+        return json_response(page_json(results, None))
 
     async def claim(self, http: HttpRequest) -> HttpResponse:
         """Claim a request: for a limited time nobody else can answer it."""
         who = self._decider(http)
-        return reply(request_json(await self._inbox(who, answerable).claim(id_of(http), who.name)))
+        return json_response(request_json(await self._inbox(who, require_answerable).claim(id_of(http), who.name)))
 
     async def release(self, http: HttpRequest) -> HttpResponse:
         """Release a claim."""
         who = self._decider(http)
-        return reply(request_json(await self._inbox(who, answerable).release(id_of(http), who.name)))
+        return json_response(request_json(await self._inbox(who, require_answerable).release(id_of(http), who.name)))
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
         """Cancel a request; only its asker and admins may."""
         who = self._door.caller(http.scope)
-        reason = parsed(Cancel, await self._body(http)).reason
-        return reply(request_json(await self._inbox(who, cancellable).cancel(id_of(http), who.actor, reason)))
+        reason = parse_body(Cancel, await self._body(http)).reason
+        return json_response(
+            request_json(await self._inbox(who, require_cancellable).cancel(id_of(http), who.actor, reason))
+        )
 
     async def erase(self, http: HttpRequest) -> HttpResponse:
         """Erase the content of an ended request and its thread, and keep status and times. Admins only."""
         who = self._eraser(http)
-        return reply(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
+        return json_response(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
 
     async def erase_some(self, http: HttpRequest) -> HttpResponse:
         """Erase the data of one person or from before a time, in batches: repeat with `next` as `after`."""
         who = self._eraser(http)
-        sweep = parsed(Sweep, await self._body(http))
-        return reply(dumped(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
+        sweep = parse_body(Sweep, await self._body(http))
+        return json_response(dump_json(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Reassign a request to another person or other groups."""
         who = self._decider(http)
-        to = parsed(Reassign, await self._body(http))
+        to = parse_body(Reassign, await self._body(http))
         if not to.assignee and not to.candidate_groups:
             raise InvalidError.of("assignee", "name a person or candidate_groups")
-        inbox = self._inbox(who, answerable)
+        inbox = self._inbox(who, require_answerable)
         request = await inbox.reassign(id_of(http), who.name, assignee=to.assignee, groups=to.candidate_groups)
-        return reply(request_json(request))
+        return json_response(request_json(request))
 
-    def _inbox(self, who: Principal, check: Check = readable) -> Inbox:
+    def _inbox(self, who: Principal, check: Check = require_readable) -> Inbox:
         return inbox_for(self._platform.inbox, who, check)
 
     def _decider(self, http: HttpRequest) -> Principal:
         who = self._door.caller(http.scope)
-        refuse_agents(who)
+        require_person(who)
         return who
 
     def _eraser(self, http: HttpRequest) -> Principal:
@@ -252,9 +254,9 @@ async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> byt
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:
-        given = parsed(BulkItem, item)
+        given = parse_body(BulkItem, item)
         answer = Answer.model_validate(given.model_dump(exclude={"id"}))
         request = await inbox.answer(given.id, answer, by=who.name, channel=channel)
     except RingiError as error:
-        return dumped({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
-    return dumped({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"
+        return dump_json({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
+    return dump_json({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"

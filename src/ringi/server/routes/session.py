@@ -11,16 +11,16 @@ from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import COOKIE, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.schemas import SignIn
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.settings import ServerSettings
 
 
@@ -33,10 +33,10 @@ class SessionRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["session"])
-        add("/v1/session", self.sign_in, methods=["POST"], **documented("Session", body="SignIn"))
-        add("/v1/session", self.show, methods=["GET"], **documented("Session"))
-        add("/v1/session", self.sign_out, methods=["DELETE"], **documented(None, 204))
-        add("/v1/info", self.info, methods=["GET"], **documented("Info"))
+        add("/v1/session", self.sign_in, methods=["POST"], **route_docs("Session", body="SignIn"))
+        add("/v1/session", self.show, methods=["GET"], **route_docs("Session"))
+        add("/v1/session", self.sign_out, methods=["DELETE"], **route_docs(None, 204))
+        add("/v1/info", self.info, methods=["GET"], **route_docs("Info"))
 
     async def sign_in(self, http: HttpRequest) -> HttpResponse:
         """Exchange a token or a one-use link for the page's cookie.
@@ -45,7 +45,7 @@ class SessionRoutes:
         another site must not silently change the name under which a person decides.
         """
         self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
-        given = parsed(SignIn, await json_body(http, max_depth=self._settings.max_depth))
+        given = parse_body(SignIn, await json_body(http, max_depth=self._settings.max_depth))
         is_link = given.token.startswith(PREFIX)
         known = self._links.known(given.token) if is_link else self._door.known(given.token)
         if self._door.is_revoked(known):
@@ -88,12 +88,14 @@ class SessionRoutes:
         """Return the version and the settings that the page displays."""
         self._door.caller(http.scope)
         settings = self._settings
-        return reply(dumped({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")}))
+        return json_response(
+            dump_json({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")})
+        )
 
 
 def session_reply(who: Principal) -> HttpResponse:
     """Return the signed-in person as a JSON reply."""
-    return reply(dumped(session_of(who)))
+    return json_response(dump_json(session_of(who)))
 
 
 def session_of(who: Principal) -> dict[str, Any]:

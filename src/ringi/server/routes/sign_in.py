@@ -21,11 +21,11 @@ from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
 from ringi.server.auth.provider import Provider, person_of
 from ringi.server.identity import Oidc, Person
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.refusals import SignInError
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.routes.sign_in_page import error_page, wants_page
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.settings import ServerSettings
 
 PATH = "/v1/session/oidc"
@@ -70,16 +70,16 @@ class SignInRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, methods=["GET"], tags=["session"])
-        add("/v1/session/ways", self.ways, **documented("Ways"))
-        add(PATH, self.begin, **documented(None, 302))
+        add("/v1/session/ways", self.ways, **route_docs("Ways"))
+        add(PATH, self.begin, **route_docs(None, 302))
         # Providers add parameters of their own.
         api.router.add_api_route(
-            f"{PATH}/callback", self.finish, tags=["session"], route_class_override=APIRoute, **documented(None, 302)
+            f"{PATH}/callback", self.finish, tags=["session"], route_class_override=APIRoute, **route_docs(None, 302)
         )
 
     async def ways(self) -> HttpResponse:
         """Return the ways to sign in other than by a token."""
-        return reply(dumped({"oidc": self._oidc is not None}))
+        return json_response(dump_json({"oidc": self._oidc is not None}))
 
     async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
         """Redirect a person to the provider; `next` is the path of this server to which they return."""

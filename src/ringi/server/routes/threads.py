@@ -13,23 +13,24 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ringi.domain.ask import Id, parsed
-from ringi.domain.record import Frozen, Key, cursor_of
+from ringi.base.model import StrictModel
+from ringi.domain.ask import Id, parse_body
+from ringi.domain.record import Key, cursor_of
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import may_read, may_read_thread, readable_thread
+from ringi.server.auth.permissions import may_read, may_read_thread, require_readable_thread
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decoded
-from ringi.server.openapi import documented
+from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotTheirsError
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.routes.requests import Cursor, given
 from ringi.server.schemas import Operation
-from ringi.server.serialize import dumped, page_json, thread_json
+from ringi.server.serialize import dump_json, page_json, thread_json
 from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute
@@ -42,7 +43,7 @@ SCANNED = 1_000
 """Maximum number of threads that one call scans for those of an agent."""
 
 
-class ThreadName(Frozen):
+class ThreadName(StrictModel):
     """A thread id chosen by the caller."""
 
     thread_id: Id
@@ -61,11 +62,11 @@ class ThreadRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["threads"])
-        add("/v1/agents", self.agents, methods=["GET"], **documented("AgentPage"))
-        add("/v1/threads", self.find, methods=["GET"], **documented("ThreadPage"))
-        add("/v1/threads/{id}", self.get, methods=["GET"], **documented("Thread"))
-        add("/v1/threads/{id}/runs", self.start, methods=["POST"], **documented("RunStarted", 202, body="NewRun"))
-        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **documented("Thread", body="Operation"))
+        add("/v1/agents", self.agents, methods=["GET"], **route_docs("AgentPage"))
+        add("/v1/threads", self.find, methods=["GET"], **route_docs("ThreadPage"))
+        add("/v1/threads/{id}", self.get, methods=["GET"], **route_docs("Thread"))
+        add("/v1/threads/{id}/runs", self.start, methods=["POST"], **route_docs("RunStarted", 202, body="NewRun"))
+        add("/v1/threads/{id}/cancel", self.cancel, methods=["POST"], **route_docs("Thread", body="Operation"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
@@ -77,24 +78,26 @@ class ThreadRoutes:
         self._door.caller(http.scope)
         agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
         names = ("name", "title", "description", "input_schema", "images")
-        return reply(page_json([dumped({name: getattr(agent, name) for name in names}) for agent in agents], None))
+        return json_response(
+            page_json([dump_json({name: getattr(agent, name) for name in names}) for agent in agents], None)
+        )
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
         who = self._door.caller(http.scope)
-        thread_id = parsed(ThreadName, {"thread_id": id}).thread_id
-        run = parsed(NewRun, await json_body(http, max_depth=self._settings.max_depth))
+        thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
+        run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._platform.runner
         if runner is None or not await runner.has_offer(run.agent):
             raise NotFoundError("agent", run.agent)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         images = [NewImage(image.name, decoded(image.data)) for image in run.images]
-        check = partial(readable_thread, who)
+        check = partial(require_readable_thread, who)
         thread = await runner.start(
             who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images, check=check
         )
-        return reply(dumped({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+        return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def find(
         self,
@@ -107,7 +110,7 @@ class ThreadRoutes:
         who = self._door.caller(http.scope)
         size = min(limit, self._settings.max_list)
         found, next = await self._found(who, size, cursor or None, tuple(status or ()))
-        return reply(page_json(map(thread_json, found), next))
+        return json_response(page_json(map(thread_json, found), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
@@ -118,19 +121,19 @@ class ThreadRoutes:
         runner, who, thread = await self._readable(http.scope, id)
         if who.role != "admin" and thread.started_by != who.actor:
             raise NotTheirsError.to_cancel("thread", id)
-        reason = parsed(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
+        reason = parse_body(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
         return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
 
     async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
         shown = [request for request in pending if may_read(who, request)]
-        return reply(thread_json(thread, shown, for_operator=who.role == "admin"))
+        return json_response(thread_json(thread, shown, for_operator=who.role == "admin"))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
         who, runner = self._door.caller(scope), self._platform.runner
         if runner is None:
             raise NotFoundError("thread", id)
-        return runner, who, readable_thread(who, await runner.get(who.tenant, id))
+        return runner, who, require_readable_thread(who, await runner.get(who.tenant, id))
 
     async def _found(
         self, who: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.replay_state import superseded_by
-from ringi.server.serialize import dumped, request_json
+from ringi.server.serialize import dump_json, request_json
 
 Part = dict[str, Any]
 Event = dict[str, Any]
@@ -232,4 +232,4 @@ HANDLERS = {
 
 def written(parts: list[Part]) -> bytes:
     """Return parts as server-sent events."""
-    return b"".join(b"data: " + dumped(part) + b"\n\n" for part in parts)
+    return b"".join(b"data: " + dump_json(part) + b"\n\n" for part in parts)

@@ -22,7 +22,7 @@ from ringi.runs.announcements import Offer
 from ringi.runs.message_ids import began_with, own_id
 from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
-from ringi.server.auth.permissions import answerable, inbox_for, readable_thread, refuse_agents
+from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import images_of
 from ringi.server.platform import Platform
@@ -51,7 +51,7 @@ class Conversations:
     async def thread(self, who: Principal, id: str) -> Thread | None:
         """Return a thread; None if it does not exist. Raises `NotFoundError` if it is hidden from the caller."""
         found = await self._platform.backend.store.get_many(Thread, [Key(who.tenant, id)])
-        return readable_thread(who, found[0]) if found else None
+        return require_readable_thread(who, found[0]) if found else None
 
     async def begin(
         self,
@@ -76,12 +76,12 @@ class Conversations:
             while True:
                 try:
                     # A thread of another caller who used the same id first remains hidden.
-                    check = partial(readable_thread, who)
+                    check = partial(require_readable_thread, who)
                     return await runner.start(
                         who.tenant, id, agent, input, by=who.actor, images=images, once=True, check=check
                     )
                 except ThreadBusyError:
-                    now = readable_thread(who, await runner.get(who.tenant, id))
+                    now = require_readable_thread(who, await runner.get(who.tenant, id))
                     if began_with(now, input):
                         return now
                     left = until - time.monotonic()
@@ -98,8 +98,8 @@ class Conversations:
 
     async def answer(self, who: Principal, id: str, said: dict[str, Any], channel: str) -> None:
         """Answer a request as the caller, or raise the error that refuses the answer."""
-        refuse_agents(who)
-        inbox = inbox_for(self._platform.inbox, who, answerable)
+        require_person(who)
+        inbox = inbox_for(self._platform.inbox, who, require_answerable)
         await inbox.answer(id, Answer.parse(said), by=who.name, channel=channel)
 
 

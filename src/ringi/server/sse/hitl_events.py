@@ -5,7 +5,7 @@ from __future__ import annotations
 from ringi.contracts.stream import StreamItem
 from ringi.domain.request import Request
 from ringi.runs.stream_writer import AGAIN
-from ringi.server.serialize import dumped, request_json
+from ringi.server.serialize import dump_json, request_json
 from ringi.server.sse.run_output import open_interrupts
 
 
@@ -18,5 +18,5 @@ def asked_in(item: StreamItem) -> list[str]:
 def hitl_event(request: Request) -> bytes:
     """Return the event that shows a request to a chat."""
     form = {"type": "form", "fields": request.form.model_dump(mode="json")["fields"]} if request.form else {}
-    shown = request_json(request)[:-1] + b"," + dumped({"type": request.kind, **form})[1:]
+    shown = request_json(request)[:-1] + b"," + dump_json({"type": request.kind, **form})[1:]
     return b'event: hitl\ndata: {"type":"hitl","payload":{"request":' + shown + b"}}\n\n"

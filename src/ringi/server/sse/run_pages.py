@@ -83,7 +83,7 @@ def runs_in(items: Sequence[StreamItem]) -> list[Run]:
     return runs
 
 
-def parsed_place(cursor: str | None) -> int | None:
+def parse_cursor(cursor: str | None) -> int | None:
     """Return the item that a cursor names, or raise `InvalidError`."""
     if not cursor:
         return None

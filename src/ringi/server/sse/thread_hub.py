@@ -17,7 +17,7 @@ from ringi.errors import InvalidError, RingiError
 from ringi.runs.stream_writer import stream_topic
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.hitl_events import asked_in, hitl_event
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
@@ -49,7 +49,7 @@ class Output:
     def _encoded(self, item: StreamItem, theirs: frozenset[str]) -> bytes:
         asked = [hitl_event(self._requests[id]) for id in asked_in(item) if id in theirs]
         event = without_hidden(item.event, theirs)
-        return b"".join([*asked, encoded(dumped(event), id=str(item.number))])
+        return b"".join([*asked, encoded(dump_json(event), id=str(item.number))])
 
 
 class Page(NamedTuple):

@@ -15,14 +15,14 @@ from ringi.errors import FinalError, NotFoundError
 from ringi.runs.announcements import Offer
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
 from ringi.server.auth.permissions import (
-    answerable,
-    cancellable,
     inbox_for,
     may_read,
     may_read_thread,
-    readable_thread,
-    refuse_agents,
-    visible,
+    require_answerable,
+    require_cancellable,
+    require_person,
+    require_readable_thread,
+    visible_query,
 )
 from ringi.server.platform import Platform
 from ringi.server.routes.chat import may_answer
@@ -105,7 +105,7 @@ class Access:
         if id.startswith(REQUEST):
             request = await inbox_for(self._platform.inbox, self.who).get(id.removeprefix(REQUEST))
             return Found(id, None, request, None if request.is_final or not is_shown(self.who, request) else request)
-        thread = readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
+        thread = require_readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
         return Found(id, thread, None, await self._waiting(thread))
 
     def note(self, id: str, waiting: Request | None) -> None:
@@ -151,22 +151,24 @@ class Access:
 
     async def answer(self, id: str, resume: Any, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
         """Answer the request served on a thread with a tool's resume value; the first answer wins."""
-        refuse_agents(self.who)
+        require_person(self.who)
         request, digest = await self._asked(id, checkpoint)
         answer = Answer.parse({**answer_of(request, resume), "digest": digest})
-        inbox = inbox_for(self._platform.inbox, self.who, answerable)
+        inbox = inbox_for(self._platform.inbox, self.who, require_answerable)
         return await self._thread(id), await inbox.answer(request.id, answer, by=self.who.name, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
         """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
-        refuse_agents(self.who)
+        require_person(self.who)
         request, digest = await self._asked(id, None)
         inbox = self._platform.inbox
         if "reject" in request.allowed:
             answer = Answer(decision="reject", digest=digest, message=RESOLVED)
-            told = inbox_for(inbox, self.who, answerable).answer(request.id, answer, by=self.who.name, channel=CHANNEL)
+            told = inbox_for(inbox, self.who, require_answerable).answer(
+                request.id, answer, by=self.who.name, channel=CHANNEL
+            )
         else:
-            told = inbox_for(inbox, self.who, cancellable).cancel(request.id, self.who.actor, RESOLVED)
+            told = inbox_for(inbox, self.who, require_cancellable).cancel(request.id, self.who.actor, RESOLVED)
         return await self._thread(id), await told
 
     async def _asked(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
@@ -187,7 +189,7 @@ class Access:
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST):
             return None
-        return readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
+        return require_readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
 
     async def _found(self, id: str) -> Found | None:
         try:
@@ -200,7 +202,7 @@ class Access:
         if wanted.status not in pending:
             return []
         found: list[Found] = []
-        query = visible(self.who).model_copy(update={"statuses": pending[wanted.status], "limit": PAGE})
+        query = visible_query(self.who).model_copy(update={"statuses": pending[wanted.status], "limit": PAGE})
         inbox = self._platform.inbox.of(self.who.tenant)
         for _ in range(SCANNED // PAGE):
             page = await inbox.find(query)

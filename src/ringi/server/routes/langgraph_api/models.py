@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ringi.base.model import StrictModel
 from ringi.domain.ask import Id, Name
-from ringi.domain.record import Frozen
 
 END = "__end__"
 
 
-class ThreadSearch(Frozen):
+class ThreadSearch(StrictModel):
     """The criteria of a thread search."""
 
     metadata: dict[str, Any] | None = None
@@ -29,7 +29,7 @@ class ThreadSearch(Frozen):
         return None if named is None else str(named)
 
 
-class NewThread(Frozen):
+class NewThread(StrictModel):
     """A thread that a client is about to use."""
 
     thread_id: Id | None = None
@@ -37,14 +37,14 @@ class NewThread(Frozen):
     if_exists: Literal["raise", "do_nothing"] | None = None
 
 
-class StateUpdate(Frozen):
+class StateUpdate(StrictModel):
     """A state update from a client; it may only mark the thread as resolved."""
 
     values: Any = None
     as_node: str | None = None
 
 
-class Command(Frozen):
+class Command(StrictModel):
     """The continuation of a run."""
 
     resume: Any = None
@@ -57,7 +57,7 @@ class Command(Frozen):
         return self.goto in (END, [END])
 
 
-class NewRun(Frozen):
+class NewRun(StrictModel):
     """An answer to the waiting request, or the input of a new run."""
 
     assistant_id: Name

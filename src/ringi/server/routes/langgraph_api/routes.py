@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.base.canonical_json import jsonable
-from ringi.domain.ask import parsed
+from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
@@ -29,13 +29,13 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import spoken_in
 from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
-from ringi.server.replies import reply
+from ringi.server.replies import json_response
 from ringi.server.routes.langgraph_api import models
 from ringi.server.routes.langgraph_api.access import Access
 from ringi.server.routes.langgraph_api.runs import Begun, told
 from ringi.server.routes.langgraph_api.served import Served
 from ringi.server.routes.langgraph_api.views import EVERYTHING, REQUEST, Json, assistant_id, assistants, listed
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import TALK, Conversations, said, takes_messages
 from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams
 from ringi.server.strict_route import StrictPlainRoute
@@ -105,7 +105,7 @@ class LangGraphRoutes:
 
     async def create(self, http: HttpRequest) -> HttpResponse:
         """Return a new thread; it is stored with its first run."""
-        access, given = self._access(http), parsed(models.NewThread, await self._body(http), extra="allow")
+        access, given = self._access(http), parse_body(models.NewThread, await self._body(http), extra="allow")
         id = given.thread_id or str(uuid.uuid4())
         if id.startswith(REQUEST):
             raise InvalidError.of("thread_id", f"{REQUEST!r} is the beginning of the threads of requests")
@@ -121,7 +121,7 @@ class LangGraphRoutes:
 
     async def search(self, http: HttpRequest) -> HttpResponse:
         """List threads, each with the one request that the caller is asked."""
-        access, wanted = self._access(http), parsed(models.ThreadSearch, await self._body(http), extra="allow")
+        access, wanted = self._access(http), parse_body(models.ThreadSearch, await self._body(http), extra="allow")
         return replied(await access.search(wanted))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -138,7 +138,7 @@ class LangGraphRoutes:
 
     async def update(self, http: HttpRequest, id: str) -> HttpResponse:
         """Mark a thread as resolved; nothing else is written."""
-        access, given = self._access(http), parsed(models.StateUpdate, await self._body(http), extra="allow")
+        access, given = self._access(http), parse_body(models.StateUpdate, await self._body(http), extra="allow")
         if given.as_node != models.END or given.values not in (None, {}):
             raise InvalidError.of("as_node" if given.as_node != models.END else "values", NO_STATE)
         await access.resolve(id)
@@ -156,7 +156,7 @@ class LangGraphRoutes:
 
     async def _begun(self, http: HttpRequest) -> Begun:
         access, id = self._access(http), str(http.path_params["id"])
-        body = parsed(models.NewRun, await self._body(http), extra="allow")
+        body = parse_body(models.NewRun, await self._body(http), extra="allow")
         graph, command = await access.graph(body.assistant_id), body.command
         if command and command.ends:
             thread, answered = await access.resolve(id)
@@ -176,7 +176,7 @@ class LangGraphRoutes:
             raise InvalidError.of("assistant_id", f"{EVERYTHING!r} is no agent: send command.resume, or name an agent")
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
-        parsed(models.NewThread, {"thread_id": id})
+        parse_body(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.who, id)
         agent = (await access.offers()).get(graph)
         if agent is None:  # Its worker has ended since the lookup.
@@ -247,7 +247,7 @@ def location(begun: Begun) -> str:
 
 def replied(value: Any) -> HttpResponse:
     """Return JSON."""
-    return reply(dumped(value))
+    return json_response(dump_json(value))
 
 
 EXTENSION = Extension(LangGraphRoutes)

@@ -13,7 +13,7 @@ from ringi.server.routes.agui import place_of
 from ringi.server.routes.langgraph_api.access import Access
 from ringi.server.routes.langgraph_api.interrupts import interrupt, review_request
 from ringi.server.routes.langgraph_api.views import Json, langchain_messages
-from ringi.server.serialize import dumped
+from ringi.server.serialize import dump_json
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output, told_so_far
 from ringi.server.sse.run_pages import newest_runs
 from ringi.server.sse.sse import Connection
@@ -39,7 +39,7 @@ class Begun(NamedTuple):
 
 def sent(name: str, data: Any) -> bytes:
     """Return one event of a LangGraph stream."""
-    return b"event: " + name.encode() + b"\ndata: " + dumped(data) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + dump_json(data) + b"\n\n"
 
 
 async def told(connection: Connection, backend: Backend, begun: Begun, most: int) -> None:
