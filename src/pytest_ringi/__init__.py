@@ -1,4 +1,4 @@
-"""Fixtures for tests of agents that ask. Nothing of Ringi is imported before a test asks for one of them."""
+"""Pytest fixtures for agents that ask people; Ringi is imported when a test first uses one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from ringi.testing.harness import HarnessInbox
 
 
-BROKE_OFF = pytest.StashKey[bool]()
+DID_NOT_FINISH = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep in mind whether a test has come to its end."""
+    """Record whether a test failed or was skipped before its end."""
     if call.when != "teardown":
-        item.stash[BROKE_OFF] = call.excinfo is not None
+        item.stash[DID_NOT_FINISH] = call.excinfo is not None
     return (yield)
 
 
 @pytest.fixture
 def ringi_clock() -> Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until the test advances it."""
     from ringi.testing import Clock
 
     return Clock()
@@ -36,7 +36,7 @@ def ringi_clock() -> Clock:
 
 @pytest.fixture
 def ringi_person() -> ScriptedPerson:
-    """A person who answers by the rules that the test gives them."""
+    """A person who answers by the rules of the test."""
     from ringi.testing import ScriptedPerson
 
     return ScriptedPerson()
@@ -46,24 +46,24 @@ def ringi_person() -> ScriptedPerson:
 def ringi_harness(
     request: pytest.FixtureRequest, ringi_person: ScriptedPerson, ringi_clock: Clock
 ) -> Iterator[TestHarness]:
-    """Agents, an inbox and that person, by that clock; a rule that answered nothing fails the test."""
+    """A harness with that person and that clock; a rule that answered no request fails the test."""
     from ringi.testing import TestHarness
 
     yield TestHarness(ringi_person, ringi_clock)
-    # What failed, or skipped itself, has not come to its questions: two errors would hide the one that matters.
-    if not request.node.stash.get(BROKE_OFF, False):
+    # A test that failed or was skipped may not have reached its requests; a second error would hide the first.
+    if not request.node.stash.get(DID_NOT_FINISH, False):
         ringi_person.check()
 
 
 @pytest.fixture
 def ringi_inbox(ringi_harness: TestHarness) -> HarnessInbox:
-    """The inbox of `ringi_harness`: whoever waits on it has the person's answer at once."""
+    """The inbox of `ringi_harness`; a wait on it returns the person's answer at once."""
     return ringi_harness.inbox
 
 
 @pytest.fixture
 def ringi_sync_inbox(ringi_harness: TestHarness) -> Iterator[sync.Inbox]:
-    """The inbox of `ringi_harness` without async."""
+    """The inbox of `ringi_harness` for code without async."""
     from ringi import sync
 
     with sync.LOOP as portal:

@@ -52,7 +52,7 @@ class Talk:
         """Return the plan once it is made."""
         plan = only_plan(await self.memory())
         if plan.status == "planning":
-            await self.desk.go_on(str(plan.thread_id))
+            await self.desk.resume(str(plan.thread_id))
         return only_plan(await self.memory())
 
     async def approve(self) -> ContextMemory:
@@ -62,23 +62,23 @@ class Talk:
 
     async def carry_out(self) -> ContextMemory:
         """Have the plan carried out that the person decides on, and return the memory then."""
-        await self.desk.go_on(str(only_plan(await self.memory()).thread_id))
-        await self.desk.go_on(str(only_plan(await self.memory()).thread_id))
+        await self.desk.resume(str(only_plan(await self.memory()).thread_id))
+        await self.desk.resume(str(only_plan(await self.memory()).thread_id))
         return await self.memory()
 
     async def chosen(self, info: str, **data: Any) -> ContextMemory:
         """Answer what is asked for an info, and return the memory then."""
         self.person.approves(kind="form", data=data, times=1)
-        await self.desk.go_on((await self.memory()).asks[info])
+        await self.desk.resume((await self.memory()).asks[info])
         return await self.memory()
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return loaded((await self.desk.go_on(CHAT)).state["memory"])
+        return loaded((await self.desk.resume(CHAT)).state["memory"])
 
     async def heard(self) -> str:
         """Return what was said since this was last asked."""
-        messages = (await self.desk.go_on(CHAT)).state["messages"]
+        messages = (await self.desk.resume(CHAT)).state["messages"]
         new, self._shown = messages[self._shown :], len(messages)
         return "\n".join(message.text for message in new if isinstance(message, AIMessage))
 
@@ -327,7 +327,7 @@ async def test_the_chosen_project_is_the_one_that_is_planned(
     await one.say("目標は誤出荷の削減です" if "選" in words else "Our goal is fewer wrong parcels")
     await one.say(words)
     await one.chosen("target_project", value="proj-003")
-    (asked,) = one.person.asked
+    (asked,) = one.person.requests
     assert label in [option.label for option in options_of(asked)]
     await one.press("plan-001")
     plan = await one.planned()
@@ -393,10 +393,10 @@ async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(
     step = plan.steps[0].model_dump()
     changed = {"plan": plan.plan, "steps": [{**step, "args": {**step["args"], "project": "proj-999"}}]}
     one.person.edits(kind="approval", args=changed, times=1)
-    await one.desk.go_on(str(plan.thread_id))
+    await one.desk.resume(str(plan.thread_id))
     running = only_plan(await one.memory())
     with pytest.raises(RunFailedError):
-        await one.desk.go_on(str(running.thread_id))
+        await one.desk.resume(str(running.thread_id))
     failed = only_plan(await one.memory())
     assert failed.status == "failed"
     assert str(failed.error) == "Design: 'proj-999' is not in projects: give an id that is"
@@ -524,9 +524,9 @@ async def test_a_step_that_fails_says_so_in_the_language_of_the_conversation(tal
     step = plan.steps[0].model_dump()
     changed = {"plan": plan.plan, "steps": [{**step, "args": {**step["args"], "project": "proj-999"}}]}
     one.person.edits(kind="approval", args=changed, times=1)
-    await one.desk.go_on(str(plan.thread_id))
+    await one.desk.resume(str(plan.thread_id))
     with pytest.raises(RunFailedError):
-        await one.desk.go_on(str(only_plan(await one.memory()).thread_id))
+        await one.desk.resume(str(only_plan(await one.memory()).thread_id))
     assert "設計: 「proj-999」は projects にありません" in await one.heard()
 
 
@@ -538,9 +538,9 @@ async def test_a_plan_is_made_anew_from_one_whose_owner_nobody_knows(talk: Calla
     steps = [each.model_dump() for each in plan.steps]
     steps[0]["args"]["owner"] = "user-999"
     one.person.edits(kind="approval", args={"plan": plan.plan, "steps": steps}, times=1)
-    await one.desk.go_on(str(plan.thread_id))
+    await one.desk.resume(str(plan.thread_id))
     with pytest.raises(RunFailedError):
-        await one.desk.go_on(str(only_plan(await one.memory()).thread_id))
+        await one.desk.resume(str(only_plan(await one.memory()).thread_id))
     assert only_plan(await one.memory()).status == "failed"
     await one.press("plan-001")
     again = await one.planned()
@@ -587,7 +587,7 @@ async def test_a_rejection_with_a_reason_says_how_to_go_on(
     plan = await one.planned()
     await one.heard()
     one.person.rejects(message, kind="approval", times=1)
-    await one.desk.go_on(str(plan.thread_id))
+    await one.desk.resume(str(plan.thread_id))
     told = await one.heard()
     assert "rejected version 1" in told
     assert ("To plan again with it, press “Create a plan”" in told) == is_told

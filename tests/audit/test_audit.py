@@ -15,7 +15,7 @@ from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.forms.form import Form, Select
 from ringi.inbox.inbox import Inbox
-from ringi.testing import Clock, a_request, a_thread, stored
+from ringi.testing import Clock, a_request, a_thread, store_request
 from ringi.testing.clock import NOON
 
 SCHEMA = {"type": "object", "properties": {"amount": {"type": "integer"}}}
@@ -193,7 +193,7 @@ async def test_equal_times_and_ids_in_many_tenants_do_not_confuse_the_audit(monk
     monkeypatch.setattr("ringi.audit.verify.BATCH", 2)
     store = MemoryStore()
     for n in range(7):
-        await stored(store, tenant=f"tenant-{n}")
+        await store_request(store, tenant=f"tenant-{n}")
 
     assert await verify(store) == (7, [])
 

@@ -19,7 +19,7 @@ from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
-from ringi.testing import a_request, stored
+from ringi.testing import a_request, store_request
 from ringi.testing.clock import NOON
 
 WRITERS = 4
@@ -129,7 +129,7 @@ class BusyStore(MemoryStore):
 async def busy(*changes: str) -> tuple[BusyStore, Request]:
     store = BusyStore()
     store.changes = []
-    asked = await stored(store)
+    asked = await store_request(store)
     now = asked
     for type in changes:
         now, event = now.changed(type, "ann", NOON, claimed_by=type)
@@ -176,7 +176,7 @@ class EndlessStore(MemoryStore):
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
-        await stored(self, f"request-{len(self._events)}")
+        await store_request(self, f"request-{len(self._events)}")
         return await super().events(after, limit, tenant=tenant, record_id=record_id)
 
 
@@ -184,7 +184,7 @@ async def test_an_audit_ends_although_the_writing_does_not(monkeypatch: pytest.M
     monkeypatch.setattr("ringi.audit.verify.BATCH", 1)
     store = EndlessStore()
     for n in range(5):
-        await stored(store, f"first-{n}")
+        await store_request(store, f"first-{n}")
 
     async with asyncio.timeout(20):
         count, findings = await verify(store)

@@ -17,7 +17,7 @@ from tests.cli.test_commands import Done, ringi
 
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
-from ringi.testing import stored
+from ringi.testing import store_request
 
 PAGE = 4096
 COUNT = 120
@@ -35,7 +35,7 @@ async def fill(path: Path) -> None:
     async with Database(path) as database:
         store = SqliteStore(database)
         for n in range(COUNT):
-            asked = await stored(store, f"request-{n}", context={"text": f"filler-{n} " + "x" * 400})
+            asked = await store_request(store, f"request-{n}", context={"text": f"filler-{n} " + "x" * 400})
             await store.put(*asked.claimed("ann", asked.created_at, asked.created_at - asked.created_at))
 
 

@@ -16,7 +16,7 @@ from ringi.domain.record import Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
 from ringi.forms.form import Form, Text
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, approval
+from ringi.testing.factories import a_request, answer_to
 
 Opened = AbstractAsyncContextManager[Store]
 CROWD = 40
@@ -89,7 +89,7 @@ def next_version(request: Request, what: str, who: str, groups: tuple[str, ...],
     if what == "reassign":
         return request.reassigned(request.claimed_by or who, at, who if len(groups) < 2 else None, groups)
     if what == "answer":
-        answer = approval(request, data={"note": "kept"} if request.form else None)
+        answer = answer_to(request, data={"note": "kept"} if request.form else None)
         return request.completed(answer, by=request.claimed_by or who, channel="test", now=at)
     return request.cancelled(who, at, None) if what == "cancel" else request.expired(at)
 

@@ -17,7 +17,7 @@ from ringi.backends.redis.server import Server
 from ringi.connect import Backend, open_backend
 from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
-from ringi.testing import stored
+from ringi.testing import store_request
 from ringi.testing.clock import NOON as NOW
 
 DAMAGED = [f"d{n}" for n in range(7)]
@@ -38,7 +38,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     async with open_backend(url) as backend:
         for n, id in enumerate([*"abcd", *DAMAGED]):
             at = NOW + timedelta(seconds=n)
-            await stored(backend.store, id, at=at, expires_at=NOW + timedelta(hours=1) - timedelta(seconds=n))
+            await store_request(backend.store, id, at=at, expires_at=NOW + timedelta(hours=1) - timedelta(seconds=n))
         if request.param == "sqlite":
             with closing(sqlite3.connect(tmp_path / "ringi.db")) as file, file:
                 file.execute(SQL)

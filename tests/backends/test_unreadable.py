@@ -16,7 +16,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import UnreadableError
 from ringi.server.problems import status_of
-from ringi.testing import stored
+from ringi.testing import store_request
 
 SQL = """UPDATE requests SET body = replace(body, '"kind":"approval"', '"kind":"ballot"') WHERE id = 'odd'"""
 
@@ -43,7 +43,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
     async with open_backend(url) as backend:
         for id in ("a", "odd", "b", "c"):
-            await stored(backend.store, id)
+            await store_request(backend.store, id)
         await spoil()
         yield backend
 

@@ -20,7 +20,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.domain.record import ERASED_PERSON
 from ringi.errors import SettingError
 from ringi.server.serialize import request_json
-from ringi.testing import stored
+from ringi.testing import store_request
 
 ENTRY = "from ringi.cli import main; main()"
 SECONDS = 60.0
@@ -58,9 +58,9 @@ async def told(code: Path, url: str, *words: str) -> str:
 
 async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(url: str, newer: Path) -> None:
     async with open_backend(url) as backend:
-        await stored(backend.store, "before")
+        await store_request(backend.store, "before")
         await told(newer, url, "migrate")
-        await stored(backend.store, "after")
+        await store_request(backend.store, "after")
         await backend.store.move_cursor("me", "", "1")
     async with open_backend(url) as again, inbox_on(again, tenant="tenant-1") as inbox:
         assert {request.id for request in await inbox.find()} == {"after", "before"}
@@ -108,7 +108,7 @@ async def test_tables_that_a_newer_version_has_changed_are_refused(url: str, tmp
 async def test_of_newer_versions_that_start_at_once_one_changes_the_tables(url: str, newer: Path) -> None:
     async with open_backend(url) as backend:
         await asyncio.gather(*(told(newer, url, "migrate") for _ in range(3)))
-        await stored(backend.store)
+        await store_request(backend.store)
 
 
 async def test_old_servers_write_on_while_a_foreign_transaction_keeps_the_tables_from_changing(
@@ -126,13 +126,13 @@ async def test_old_servers_write_on_while_a_foreign_transaction_keeps_the_tables
         async with asyncio.timeout(SECONDS):
             while len(tries) < 3:
                 number += 1
-                await stored(backend.store, f"request-{number}")
+                await store_request(backend.store, f"request-{number}")
                 sql = "SELECT query_start FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER%'"
                 tries |= {row[0] for row in await watcher.fetch(sql)}
         assert not migrating.done()
         await held.rollback()
         await migrating
-        await stored(backend.store, "after")
+        await store_request(backend.store, "after")
     for connection in (foreign, watcher):
         await connection.close()
 

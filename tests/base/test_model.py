@@ -18,7 +18,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.forms.form import Form, Select
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, a_thread, approval
+from ringi.testing.factories import a_request, a_thread, answer_to
 
 MARK = "of_next"
 NEW = {MARK: {"deep": [1]}}
@@ -37,7 +37,7 @@ def written_by_next() -> dict[str, Any]:
 def test_what_a_newer_version_wrote_into_a_request_stands_in_its_next_version() -> None:
     body = written_by_next()
     claimed, _ = Request.model_validate_json(json.dumps(body)).claimed("ann", NOON, LEASE)
-    answer = approval(claimed, data={"size": "S"})
+    answer = answer_to(claimed, data={"size": "S"})
     done, _ = claimed.completed(answer, by="ann", channel="page", now=NOON)
 
     after = json.loads(done.model_dump_json())

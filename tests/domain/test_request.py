@@ -10,7 +10,7 @@ from ringi.domain.record import Viewer
 from ringi.domain.request import Request
 from ringi.errors import ClaimedError, DigestMismatchError, FinalError, InvalidError, NotAuthorizedError
 from ringi.forms.form import Form, Number, Select
-from ringi.testing import a_request, approval
+from ringi.testing import a_request, answer_to
 from ringi.testing.clock import NOON
 
 LEASE = timedelta(minutes=15)
@@ -23,7 +23,7 @@ def asked(**ask: Any) -> Request:
 
 
 def answered(request: Request, decision: Any, *, by: str = "ann", **body: Any) -> Request:
-    return request.completed(approval(request, decision, **body), by=by, channel="test", now=NOON)[0]
+    return request.completed(answer_to(request, decision, **body), by=by, channel="test", now=NOON)[0]
 
 
 def wrong_field(request: Request, decision: Any, **body: Any) -> str:
@@ -94,7 +94,7 @@ def test_a_contradiction_names_its_field(ask: dict[str, Any], field: str) -> Non
 
 
 def test_a_decision_is_kept_with_who_when_and_how() -> None:
-    done, event = asked().completed(approval(asked()), by="ann", channel="slack", now=NOON)
+    done, event = asked().completed(answer_to(asked()), by="ann", channel="slack", now=NOON)
 
     assert done.status == "completed"
     assert done.response
@@ -141,11 +141,11 @@ def test_a_late_answerer_learns_the_winner() -> None:
 
 def test_an_answer_to_another_version_is_refused() -> None:
     with pytest.raises(DigestMismatchError):
-        asked().completed(approval(asked(title="Another")), by="ann", channel="test", now=NOON)
+        asked().completed(answer_to(asked(title="Another")), by="ann", channel="test", now=NOON)
 
 
 def test_only_the_same_answer_of_the_same_person_is_a_repeat() -> None:
-    first = approval(asked(form=FORM), data={"reason": "late"}, message="ok")
+    first = answer_to(asked(form=FORM), data={"reason": "late"}, message="ok")
     done = asked(form=FORM).completed(first, by="ann", channel="test", now=NOON)[0]
 
     assert done.is_repeat(first, "ann")

@@ -19,7 +19,7 @@ from ringi.engrammer.playbook import Playbook, Written
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.errors import NotFoundError
-from ringi.testing.model import Said, ScriptedModel
+from ringi.testing.model import ModelOutput, ScriptedModel
 
 TENANT = "default"
 TALK = "talk"
@@ -35,26 +35,26 @@ class Models:
 
     lessons: dict[str, list[RawInsight]] = field(default_factory=dict)
     """By question, what the reflector proposes."""
-    answers: dict[str, Said] = field(default_factory=dict)
-    reflections: dict[str, Said] = field(default_factory=dict)
+    answers: dict[str, ModelOutput] = field(default_factory=dict)
+    reflections: dict[str, ModelOutput] = field(default_factory=dict)
     answered: int = 0
     reflected: int = 0
     told: list[Sequence[BaseMessage]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     """Questions at which the provider fails."""
 
-    def say(self, messages: Sequence[BaseMessage]) -> Said:
+    def say(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.told.append(messages)
         return self.reflect(messages) if REFLECTING in messages[0].text else self.answer(messages)
 
-    def answer(self, messages: Sequence[BaseMessage]) -> Said:
+    def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.answered += 1
         asked = next(m.text for m in reversed(messages) if m.type == "human")
         if asked in self.broken:
             raise ConnectionError("the provider is down")
         return self.answers.get(asked, f"Answer to: {asked}")
 
-    def reflect(self, messages: Sequence[BaseMessage]) -> Said:
+    def reflect(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.reflected += 1
         question = messages[1].text.partition("## Question\n> ")[2].partition("\n\n##")[0]
         return self.reflections.get(question) or Reflection(insights=self.lessons.get(question, []))

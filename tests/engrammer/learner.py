@@ -17,14 +17,14 @@ from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
 from ringi.runs import lease
 from ringi.runs.agent import by_name
 from ringi.runs.worker import Worker
-from ringi.testing.model import Said, ScriptedModel
+from ringi.testing.model import ModelOutput, ScriptedModel
 
 KNOWN = "Let it rest."
 TEACHES = "Learn: "
 LESSONS = ("Clamp it for thirty minutes.", "Never sand across the grain.")
 
 
-def say(messages: Sequence[BaseMessage]) -> Said:
+def say(messages: Sequence[BaseMessage]) -> ModelOutput:
     """Answer with what is known, and propose both lessons for every question, or what a question says to learn."""
     if REFLECTING not in messages[0].text:
         return "As I learned [b-00001]." if "[b-00001]" in messages[0].text.partition("# Playbook")[2] else "I guess."

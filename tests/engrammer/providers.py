@@ -10,13 +10,13 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 
-from ringi.testing.model import Script, ScriptedModel
+from ringi.testing.model import ModelScript, ScriptedModel
 
 
 class OpenAI(BaseChatModel):
     """Refuses calls without results, results without calls, and calls that are no JSON."""
 
-    script: Script
+    script: ModelScript
     has_tools: bool = False
 
     @property

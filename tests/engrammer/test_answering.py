@@ -15,7 +15,7 @@ from tests.engrammer.providers import Anthropic, OpenAI
 from ringi.engrammer import FolderNotes, Notes
 from ringi.engrammer.answering import NO_MORE, ROUNDS
 from ringi.engrammer.roles import MOST_TOLD
-from ringi.testing.model import Said, calls, together
+from ringi.testing.model import ModelOutput, calls, together
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
@@ -36,12 +36,12 @@ def notes(tmp_path: Path) -> Notes:
 class Speaker(Models):
     """Says these, one after another, and the last for ever."""
 
-    def __init__(self, *said: Said) -> None:
+    def __init__(self, *said: ModelOutput) -> None:
         super().__init__(lessons={Q: [insight(GLUE)]})
         self.said = said
         self.heard: list[Sequence[BaseMessage]] = []
 
-    def answer(self, messages: Sequence[BaseMessage]) -> Said:
+    def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.heard.append(messages)
         self.answered += 1
         return self.said[min(self.answered, len(self.said)) - 1]

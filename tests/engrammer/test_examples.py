@@ -20,7 +20,7 @@ from ringi.domain.thread import Thread
 from ringi.engrammer.persistence import read, turns_of
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.turns import Turn
-from ringi.testing.model import Said, ScriptedModel
+from ringi.testing.model import ModelOutput, ScriptedModel
 
 LANGUAGES = ("en", "ja", "zh")
 CLAMPS = {
@@ -254,7 +254,7 @@ async def test_the_answer_is_streamed_and_the_reflection_is_not(talk: Talk) -> N
 def test_the_script_says_the_same_to_the_same_words() -> None:
     said: list[BaseMessage] = []
 
-    def heard(messages: Any) -> Said:
+    def heard(messages: Any) -> ModelOutput:
         said.append(messages[-1])
         first, second = say(messages), say(messages)
         assert first == second

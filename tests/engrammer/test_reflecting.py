@@ -12,7 +12,7 @@ from tests.engrammer.lab import Models, insight, lab
 from ringi.engrammer.reflecting import MOST_READ
 from ringi.engrammer.roles import Reflection
 from ringi.errors import OutageError, UnavailableError
-from ringi.testing.model import Said, calls
+from ringi.testing.model import ModelOutput, calls
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
@@ -111,7 +111,7 @@ class Away(Models):
 
     errors: list[Exception]
 
-    def reflect(self, messages: Sequence[BaseMessage]) -> Said:
+    def reflect(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.reflected += 1
         if self.errors:
             raise self.errors.pop()

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 from tests.engrammer.lab import Models, insight, lab
 
 from ringi.engrammer import Case
-from ringi.testing.model import Said
+from ringi.testing.model import ModelOutput
 
 HALF = "A half of ten is 5."
 CASES = (Case("half of ten?", "5"), Case("twice ten?", "20"), Case("ten?", "10"))
@@ -17,7 +17,7 @@ CASES = (Case("half of ten?", "5"), Case("twice ten?", "20"), Case("ten?", "10")
 class Pupil(Models):
     """Knows nothing of halves until it is told, and takes everything for a half then."""
 
-    def answer(self, messages: Sequence[BaseMessage]) -> Said:
+    def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.answered += 1
         knows = HALF in messages[0].text.partition("# Playbook")[2]
         asked = messages[-1].text
@@ -44,7 +44,7 @@ async def test_what_the_playbook_answers_as_it_stands_is_asked_once_for_all_prop
 
 async def test_a_trial_that_fails_is_said_and_the_proposal_waits_all_the_same(file: str) -> None:
     class Down(Pupil):
-        def answer(self, messages: Sequence[BaseMessage]) -> Said:
+        def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
             if messages[-1].text == "ten?":
                 raise ConnectionError("the provider is down")
             return super().answer(messages)

@@ -20,7 +20,7 @@ from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
 from ringi.inbox.feed import Feed
 from ringi.inbox.inbox import Inbox
-from ringi.testing import stored
+from ringi.testing import store_request
 
 INTERVAL = 0.2
 SLACK = 0.5
@@ -121,7 +121,7 @@ async def test_the_queries_of_an_interval_do_not_grow_with_the_waits(waits: int)
     store = CountingStore()
     inbox = Inbox(store, PollingNotifier(0.05))
     for n in range(waits):
-        await stored(store, f"request-{n}", tenant=inbox.tenant)
+        await store_request(store, f"request-{n}", tenant=inbox.tenant)
     async with inbox.feed, asyncio.timeout(50):
         waiting = [asyncio.create_task(inbox.wait(f"request-{n}")) for n in range(waits)]
         while store.reads["get"] < waits:
@@ -173,7 +173,7 @@ async def test_the_feed_goes_on_after_a_failure_and_counts_it(
 
     async with feed.follow(listen), asyncio.timeout(10):
         store.failures = [failure, failure]
-        await stored(store)
+        await store_request(store)
         await heard.wait()
 
     assert seen == ["request-1"]
@@ -189,15 +189,15 @@ async def test_a_follower_hears_every_event_after_it_came_and_none_before_or_aft
         if len(seen) >= 3:
             heard.set()
 
-    await stored(store, "before")
+    await store_request(store, "before")
     async with Feed(store, notifier) as feed, asyncio.timeout(10):
         async with feed.follow(listen):
             for n in range(3):
-                await stored(store, f"request-{n}")
+                await store_request(store, f"request-{n}")
             await heard.wait()
         witness = asyncio.Event()
         async with feed.follow(lambda _: witness.set()):
-            await stored(store, "after")
+            await store_request(store, "after")
             await witness.wait()
 
     assert seen == ["request-0", "request-1", "request-2"]

@@ -26,7 +26,7 @@ from ringi.errors import (
 )
 from ringi.forms.form import Form, Select
 from ringi.inbox.inbox import Inbox, Limits
-from ringi.testing import Clock, stored
+from ringi.testing import Clock, store_request
 
 ACTION = Action("refund", {"amount": 40})
 
@@ -239,7 +239,7 @@ async def test_a_change_that_lost_a_race_is_computed_again() -> None:
 
 async def test_a_change_that_loses_every_race_says_so() -> None:
     store = RacingStore()
-    asked = await stored(store)
+    asked = await store_request(store)
     store.races = 10**6
 
     with pytest.raises(ConflictError, match="request-1"):

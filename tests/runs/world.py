@@ -25,14 +25,14 @@ from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent, by_name
 from ringi.runs.worker import Worker
-from ringi.testing.model import Script, ScriptedModel
+from ringi.testing.model import ModelScript, ScriptedModel
 
 T = TypeVar("T")
 LIMIT = 30.0
 AGUI: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 
 
-def model(script: Script = say) -> BaseChatModel:
+def model(script: ModelScript = say) -> BaseChatModel:
     """Return a model that answers at once."""
     return ScriptedModel(script=script, delay=0.0)
 

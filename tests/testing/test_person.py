@@ -15,22 +15,31 @@ from ringi.testing import Reply, RuleError, ScriptedPerson, TestHarness, Unanswe
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "text"),
     [
-        (lambda person: person.approves("q"), r"data='q': it is a dict; to say which .* as in title='q'"),
-        (lambda person: person.edits(args="q"), r"args='q': it is a dict"),
-        (lambda person: person.responds({"text": "q"}), r"message=\{'text': 'q'\}: it is a str"),
-        (lambda person: person.approves(tool="refund"), r"tool='refund': a rule is about action, form, kind, times, t"),
-        (lambda person: person.approves(kind="froms"), r"kind='froms': it is one of approval, form, choice, question"),
-        (lambda person: person.answers("approve"), r"'approve': give a function of the request, or a rule such as ap"),
-        (lambda person: ScriptedPerson("bob"), r"'bob': give a function of the"),  # type: ignore[arg-type]
-        (lambda person: Reply("aprove"), r"decision='aprove': it is one of approve, e"),  # type: ignore[arg-type]
+        (lambda person: person.approves("q"), r"data='q': must be a dict; pass a condition .* as title='q'"),
+        (lambda person: person.edits(args="q"), r"args='q': must be a dict"),
+        (lambda person: person.responds({"text": "q"}), r"message=\{'text': 'q'\}: must be a str"),
+        (
+            lambda person: person.approves(tool="refund"),
+            r"tool='refund': not a condition; the conditions",
+        ),
+        (
+            lambda person: person.approves(kind="froms"),
+            r"kind='froms': must be one of approval, form, choice",
+        ),
+        (
+            lambda person: person.answers("approve"),
+            r"'approve': pass a function of the request, or add a rule",
+        ),
+        (lambda person: ScriptedPerson("bob"), r"'bob': pass a function of the"),  # type: ignore[arg-type]
+        (lambda person: Reply("aprove"), r"decision='aprove': must be one of approve, e"),  # type: ignore[arg-type]
     ],
 )
 def test_a_rule_without_a_meaning_is_refused_with_its_value_and_a_remedy(
-    rule: Callable[[Any], object], said: str
+    rule: Callable[[Any], object], text: str
 ) -> None:
-    with pytest.raises(RuleError, match=said):
+    with pytest.raises(RuleError, match=text):
         rule(ScriptedPerson())
 
 
@@ -38,31 +47,31 @@ def test_a_rule_without_a_meaning_is_refused_with_its_value_and_a_remedy(
 async def test_a_function_that_returns_no_reply_is_refused(ringi_harness: TestHarness, reply: Any) -> None:
     ringi_harness.person.answers(lambda request: reply)
     request = await ringi_harness.inbox.ask("May I?")
-    with pytest.raises(RuleError, match=f"a function answers {reply!r}: let it return Reply"):
+    with pytest.raises(RuleError, match=f"a function returned {reply!r}: return a Reply"):
         await ringi_harness.inbox.wait(request.id)
 
 
 WHOM = [
-    ({"assignee": "bob"}, {"name": "bob"}, r"it is for bob, not for ann.*\n.*ScriptedPerson\(name='bob'\)"),
+    ({"assignee": "bob"}, {"name": "bob"}, r"it is assigned to bob, not to ann.*\n.*ScriptedPerson\(name='bob'\)"),
     (
         {"candidate_groups": ["boss", "legal"]},
         {"groups": ["sales", "boss"]},
-        r"it is for the group boss or the group legal, not for ann.*\n.*ScriptedPerson\(groups=\['boss'\]\)",
+        r"it is assigned to the group boss or the group legal, not to ann.*\n.*ScriptedPerson\(groups=\['boss'\]\)",
     ),
 ]
 
 
-@pytest.mark.parametrize(("whom", "member", "said"), WHOM)
-async def test_a_question_is_answered_only_by_those_it_is_for(whom: Any, member: Any, said: str) -> None:
+@pytest.mark.parametrize(("whom", "member", "text"), WHOM)
+async def test_a_question_is_answered_only_by_those_it_is_for(whom: Any, member: Any, text: str) -> None:
     for person in (ScriptedPerson().approves(), ScriptedPerson()):
-        desk = TestHarness(person)
-        request = await desk.inbox.ask("May I?", action=Action("send"), **whom)
-        with pytest.raises(UnansweredError, match=said):
-            await desk.inbox.wait(request.id)
-        assert (await desk.inbox.get(request.id)).status == "pending"
-    with TestHarness(ScriptedPerson(**member).approves()) as desk:
-        request = await desk.inbox.ask("May I?", action=Action("send"), **whom)
-        assert (await desk.inbox.wait(request)).granted == request.action
+        harness = TestHarness(person)
+        request = await harness.inbox.ask("May I?", action=Action("send"), **whom)
+        with pytest.raises(UnansweredError, match=text):
+            await harness.inbox.wait(request.id)
+        assert (await harness.inbox.get(request.id)).status == "pending"
+    with TestHarness(ScriptedPerson(**member).approves()) as harness:
+        request = await harness.inbox.ask("May I?", action=Action("send"), **whom)
+        assert (await harness.inbox.wait(request)).granted == request.action
 
 
 async def test_a_question_for_others_can_be_ignored(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:

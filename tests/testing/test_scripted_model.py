@@ -30,9 +30,9 @@ def refund(order: int, amount: float) -> str:
 
 async def test_an_agent_runs_the_tools_that_the_script_calls() -> None:
     model = ScriptedModel(script=turns(calls("refund", order=1182, amount=40), "All done."))
-    said = (await create_agent(model, [refund]).ainvoke(TASK))["messages"]
+    messages = (await create_agent(model, [refund]).ainvoke(TASK))["messages"]
 
-    assert [message.text for message in said[1:]] == ["", "paid 40 for 1182", "All done."]
+    assert [message.text for message in messages[1:]] == ["", "paid 40 for 1182", "All done."]
 
 
 async def test_the_same_call_twice_has_two_ids_and_the_same_ones_on_a_second_try() -> None:
@@ -50,9 +50,9 @@ def test_after_its_turns_it_repeats_what_it_was_told() -> None:
     assert ScriptedModel(script=turns()).invoke("Hello.").text == "Hello."
 
 
-@pytest.mark.parametrize("said", [Refund(order=1182, amount=40), calls("Refund", order=1182, amount=40)])
-async def test_structured_output_is_an_instance_or_a_call(said: BaseModel) -> None:
-    model = ScriptedModel(script=lambda _: said).with_structured_output(Refund)
+@pytest.mark.parametrize("output", [Refund(order=1182, amount=40), calls("Refund", order=1182, amount=40)])
+async def test_structured_output_is_an_instance_or_a_call(output: BaseModel) -> None:
+    model = ScriptedModel(script=lambda _: output).with_structured_output(Refund)
 
     assert [model.invoke(ASKED), await model.ainvoke(ASKED)] == [Refund(order=1182, amount=40)] * 2
     assert [part async for part in model.astream(ASKED)][-1] == Refund(order=1182, amount=40)

@@ -1,19 +1,22 @@
-"""Test utilities for Ringi, for its backends, and for agents that ask people."""
+"""Test utilities for agents that ask people, and for backends of Ringi."""
 
 from typing import TYPE_CHECKING
 
 from ringi.base.extras import lazy_exports
-from ringi.testing.clock import Clock
-from ringi.testing.makers import a_request, a_thread, approval, stored
+from ringi.testing.clock import NOON, Clock
+from ringi.testing.factories import a_journal, a_request, a_thread, answer_to, store_request
 from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
-    from ringi.testing.harness import Outcome, QuestionsError, RunFailedError, TestHarness
-    from ringi.testing.model import ScriptedModel, calls, together
+    from ringi.testing.harness import AgentResult, QuestionsError, RunFailedError, TestHarness
+    from ringi.testing.model import ModelOutput, ModelScript, ScriptedModel, calls, together, turns
 
 __all__ = [
+    "NOON",
+    "AgentResult",
     "Clock",
-    "Outcome",
+    "ModelOutput",
+    "ModelScript",
     "QuestionsError",
     "Reply",
     "RuleError",
@@ -23,18 +26,20 @@ __all__ = [
     "TestHarness",
     "UnansweredError",
     "UnusedRuleError",
+    "a_journal",
     "a_request",
     "a_thread",
-    "approval",
+    "answer_to",
     "calls",
-    "stored",
+    "store_request",
     "together",
+    "turns",
 ]
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "harness": "Outcome QuestionsError RunFailedError TestHarness",
-        "model": "ScriptedModel calls together",
+        "harness": "AgentResult QuestionsError RunFailedError TestHarness",
+        "model": "ModelOutput ModelScript ScriptedModel calls together turns",
     },
 )

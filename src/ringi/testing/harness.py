@@ -1,4 +1,4 @@
-"""A test harness with an inbox, a scripted person and agents; the test controls the time."""
+"""A test harness with an inbox, a scripted person and agents. The test controls the time."""
 
 from __future__ import annotations
 
@@ -39,21 +39,22 @@ from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
 __tracebackhide__ = True
 """Hides the frames of this file from the traceback of a failed test."""
 RECHECK = 60.0
-"""The recheck interval is long: within one process no notification is lost."""
-MOST_EVENTS = 100_000
-MOST_OF_A_RUN, MOST_ANSWERS = 100, 1000
-"""Maximum answers to one run, and to plain code: code that asks until it is approved would never end."""
+"""Seconds between rechecks of the notifier: long, because no notification is lost within one process."""
+MAX_EVENTS = 100_000
+MAX_ANSWERS_TO_A_RUN, MAX_ANSWERS = 100, 1000
+"""Maximum answers to one run, and to plain code. Without a limit, code that asks until it is approved never ends."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The result of an agent: its end, or its open questions."""
+class AgentResult:
+    """The state of an agent after a call of the harness: it ended, or it waits for answers."""
 
     thread: Thread
+    """The thread of the agent."""
     state: State
     """The state of the graph."""
-    asked: tuple[Request, ...]
-    """Its questions in order, each in its current version."""
+    requests: tuple[Request, ...]
+    """All requests of the agent, oldest first, each in its current version."""
 
     @property
     def status(self) -> ThreadStatus:
@@ -62,44 +63,44 @@ class Outcome:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The visible part of the agent's state."""
+        """The visible part of the agent's state: its `output`."""
         return self.thread.values
 
     @property
-    def waiting(self) -> list[Request]:
-        """Its unanswered questions."""
-        return [request for request in self.asked if not request.is_final and is_asked_by(self.thread, request)]
+    def open_requests(self) -> list[Request]:
+        """The requests that the agent waits for."""
+        return [request for request in self.requests if not request.is_final and is_asked_by(self.thread, request)]
 
     @property
     def request(self) -> Request:
-        """The only question that it asked; raises `QuestionsError` for any other number."""
-        if len(self.asked) != 1:
-            raise QuestionsError(self.asked)
-        return self.asked[0]
+        """The only request of the agent; raises `QuestionsError` if there are none or several."""
+        if len(self.requests) != 1:
+            raise QuestionsError(self.requests)
+        return self.requests[0]
 
 
 class QuestionsError(AssertionError):
     """The agent did not ask exactly once."""
 
-    def __init__(self, asked: tuple[Request, ...]) -> None:
-        titles = ", ".join(repr(request.title) for request in asked) or "none"
-        super().__init__(f"the agent asked {len(asked)} questions, not one: {titles}")
+    def __init__(self, requests: tuple[Request, ...]) -> None:
+        titles = ", ".join(repr(request.title) for request in requests) or "none"
+        super().__init__(f"the agent asked {len(requests)} times, not once: {titles}")
 
 
 class RunFailedError(AssertionError):
-    """An agent failed; the log contains the original error."""
+    """An agent raised an error; the traceback is in the log."""
 
     def __init__(self, thread: Thread, error: Exception | None = None) -> None:
         self.thread = thread
-        told = thread.error.message if thread.error else thread.attention
-        why = f"{type(error).__name__}: {error}" if error else told
+        message = thread.error.message if thread.error else thread.attention
+        why = f"{type(error).__name__}: {error}" if error else message
         super().__init__(f"agent {thread.agent!r} failed: {why}")
 
 
-class DeskJobs(MemoryJobs):
-    """Jobs in memory that store the exception of a thread's job that leaves its run unfinished.
+class HarnessJobs(MemoryJobs):
+    """Jobs in memory that record the error of a job that leaves its run unfinished.
 
-    While the clock stands still, the lease of such a run never expires: no later attempt would take it up.
+    While the clock stands still, the lease of such a run never expires, so no later attempt would resume it.
     """
 
     def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
@@ -110,18 +111,18 @@ class DeskJobs(MemoryJobs):
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Process jobs until `stop` is set."""
 
-        async def watched(job: Job) -> None:
+        async def handle_watched(job: Job) -> None:
             try:
                 await handle(job)
             except (LaterError, UnavailableError):
                 raise
             except Exception as error:
-                await self._keep(job.payload["thread"], error)
+                await self._store_failure(job.payload["thread"], error)
                 raise
 
-        await super().work(watched, kinds=kinds, concurrency=concurrency, stop=stop)
+        await super().work(handle_watched, kinds=kinds, concurrency=concurrency, stop=stop)
 
-    async def _keep(self, thread_id: str, error: Exception) -> None:
+    async def _store_failure(self, thread_id: str, error: Exception) -> None:
         thread = await self._store.get(Thread, DEFAULT_TENANT, thread_id)
         if thread.status == "running" and thread.owner:
             self.failed[thread_id] = error
@@ -131,45 +132,54 @@ class DeskJobs(MemoryJobs):
 class OrderedInbox(Inbox):
     """An inbox in which each question has a unique creation time, so lists have one order."""
 
-    def __init__(self, desk: TestHarness, **parts: Any) -> None:
-        super().__init__(desk.backend.store, desk.backend.notifier, clock=desk.clock, **parts)
-        self._desk = desk
+    def __init__(self, harness: TestHarness, **parts: Any) -> None:
+        super().__init__(harness.backend.store, harness.backend.notifier, clock=harness.clock, **parts)
+        self._harness = harness
 
     async def submit(
         self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
     ) -> Request:
         """Store an ask with a unique creation time."""
-        self._desk.next_moment()
+        self._harness.tick()
         return await super().submit(ask, by=by, continuation=continuation, is_known=is_known)
 
 
 class HarnessInbox(OrderedInbox):
     """An inbox whose waits end at once: the person answers, or the time passes."""
 
-    def __init__(self, desk: TestHarness) -> None:
-        backend = desk.backend
-        super().__init__(desk, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
+    def __init__(self, harness: TestHarness) -> None:
+        backend = harness.backend
+        super().__init__(harness, eraser=Eraser(backend.store, backend.stream, needing_langgraph(backend.savers)))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Return the ended request; raise `WaitTimeoutError` if `timeout` seconds pass without an answer.
+        """Have the person answer the request, or let time pass, and return the request.
 
-        Concurrent waits are answered before time passes, and each ends with its own result. Raises `UnansweredError` if
-        no
-        rule of the person matches the request.
+        Concurrent waits are answered before time passes, and each gets its own result.
+
+        Args:
+            request: The request or its id.
+            timeout: Seconds of the harness's clock.
+
+        Raises:
+            WaitTimeoutError: The time passed without an answer.
+            UnansweredError: No rule of the person matches the request.
         """
         await self.expire_due()
-        ended = await self._desk.wait(await self.get(id_of(request)), timeout)
-        if ended is None:
+        final = await self._harness.wait(await self.get(id_of(request)), timeout)
+        if final is None:
             raise WaitTimeoutError(id_of(request), timeout or 0)
-        return ended
+        return final
 
 
 class TestHarness:
     """An inbox in memory, agents that run, and a person who answers by rules; no real time passes.
 
-    `agents` are those that an agent itself starts, in separate threads. As a `with` block it raises `UnusedRuleError`
-    at
-    the end for a rule that matched no request.
+    As a `with` block it raises `UnusedRuleError` at the end for a rule that answered no request.
+
+    Args:
+        person: The person; by default one without rules.
+        clock: The clock; by default one that starts at a fixed time.
+        agents: The agents that other agents start in separate threads.
     """
 
     __test__ = False  # pytest collects classes whose names begin with "Test".
@@ -179,15 +189,15 @@ class TestHarness:
     ) -> None:
         self.person, self.clock = person or ScriptedPerson(), clock or Clock()
         store, notifier = MemoryStore(), MemoryNotifier(RECHECK)
-        self._jobs = DeskJobs(store, notifier)
+        self._jobs = HarnessJobs(store, notifier)
         parts = (store, notifier, MemoryStream(), self._jobs, memory_savers(store))
         stores = agent_stores(AsyncExitStack(), memory_agent_stores)
         self.backend = Backend("memory://", *parts, clock=self.clock, agent_stores=stores)
         self.inbox = HarnessInbox(self)
         self._agents = by_name(agents)
         self._answers: Counter[str | None] = Counter()
-        self._last_asked = self.clock() - MICROSECOND
-        self._waits: list[datetime] = []
+        self._last_request_at = self.clock() - MICROSECOND
+        self._wait_ends: list[datetime] = []
 
     def __enter__(self) -> Self:
         return self
@@ -196,58 +206,93 @@ class TestHarness:
         if kind is None:
             self.person.check()
 
-    async def run(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
-        """Run an agent, or a graph compiled without a checkpointer, to its end; the person answers its questions.
+    async def run(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> AgentResult:
+        """Run an agent to its end; the person answers its requests.
 
-        Raises `UnansweredError` for a question that no rule matches, `RunFailedError` if the agent raises.
+        Args:
+            agent: An `Agent`, or a graph compiled without a checkpointer.
+            input: The input of the graph.
+            thread_id: The id of the thread. Another run in the same thread continues its conversation.
+
+        Raises:
+            UnansweredError: No rule matches a request of the agent.
+            RunFailedError: The agent raised an error.
         """
         await self.start(agent, input, thread_id)
-        return await self.go_on(thread_id)
+        return await self.resume(thread_id)
 
-    async def start(self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1") -> Outcome:
-        """Run an agent, started by the person, until its end or its first questions, without answering them."""
-        named = agent if isinstance(agent, Agent) else self._named(agent)
-        by_name({**self._agents, named.name: named}.values())
+    async def start(
+        self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1"
+    ) -> AgentResult:
+        """Run an agent until it ends or asks; nobody answers.
+
+        Args:
+            agent: An `Agent`, or a graph compiled without a checkpointer. The person starts it.
+            input: The input of the graph.
+            thread_id: The id of the thread.
+
+        Raises:
+            RunFailedError: The agent raised an error.
+        """
+        registered = agent if isinstance(agent, Agent) else self._agent_of(agent)
+        by_name({**self._agents, registered.name: registered}.values())
         # In the same dict: the workers of other threads, which may take this run, need it too.
-        self._agents[named.name] = named
+        self._agents[registered.name] = registered
         runner = Worker(self.backend, self.inbox, self._agents)
-        await runner.start(DEFAULT_TENANT, thread_id, named.name, dict(input or {}), by=self.person.name)
+        await runner.start(DEFAULT_TENANT, thread_id, registered.name, dict(input or {}), by=self.person.name)
         return await self._work(thread_id)
 
-    async def go_on(self, thread_id: str = "thread-1") -> Outcome:
-        """Have the person answer an agent's questions until it ends; answers given elsewhere and expiries count."""
+    async def resume(self, thread_id: str = "thread-1") -> AgentResult:
+        """Continue a thread to its end; the person answers its open requests.
+
+        Answers by `inbox.respond` and expired requests also resume the agent.
+
+        Args:
+            thread_id: The id of the thread.
+
+        Raises:
+            UnansweredError: No rule matches a request of the agent.
+            RunFailedError: The agent raised an error.
+        """
         await self.inbox.expire_due()
-        outcome = await self._work(thread_id)
-        while waiting := outcome.waiting:
-            if not any([await self.answer(request) for request in waiting]):
-                await self.let_pass(waiting)
-            outcome = await self._work(thread_id)
-        return outcome
+        result = await self._work(thread_id)
+        while requests := result.open_requests:
+            if not any([await self.answer(request) for request in requests]):
+                await self.expire_next(requests)
+            result = await self._work(thread_id)
+        return result
 
     async def pass_time(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Advance the time: reminders are sent, and unanswered requests expire, each at its time."""
-        end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
-        await self._pass_until(end)
+        """Advance the clock: reminders are sent and open requests expire, each at its time.
 
-    def next_moment(self) -> None:
-        """Advance the time by a microsecond if the last question has the current time."""
-        self.clock.now = self._last_asked = max(self.clock.now, self._last_asked + MICROSECOND)
+        Args:
+            seconds: Added to the other units.
+            minutes: Added to the other units.
+            hours: Added to the other units.
+            days: Added to the other units.
+        """
+        end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
+        await self._advance_to(end)
+
+    def tick(self) -> None:
+        """Advance the clock by a microsecond if the last request was created at the current time."""
+        self.clock.now = self._last_request_at = max(self.clock.now, self._last_request_at + MICROSECOND)
 
     async def wait(self, request: Request, timeout: float | None) -> Request | None:
-        """Have the person answer a request, or advance the time; return the ended request, None after the timeout."""
-        ends_at = None if timeout is None else self.clock() + timedelta(seconds=timeout)
-        ends = [at for at in (request.expires_at, ends_at) if at]
-        self._waits += ends
+        """Have the person answer a request, or advance the clock; return the final request, None after the timeout."""
+        times_out_at = None if timeout is None else self.clock() + timedelta(seconds=timeout)
+        ends = [at for at in (request.expires_at, times_out_at) if at]
+        self._wait_ends += ends
         try:
-            while not (request := await self._after_others(request)).is_final:
-                if await self.answer(request) or (request := await self._after_others(request)).is_final:
+            while not (request := await self._reread(request)).is_final:
+                if await self.answer(request) or (request := await self._reread(request)).is_final:
                     continue
-                if ends_at and self.clock() >= ends_at:
+                if times_out_at and self.clock() >= times_out_at:
                     return None
-                await self._let_pass_to_next(request, ends)
+                await self._expire_or_time_out(request, ends)
         finally:
             for at in ends:
-                self._waits.remove(at)
+                self._wait_ends.remove(at)
         return request
 
     async def answer(self, request: Request) -> bool:
@@ -256,12 +301,12 @@ class TestHarness:
         if reply and reply.decision == "ignore":
             return False
         if not request.is_open_to(self.person.viewer):
-            raise UnansweredError.not_theirs(request, self.person)
+            raise UnansweredError.not_assigned(request, self.person)
         if reply is None:
             raise UnansweredError.no_rule(request, self.person)
-        most = MOST_OF_A_RUN if request.run_id else MOST_ANSWERS
-        if self._answers[request.run_id] == most:
-            raise UnansweredError.endless(request, self.person, most)
+        limit = MAX_ANSWERS_TO_A_RUN if request.run_id else MAX_ANSWERS
+        if self._answers[request.run_id] == limit:
+            raise UnansweredError.endless(request, self.person, limit)
         self._answers[request.run_id] += 1
         try:
             await self._respond(request, reply)
@@ -270,23 +315,23 @@ class TestHarness:
             raise
         return True
 
-    async def let_pass(self, ignored: list[Request]) -> None:
-        """Advance the time until the first of these requests expires."""
+    async def expire_next(self, ignored: list[Request]) -> None:
+        """Advance the clock until the first of these requests expires."""
         ends = [request.expires_at for request in ignored if request.expires_at]
         if not ends:
-            raise UnansweredError.for_ever(ignored[0], self.person)
-        await self._pass_until(min(ends))
+            raise UnansweredError.never_expires(ignored[0], self.person)
+        await self._advance_to(min(ends))
 
-    async def _after_others(self, request: Request) -> Request:
+    async def _reread(self, request: Request) -> Request:
         # Without a turn of the event loop, concurrent waits are not answered in time and no timeout can interrupt.
         await asyncio.sleep(0)
         return await self.inbox.get(request.id)
 
-    async def _let_pass_to_next(self, ignored: Request, ends: list[datetime]) -> None:
-        moments = ends + [at for at in self._waits if at > self.clock()]
-        if not moments:
-            raise UnansweredError.for_ever(ignored, self.person)
-        await self._pass_until(min(moments))
+    async def _expire_or_time_out(self, ignored: Request, ends: list[datetime]) -> None:
+        times = ends + [at for at in self._wait_ends if at > self.clock()]
+        if not times:
+            raise UnansweredError.never_expires(ignored, self.person)
+        await self._advance_to(min(times))
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         assert reply.decision != "ignore"
@@ -295,44 +340,44 @@ class TestHarness:
         )
         await self.inbox.of(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
 
-    def _named(self, graph: Any) -> Agent:
+    def _agent_of(self, graph: Any) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.
-        known = [agent for agent in self._agents.values() if agent.graph is graph]
-        return known[0] if known else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
+        agents = [agent for agent in self._agents.values() if agent.graph is graph]
+        return agents[0] if agents else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
 
-    async def _pass_until(self, end: datetime) -> None:
-        while moments := [moment for moment in await self._moments() if moment <= end]:
-            self.clock.now = max(self.clock.now, min(moments))
-            await self._remind()
+    async def _advance_to(self, end: datetime) -> None:
+        while times := [time for time in await self._due_times() if time <= end]:
+            self.clock.now = max(self.clock.now, min(times))
+            await self._remind_due()
             await self.inbox.expire_due()
         self.clock.now = max(self.clock.now, end)
 
-    async def _moments(self) -> list[datetime]:
+    async def _due_times(self) -> list[datetime]:
         return [at for request in await self._pending() for at in (request.expires_at, reminder_of(request)) if at]
 
-    async def _remind(self) -> None:
+    async def _remind_due(self) -> None:
         for request in await self._pending():
             if (at := reminder_of(request)) and at <= self.clock():
                 await self.inbox.of(request.tenant).remind(request.id)
 
     async def _pending(self) -> list[Request]:
-        found = record_pages(self.backend.store, Request, Query(statuses=("pending",)))
-        return [request async for page in found for request in page]
+        batches = record_pages(self.backend.store, Request, Query(statuses=("pending",)))
+        return [request async for page in batches for request in page]
 
-    async def _work(self, thread_id: str) -> Outcome:
+    async def _work(self, thread_id: str) -> AgentResult:
         # The feed of an inbox belongs to one event loop, and synchronous tests use a new loop for each call.
         inbox = OrderedInbox(self)
         runner, stop = Worker(self.backend, inbox, self._agents), asyncio.Event()
         advancing()
-        async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as news, asyncio.TaskGroup() as group:
+        async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as notifications, asyncio.TaskGroup() as group:
             group.create_task(runner.work(stop))
             while thread_id not in self._jobs.failed and await self._has_work(thread_id):
-                await news.wait(None)
+                await notifications.wait(None)
             stop.set()
         thread = await runner.get(DEFAULT_TENANT, thread_id)
         if error := self._jobs.failed.get(thread_id):
             raise RunFailedError(thread, error) from error
-        return await self._outcome(thread)
+        return await self._result(thread)
 
     async def _has_work(self, thread_id: str) -> bool:
         query = Query(tenant=DEFAULT_TENANT, thread_id=thread_id, unacknowledged=True)
@@ -341,16 +386,16 @@ class TestHarness:
         # In this order: a run that was taken up meanwhile appears as running.
         return (await self.backend.store.get(Thread, DEFAULT_TENANT, thread_id)).status == "running"
 
-    async def _outcome(self, thread: Thread) -> Outcome:
+    async def _result(self, thread: Thread) -> AgentResult:
         if thread.status == "error" or thread.attention:
             raise RunFailedError(thread)
         graph = self._agents[thread.agent].graph.copy({"checkpointer": await saver_of(self.backend, thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
-        events = await self.inbox.events(START, MOST_EVENTS)
+        events = await self.inbox.events(START, MAX_EVENTS)
         # By the events: while the clock stands still, all questions have the same time.
         ids = dict.fromkeys(event.record_id for event in events if event.record == "request")
-        asked = [request for id in ids if (request := await self.inbox.get(id)).thread_id == thread.id]
-        return Outcome(thread, snapshot.values, tuple(asked))
+        requests = [request for id in ids if (request := await self.inbox.get(id)).thread_id == thread.id]
+        return AgentResult(thread, snapshot.values, tuple(requests))
 
 
 def reminder_of(request: Request) -> datetime | None:

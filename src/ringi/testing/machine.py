@@ -62,13 +62,13 @@ FILTERS = st.one_of(
 QUERIES = st.builds(
     lambda limit, one, other: Query(limit=limit, **{**one, **other}), st.integers(1, 4), FILTERS, FILTERS
 )
-Verb = Callable[[Inbox], Awaitable[Any]]
+Operation = Callable[[Inbox], Awaitable[Any]]
 
 
-def unplaced(value: Any) -> Any:
+def without_positions(value: Any) -> Any:
     """Return the comparable part of a value: positions are specific to each store."""
     if isinstance(value, list):
-        return [unplaced(item) for item in value]
+        return [without_positions(item) for item in value]
     if isinstance(value, Erasure):
         # A store may return records in any order.
         ids = {name: tuple(sorted(getattr(value, name))) for name in ("requests", "threads", "journals")}
@@ -76,10 +76,10 @@ def unplaced(value: Any) -> Any:
     return value.model_copy(update={"position": START}) if isinstance(value, Event) else value
 
 
-def decided(request: Request) -> Any:
+def response_facts(request: Request) -> Any:
     """Return the part of a response that remains after its erasure."""
-    kept = {"decision", "channel", "at", "authorised_digest"}
-    return request.response.model_dump(include=kept) if request.response else None
+    fields = {"decision", "channel", "at", "authorised_digest"}
+    return request.response.model_dump(include=fields) if request.response else None
 
 
 class InboxMachine(RuleBasedStateMachine):
@@ -104,15 +104,15 @@ class InboxMachine(RuleBasedStateMachine):
         self.runner.run(self.opened.__aexit__(None, None, None))
         self.runner.close()
 
-    def both(self, tenant: str, verb: Verb) -> Any:
+    def run_on_both(self, tenant: str, operation: Operation) -> Any:
         """Apply an operation to both inboxes and return both results."""
-        tried, expected = (self.runner.run(self._outcome(inbox.of(tenant), verb)) for inbox in self.inboxes)
-        assert tried == expected
-        return tried
+        actual, expected = (self.runner.run(self._result_of(inbox.of(tenant), operation)) for inbox in self.inboxes)
+        assert actual == expected
+        return actual
 
-    async def _outcome(self, inbox: Inbox, verb: Verb) -> Any:
+    async def _result_of(self, inbox: Inbox, operation: Operation) -> Any:
         try:
-            return unplaced(await verb(inbox))
+            return without_positions(await operation(inbox))
         except RingiError as error:
             return type(error), str(error)
 
@@ -125,7 +125,7 @@ class InboxMachine(RuleBasedStateMachine):
     @rule(tenant=TENANTS, asked=ASKS)
     def ask(self, tenant: str, asked: dict[str, Any]) -> None:
         """Ask, possibly again or with different content."""
-        self.both(tenant, lambda inbox: inbox.ask(**asked))
+        self.run_on_both(tenant, lambda inbox: inbox.ask(**asked))
 
     @rule(
         tenant=TENANTS,
@@ -144,7 +144,7 @@ class InboxMachine(RuleBasedStateMachine):
             digest = "sha256:stale" if stale else (await inbox.get(id)).digest
             return await inbox.respond(id, decision, digest=digest, responder=by, **body)
 
-        self.both(tenant, answer)
+        self.run_on_both(tenant, answer)
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def agree_twice(self, tenant: str, id: str, by: str) -> None:
@@ -158,27 +158,27 @@ class InboxMachine(RuleBasedStateMachine):
             first = await inbox.respond(id, decision, **body)
             return first, await inbox.respond(id, decision, **body)
 
-        self.both(tenant, answer)
+        self.run_on_both(tenant, answer)
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def claim(self, tenant: str, id: str, by: str) -> None:
         """Claim."""
-        self.both(tenant, lambda inbox: inbox.claim(id, by))
+        self.run_on_both(tenant, lambda inbox: inbox.claim(id, by))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def release(self, tenant: str, id: str, by: str) -> None:
         """Release."""
-        self.both(tenant, lambda inbox: inbox.release(id, by))
+        self.run_on_both(tenant, lambda inbox: inbox.release(id, by))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE, to=st.none() | PEOPLE, groups=st.sampled_from([(), ("boss",)]))
     def reassign(self, tenant: str, id: str, by: str, to: str | None, groups: tuple[str, ...]) -> None:
         """Reassign a request."""
-        self.both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups))
+        self.run_on_both(tenant, lambda inbox: inbox.reassign(id, by, assignee=to, groups=groups))
 
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def cancel(self, tenant: str, id: str, by: str) -> None:
         """Cancel."""
-        self.both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
+        self.run_on_both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
 
     @rule(tenant=TENANTS, by=PEOPLE, number=st.integers(1, 9))
     def note(self, tenant: str, by: str, number: int) -> None:
@@ -194,7 +194,7 @@ class InboxMachine(RuleBasedStateMachine):
             await inbox.store.put(*journal.written(entry, state, by=by, now=self.clock()))
             return await inbox.store.get(Journal, tenant, JOURNAL)
 
-        self.both(tenant, write)
+        self.run_on_both(tenant, write)
 
     @rule(tenant=TENANTS, id=IDS)
     def erase(self, tenant: str, id: str) -> None:
@@ -203,42 +203,42 @@ class InboxMachine(RuleBasedStateMachine):
         async def erase(inbox: Inbox) -> tuple[Request, list[list[Request]]]:
             return await inbox.erase(id, "root"), [await inbox.find(Query(text=text)) for text in TEXTS]
 
-        self.both(tenant, erase)
+        self.run_on_both(tenant, erase)
 
     @rule(tenant=TENANTS, person=PEOPLE, dry_run=st.booleans())
     def erase_person(self, tenant: str, person: str, dry_run: bool) -> None:
         """Erase the data of a person; after a real erasure nothing is left to erase."""
-        done = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
+        done = self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=dry_run))
         if not dry_run:
-            again = self.both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
+            again = self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", person=person, dry_run=True))
             assert (again.requests, again.journals, again.left) == ((), (), done.left)
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([0, 10, 45]))
     def erase_old(self, tenant: str, seconds: float) -> None:
         """Erase requests that ended long enough ago."""
         before = self.clock() - timedelta(seconds=seconds)
-        self.both(tenant, lambda inbox: inbox.erase_all("root", before=before))
+        self.run_on_both(tenant, lambda inbox: inbox.erase_all("root", before=before))
 
     @rule(tenant=TENANTS, seconds=st.sampled_from([1, 10, 45]), sweep=st.booleans())
     def pass_time(self, tenant: str, seconds: float, sweep: bool) -> None:
         """Advance the time, and optionally sweep overdue requests."""
         self.clock.advance(seconds)
         if sweep:
-            self.both(tenant, lambda inbox: inbox.expire_due())
+            self.run_on_both(tenant, lambda inbox: inbox.expire_due())
 
     @rule(tenant=TENANTS, query=QUERIES)
     def look(self, tenant: str, query: Query) -> None:
         """List and count, page by page."""
-        self.both(tenant, lambda inbox: inbox.count(query))
-        page = self.both(tenant, lambda inbox: inbox.find(query))
+        self.run_on_both(tenant, lambda inbox: inbox.count(query))
+        page = self.run_on_both(tenant, lambda inbox: inbox.find(query))
         if page:
             following = query.model_copy(update={"before": cursor_of(page[-1])})
-            self.both(tenant, lambda inbox: inbox.find(following))
+            self.run_on_both(tenant, lambda inbox: inbox.find(following))
 
     @rule(tenant=TENANTS, id=st.none() | IDS, limit=st.integers(1, 5))
     def read_events(self, tenant: str, id: str | None, limit: int) -> None:
         """Read some events."""
-        self.both(tenant, lambda inbox: inbox.events(limit=limit, request_id=id))
+        self.run_on_both(tenant, lambda inbox: inbox.events(limit=limit, request_id=id))
 
     @invariant()
     def what_has_ended_stays_as_it_ended(self) -> None:
@@ -248,7 +248,7 @@ class InboxMachine(RuleBasedStateMachine):
             assert self.digests.setdefault(key, request.digest) == request.digest
             if request.is_final:
                 ended = self.ended.setdefault(key, request)
-                assert (request.status, decided(request)) == (ended.status, decided(ended))
+                assert (request.status, response_facts(request)) == (ended.status, response_facts(ended))
                 assert request.response == ended.response or request.erased
             else:
                 assert key not in self.ended

@@ -1,4 +1,4 @@
-"""A chat model that is a function of the messages: a repeated run has the same output after a restart."""
+"""A chat model that is a function of the messages, so a repeated run has the same output after a restart."""
 
 from __future__ import annotations
 
@@ -15,56 +15,72 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
-Said = str | BaseModel
+ModelOutput = str | BaseModel
 """Text, an `AIMessage`, or an instance of the schema of a structured answer."""
-Script = Callable[[Sequence[BaseMessage]], Said]
+ModelScript = Callable[[Sequence[BaseMessage]], ModelOutput]
+"""A function of the messages that returns the next output of the model."""
 
 WORD = re.compile(r"[\u3041-\u9fff]{1,4}\s*|[^\s\u3041-\u9fff]+\s*|\s+")
 """One streamed piece: a word, or a few characters in scripts without spaces."""
 
 
 def calls(tool: str, /, **args: Any) -> AIMessage:
-    """Return a model message that calls a tool with these arguments."""
+    """Return a model message that calls a tool.
+
+    Args:
+        tool: The name of the tool.
+        args: The arguments of the call.
+    """
     return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id=None)])
 
 
 def together(*messages: AIMessage, words: str = "") -> AIMessage:
-    """Return one message with the calls of all these messages, and optional text."""
+    """Return one message that makes the calls of several messages.
+
+    Args:
+        messages: Messages with tool calls, as `calls` returns them.
+        words: The text of the message.
+    """
     return AIMessage(words, tool_calls=[call for message in messages for call in message.tool_calls])
 
 
-def turns(*answers: Said) -> Script:
-    """Return a script that gives these answers in turn, and then repeats the last message it received."""
+def turns(*answers: ModelOutput) -> ModelScript:
+    """Return a script with one output for each turn of the model; after the last one it repeats the newest message.
 
-    def script(messages: Sequence[BaseMessage]) -> Said:
-        said = sum(isinstance(message, AIMessage) for message in messages)
-        return answers[said] if said < len(answers) else messages[-1].text
+    Args:
+        answers: The outputs, in order.
+    """
+
+    def script(messages: Sequence[BaseMessage]) -> ModelOutput:
+        turn = sum(isinstance(message, AIMessage) for message in messages)
+        return answers[turn] if turn < len(answers) else messages[-1].text
 
     return script
 
 
-def place_of(messages: Sequence[BaseMessage]) -> str:
-    """Return a unique name of this place in the conversation, stable across attempts."""
-    told = "\0".join(f"{message.type} {getattr(message, 'tool_call_id', '')} {message.text}" for message in messages)
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+def position_id(messages: Sequence[BaseMessage]) -> str:
+    """Return an id of this position in the conversation; it is the same in each attempt."""
+    text = "\0".join(f"{message.type} {getattr(message, 'tool_call_id', '')} {message.text}" for message in messages)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class ScriptedModel(BaseChatModel):
-    """Answers by `script(messages)`; streamed, word by word with `delay` seconds between words.
+    """A chat model that answers by a function of the messages, and streams its answers word by word.
 
-    A script returns text, an `AIMessage` (see `calls`), or an instance of the schema of `with_structured_output` or
-    `response_format`. Calls without an id get one.
+    Tool calls without an id get one that is the same in each attempt.
     """
 
-    script: Script
+    script: ModelScript
+    """Returns a text, an `AIMessage` as from `calls`, or an instance of the schema of a structured output."""
     delay: float = 0.0
+    """Seconds between streamed words."""
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return itself: the script knows the available tools."""
+        """Return this model; the script decides which tools to call."""
         return self
 
     def _generate(
@@ -90,15 +106,17 @@ class ScriptedModel(BaseChatModel):
             await asyncio.sleep(self.delay)
 
     def _answer(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        said = self.script(messages)
-        if isinstance(said, str):
-            return AIMessage(said)
-        answer = said if isinstance(said, AIMessage) else calls(type(said).__name__, **said.model_dump(mode="json"))
-        place = place_of(messages)
-        named = [
-            {**call, "id": call["id"] or f"call-{place}-{number}"} for number, call in enumerate(answer.tool_calls, 1)
+        output = self.script(messages)
+        if isinstance(output, str):
+            return AIMessage(output)
+        if not isinstance(output, AIMessage):
+            output = calls(type(output).__name__, **output.model_dump(mode="json"))
+        position = position_id(messages)
+        tool_calls = [
+            {**call, "id": call["id"] or f"call-{position}-{number}"}
+            for number, call in enumerate(output.tool_calls, 1)
         ]
-        return answer.model_copy(update={"tool_calls": named})
+        return output.model_copy(update={"tool_calls": tool_calls})
 
     def _chunks(self, messages: Sequence[BaseMessage]) -> list[ChatGenerationChunk]:
         answer = self._answer(messages)

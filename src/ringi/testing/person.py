@@ -1,4 +1,4 @@
-"""A person who answers by rules: tests need neither the page nor real time."""
+"""A person who answers requests by rules."""
 
 from __future__ import annotations
 
@@ -18,49 +18,57 @@ DECISIONS = (*get_args(Decision), "ignore")
 
 
 class RuleError(TypeError):
-    """A rule or a reply is invalid."""
+    """A rule or a reply is invalid. It is a `TypeError`, because the test itself is wrong."""
 
-    def __init__(self, given: str, remedy: str) -> None:
-        super().__init__(f"{given}: {remedy}")
+    def __init__(self, argument: str, remedy: str) -> None:
+        super().__init__(f"{argument}: {remedy}")
 
     @classmethod
     def not_one_of(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error of an unknown word."""
-        return cls(f"{name}={value!r}", f"it is one of {', '.join(known)}")
+        """Return the error for a value that is not in a fixed set."""
+        return cls(f"{name}={value!r}", f"must be one of {', '.join(known)}")
 
     @classmethod
     def not_a(cls, kind: type, name: str, value: object) -> RuleError:
-        """Return the error of a value of the wrong type, possibly a misplaced condition."""
-        about = f"to say which requests a rule is about, name it, as in title={value!r}"
-        return cls(f"{name}={value!r}", f"it is a {kind.__name__}; {about}")
+        """Return the error for a value of the wrong type, possibly a condition without its name."""
+        hint = f"pass a condition of the rule by name, such as title={value!r}"
+        return cls(f"{name}={value!r}", f"must be a {kind.__name__}; {hint}")
 
     @classmethod
     def unknown(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error of a rule with an unknown condition."""
-        return cls(f"{name}={value!r}", f"a rule is about {', '.join(known)}")
+        """Return the error for an unknown condition."""
+        return cls(f"{name}={value!r}", f"not a condition; the conditions of a rule are {', '.join(known)}")
 
     @classmethod
     def no_function(cls, script: object) -> RuleError:
-        """Return the error of an argument that is not a function of the request."""
-        return cls(repr(script), "give a function of the request, or a rule such as approves()")
+        """Return the error for a script that is not a function."""
+        return cls(repr(script), "pass a function of the request, or add a rule such as approves()")
 
     @classmethod
     def no_reply(cls, reply: object) -> RuleError:
-        """Return the error of a function that returns something other than a reply."""
-        return cls(f"a function answers {reply!r}", "let it return Reply('approve') or the like, or None")
+        """Return the error for a function that returns no reply."""
+        return cls(f"a function returned {reply!r}", "return a Reply, such as Reply('approve'), or None")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A person's reply to a request: one of its decisions, or `ignore`, which lets time pass."""
+    """A person's reply to a request.
+
+    Raises:
+        RuleError: The decision is unknown, or a value has the wrong type.
+    """
 
     decision: Decision | Literal["ignore"]
+    """The decision; `ignore` leaves the request open, so time passes until it expires."""
     data: dict[str, Any] | None = None
+    """The values of the form, by field name."""
     args: dict[str, Any] | None = None
+    """The changed arguments of the action: all of them, not only the changed ones."""
     message: str | None = None
+    """A message to the agent."""
 
     def __post_init__(self) -> None:
-        """Raise `RuleError` for an impossible reply."""
+        """Check the reply."""
         if self.decision not in DECISIONS:
             raise RuleError.not_one_of("decision", self.decision, DECISIONS)
         kinds: dict[str, type] = {"data": dict, "args": dict, "message": str}
@@ -70,30 +78,32 @@ class Reply:
                 raise RuleError.not_a(kind, name, value)
 
 
-Script = Callable[[Request], Reply | None]
-"""Returns the reply to a request; None to use later rules."""
+PersonScript = Callable[[Request], Reply | None]
+"""A function of a request that returns the reply, or None to leave the request to later rules."""
 IGNORE = Reply("ignore")
 
 
-class About(TypedDict, total=False):
+class RuleConditions(TypedDict, total=False):
     """The conditions of a rule: a request must meet all of them."""
 
     kind: Kind
+    """The kind of the request, such as `approval` or `form`."""
     title: str
     """A part of the title."""
     action: str
-    """The name of the action."""
+    """The name of the action, such as the name of a tool."""
     form: str
-    """The name of a field."""
+    """The name of a field of the form."""
     times: int
     """Maximum number of requests that the rule answers."""
 
 
 @dataclass
-class Rule:
-    """A rule with its conditions, its reply, and the number of requests answered."""
+class PersonRule:
+    """A rule with its conditions, its reply, and the number of requests that it answered."""
 
-    does: str
+    method: str
+    """The method of `ScriptedPerson` that added the rule."""
     reply: Reply
     kind: Kind | None = None
     title: str | None = None
@@ -104,39 +114,48 @@ class Rule:
 
     def __call__(self, request: Request) -> Reply | None:
         """Return the reply to a request that the rule matches."""
-        if self.used == self.times or not self._is_about(request):
+        if self.used == self.times or not self._matches(request):
             return None
         self.used += 1
         return self.reply
 
-    def _is_about(self, request: Request) -> bool:
+    def _matches(self, request: Request) -> bool:
         return (
             self.kind in (None, request.kind)
             and (self.title is None or self.title in request.title)
-            and self.action in (None, called(request))
-            and (self.form is None or self.form in fields_of(request))
+            and self.action in (None, action_name(request))
+            and (self.form is None or self.form in field_names(request))
         )
 
     def __str__(self) -> str:
-        about = {name: getattr(self, name) for name in About.__optional_keys__}
-        said = ", ".join(f"{name}={value!r}" for name, value in sorted(about.items()) if value is not None)
-        return f"person.{self.does}({said})" + (", used up" if self.used == self.times else "")
+        conditions = {name: getattr(self, name) for name in RuleConditions.__optional_keys__}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in sorted(conditions.items()) if value is not None)
+        return f"person.{self.method}({arguments})" + (", used up" if self.used == self.times else "")
 
 
 class ScriptedPerson:
-    """Answers by rules: the first rule that matches a request decides the reply.
+    """Answers requests by rules: the first rule that matches a request decides the reply.
 
-    The conditions (`about`) are a `kind`, a part of the `title`, the name of the `action`, or the name of a field of
-    the
-    `form`. `times` limits the number of requests that a rule answers. The person may not answer requests that are
-    assigned to others and to none of the person's `groups`.
+    Each method that adds a rule takes conditions: a `kind`, a part of the `title`, the name of the `action`, or the
+    name of a field of the `form`. A rule without conditions matches every request. `times` limits how many requests a
+    rule answers. The methods return the person, so rules can be chained.
+
+    Like any person, they cannot answer a request that is assigned to others.
+
+    Args:
+        scripts: Functions of a request, as for `answers`.
+        name: The name of the person.
+        groups: The groups that the person belongs to.
+
+    Raises:
+        RuleError: A script is not a function.
     """
 
-    def __init__(self, *scripts: Script, name: str = "ann", groups: Sequence[str] = ()) -> None:
+    def __init__(self, *scripts: PersonScript, name: str = "ann", groups: Sequence[str] = ()) -> None:
         self.name, self.groups = name, groups
-        self.asked: list[Request] = []
-        """What they were asked, in order."""
-        self._scripts: list[Script] = []
+        self.requests: list[Request] = []
+        """The requests that the person received, in order."""
+        self._scripts: list[PersonScript] = []
         self._ignored: set[str] = set()
         for script in scripts:
             self.answers(script)
@@ -146,41 +165,96 @@ class ScriptedPerson:
         """The person as a viewer of requests."""
         return Viewer(name=self.name, groups=tuple(self.groups))
 
-    def approves(self, data: dict[str, Any] | None = None, **about: Unpack[About]) -> Self:
-        """Approve matching requests; `data` fills in their form."""
-        return self._has_rule("approves", Reply("approve", data), about)
+    def approves(self, data: dict[str, Any] | None = None, **conditions: Unpack[RuleConditions]) -> Self:
+        """Add a rule that approves matching requests.
+
+        Args:
+            data: The values of the form, by field name.
+            conditions: See `ScriptedPerson`.
+
+        Raises:
+            RuleError: A condition is unknown, or a value has the wrong type.
+        """
+        return self._add_rule("approves", Reply("approve", data), conditions)
 
     def edits(
-        self, data: dict[str, Any] | None = None, *, args: dict[str, Any] | None = None, **about: Unpack[About]
+        self,
+        data: dict[str, Any] | None = None,
+        *,
+        args: dict[str, Any] | None = None,
+        **conditions: Unpack[RuleConditions],
     ) -> Self:
-        """Approve matching requests with a change: `args` are the action's complete arguments, `data` is the form."""
-        return self._has_rule("edits", Reply("edit", data, args), about)
+        """Add a rule that approves matching requests with a change.
 
-    def rejects(self, message: str | None = None, **about: Unpack[About]) -> Self:
-        """Reject matching requests."""
-        return self._has_rule("rejects", Reply("reject", message=message), about)
+        Args:
+            data: The values of the form, by field name.
+            args: All arguments of the action, the unchanged ones too.
+            conditions: See `ScriptedPerson`.
 
-    def responds(self, message: str, **about: Unpack[About]) -> Self:
-        """Answer matching requests in words."""
-        return self._has_rule("responds", Reply("respond", message=message), about)
+        Raises:
+            RuleError: A condition is unknown, or a value has the wrong type.
+        """
+        return self._add_rule("edits", Reply("edit", data, args), conditions)
 
-    def ignores(self, **about: Unpack[About]) -> Self:
-        """Ignore matching requests: time passes until they expire, or until no wait is left."""
-        return self._has_rule("ignores", IGNORE, about)
+    def rejects(self, message: str | None = None, **conditions: Unpack[RuleConditions]) -> Self:
+        """Add a rule that rejects matching requests.
 
-    def answers(self, script: Script) -> Self:
-        """Use the reply that a function of the request returns; None leaves the request to later rules."""
+        Args:
+            message: The reason, which the agent reads.
+            conditions: See `ScriptedPerson`.
+
+        Raises:
+            RuleError: A condition is unknown, or a value has the wrong type.
+        """
+        return self._add_rule("rejects", Reply("reject", message=message), conditions)
+
+    def responds(self, message: str, **conditions: Unpack[RuleConditions]) -> Self:
+        """Add a rule that answers matching requests with a text.
+
+        Args:
+            message: The text of the answer.
+            conditions: See `ScriptedPerson`.
+
+        Raises:
+            RuleError: A condition is unknown, or a value has the wrong type.
+        """
+        return self._add_rule("responds", Reply("respond", message=message), conditions)
+
+    def ignores(self, **conditions: Unpack[RuleConditions]) -> Self:
+        """Add a rule that leaves matching requests open: time passes until they expire, or until a wait times out.
+
+        Args:
+            conditions: See `ScriptedPerson`.
+
+        Raises:
+            RuleError: A condition is unknown, or a value has the wrong type.
+        """
+        return self._add_rule("ignores", IGNORE, conditions)
+
+    def answers(self, script: PersonScript) -> Self:
+        """Add a function that returns the reply to a request.
+
+        Args:
+            script: Takes the request and returns a `Reply`, or None to leave the request to later rules.
+
+        Raises:
+            RuleError: `script` is not a function.
+        """
         if not callable(script):
             raise RuleError.no_function(script)
         self._scripts.append(script)
         return self
 
     def reply_to(self, request: Request) -> Reply | None:
-        """Return the person's reply to a request; None if no rule matches."""
+        """Return the reply to a request; None if no rule matches.
+
+        Raises:
+            RuleError: A function returned something other than a reply.
+        """
         if request.id in self._ignored:
             return IGNORE
-        if request.id not in {known.id for known in self.asked}:
-            self.asked.append(request)
+        if request.id not in {earlier.id for earlier in self.requests}:
+            self.requests.append(request)
         reply = next((reply for script in self._scripts if (reply := script(request)) is not None), None)
         if not isinstance(reply, Reply | None):
             raise RuleError.no_reply(reply)
@@ -189,103 +263,109 @@ class ScriptedPerson:
         return reply
 
     def check(self) -> None:
-        """Raise `UnusedRuleError` for a rule that matched no request; functions are exempt."""
+        """Check that each rule answered a request; functions are not checked.
+
+        Raises:
+            UnusedRuleError: A rule answered no request.
+        """
         for rule in self._rules:
             if not rule.used:
-                raise UnusedRuleError(rule, self.asked)
+                raise UnusedRuleError(rule, self.requests)
 
-    def _has_rule(self, does: str, reply: Reply, about: About) -> Self:
-        for name, value in about.items():
-            if name not in About.__optional_keys__:
-                raise RuleError.unknown(name, value, sorted(About.__optional_keys__))
-        if about.get("kind") not in (None, *get_args(Kind)):
-            raise RuleError.not_one_of("kind", about["kind"], get_args(Kind))
-        return self.answers(Rule(does, reply, **about))
+    def _add_rule(self, method: str, reply: Reply, conditions: RuleConditions) -> Self:
+        for name, value in conditions.items():
+            if name not in RuleConditions.__optional_keys__:
+                raise RuleError.unknown(name, value, sorted(RuleConditions.__optional_keys__))
+        if conditions.get("kind") not in (None, *get_args(Kind)):
+            raise RuleError.not_one_of("kind", conditions["kind"], get_args(Kind))
+        return self.answers(PersonRule(method, reply, **conditions))
 
     @property
-    def _rules(self) -> list[Rule]:
-        return [script for script in self._scripts if isinstance(script, Rule)]
+    def _rules(self) -> list[PersonRule]:
+        return [script for script in self._scripts if isinstance(script, PersonRule)]
 
-    def told(self) -> str:
-        """Return the rules as lines of text."""
-        lines = [str(script) if isinstance(script, Rule) else f"person.answers({script!r})" for script in self._scripts]
+    def describe_rules(self) -> str:
+        """Return the rules as lines of source text."""
+        lines = [
+            str(script) if isinstance(script, PersonRule) else f"person.answers({script!r})" for script in self._scripts
+        ]
         return "\n".join(f"  {line}" for line in lines) or "  none"
 
 
 class UnansweredError(AssertionError):
-    """A request waits, and no rule would ever answer it."""
+    """A request is open, and no rule answers it."""
 
     def __init__(self, request: Request, why: str, remedy: str, person: ScriptedPerson) -> None:
         self.request = request
-        super().__init__(f"{described(request)}: {why}.\n{remedy}\nThe rules are:\n{person.told()}")
+        super().__init__(f"{describe_request(request)}: {why}.\n{remedy}\nRules:\n{person.describe_rules()}")
 
     @classmethod
     def no_rule(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of a request that no rule matches."""
-        why, remedy = "no rule of the scripted person is about it", f"Add one, such as {fitting(request)}"
+        """Return the error for a request that no rule matches."""
+        why, remedy = "no rule of the scripted person matches it", f"Add a rule, such as {suggest_rule(request)}"
         return cls(request, why, remedy, person)
 
     @classmethod
-    def for_ever(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of an ignored request whose wait has no timeout."""
+    def never_expires(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
+        """Return the error for an ignored request that never expires."""
         why = "the scripted person ignores it, and it never expires"
-        return cls(request, why, "Ask with expires_in, wait with a timeout, or answer it.", person)
+        return cls(request, why, "Ask with expires_in, wait with a timeout, or add a rule that answers it.", person)
 
     @classmethod
-    def not_theirs(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error of a request that is assigned to others."""
-        whom = " or ".join(
+    def not_assigned(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
+        """Return the error for a request that is assigned to others."""
+        assigned = " or ".join(
             filter(None, [request.assignee or "", *(f"the group {g}" for g in request.candidate_groups)])
         )
-        remedy = f"Give the desk {member_for(request)}, or answer by hand with inbox.respond."
-        return cls(request, f"it is for {whom}, not for {person.name}", remedy, person)
+        remedy = f"Pass {suggest_person(request)} to the harness, or answer with inbox.respond."
+        return cls(request, f"it is assigned to {assigned}, not to {person.name}", remedy, person)
 
     @classmethod
     def endless(cls, request: Request, person: ScriptedPerson, answers: int) -> UnansweredError:
-        """Return the error of a request after too many others."""
-        why = f"the scripted person has answered {answers} others before it, and is asked again and again"
-        return cls(request, why, "Say with times=… how often a rule answers, and add one for what comes then.", person)
+        """Return the error for code that asks again and again."""
+        why = f"the scripted person has already answered {answers} requests, and the code keeps asking"
+        return cls(request, why, "Limit the rule with times=…, and add a rule for the requests after that.", person)
 
 
 class UnusedRuleError(AssertionError):
-    """A rule matched no request."""
+    """A rule answered no request, so the agent did not ask as the test expects."""
 
-    def __init__(self, rule: Rule, asked: Sequence[Request]) -> None:
+    def __init__(self, rule: PersonRule, requests: Sequence[Request]) -> None:
         self.rule = rule
-        seen = "\n".join(f"  {described(request)}" for request in asked) or "  nothing at all"
-        super().__init__(f"{rule} answered nothing.\nThe person was asked:\n{seen}")
+        lines = "\n".join(f"  {describe_request(request)}" for request in requests) or "  none"
+        super().__init__(f"{rule} answered no request.\nRequests to the person:\n{lines}")
 
 
-def called(request: Request) -> str | None:
+def action_name(request: Request) -> str | None:
     """Return the name of the action that a request gates."""
     return request.action.name if request.action else None
 
 
-def fields_of(request: Request) -> list[str]:
+def field_names(request: Request) -> list[str]:
     """Return the field names of a request."""
     if request.form:
         return [field.name for field in request.form.fields]
     return list((request.data_schema or {}).get("properties", {}))
 
 
-def member_for(request: Request) -> str:
-    """Return the source text of a person who may answer a request."""
+def suggest_person(request: Request) -> str:
+    """Return source text that creates a person who can answer a request."""
     if request.assignee:
         return f"ScriptedPerson(name={request.assignee!r})"
     return f"ScriptedPerson(groups={list(request.candidate_groups[:1])!r})"
 
 
-def described(request: Request) -> str:
+def describe_request(request: Request) -> str:
     """Return a request in one line."""
     action = f", action {request.action.name!r} with {request.action.args}" if request.action else ""
-    form = f", form with {', '.join(fields_of(request))}" if fields_of(request) else ""
+    form = f", form with {', '.join(field_names(request))}" if field_names(request) else ""
     return f"request {request.id!r} ({request.kind} {request.title!r}{action}{form})"
 
 
-def fitting(request: Request) -> str:
-    """Return the source text of a rule that would answer a request."""
-    about = f"action={called(request)!r}" if request.action else f"title={request.title!r}"
-    does = {"approve": "approves(", "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
-    if fields_of(request):
-        does["approve"] = "approves({…}, "
-    return f"person.{does[request.allowed[0]]}{about})"
+def suggest_rule(request: Request) -> str:
+    """Return source text that adds a rule for a request."""
+    condition = f"action={action_name(request)!r}" if request.action else f"title={request.title!r}"
+    methods = {"approve": "approves(", "edit": "edits(", "respond": "responds('…', ", "reject": "rejects("}
+    if field_names(request):
+        methods["approve"] = "approves({…}, "
+    return f"person.{methods[request.allowed[0]]}{condition})"

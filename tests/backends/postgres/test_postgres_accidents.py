@@ -24,8 +24,8 @@ from ringi.domain.record import START, Key
 from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError
 from ringi.inbox.inbox import Inbox
-from ringi.testing import stored
-from ringi.testing.makers import a_request
+from ringi.testing import store_request
+from ringi.testing.factories import a_request
 
 LIMIT = 20.0
 
@@ -61,9 +61,9 @@ async def terminate(database: Database, where: str = "true") -> None:
 
 async def test_a_reply_lost_after_the_commit_is_an_acknowledged_change(behind: Database, proxy: Proxy) -> None:
     store = PostgresStore(behind)
-    await stored(store, "before")  # The statement is prepared now: the next time one message does it.
+    await store_request(store, "before")  # The statement is prepared now: the next time one message does it.
     proxy.drops_replies = True
-    saving = asyncio.create_task(stored(store))
+    saving = asyncio.create_task(store_request(store))
     watcher = await asyncpg.connect(behind.url.replace(f":{proxy.port}/", f":{proxy._target[1]}/"))
     count = f'SELECT count(*) FROM "{behind.schema}".requests'
 
@@ -85,15 +85,15 @@ async def test_a_database_that_cannot_be_reached_refuses_and_serves_again_when_i
     behind: Database, proxy: Proxy
 ) -> None:
     store = PostgresStore(behind)
-    await stored(store, "before")
+    await store_request(store, "before")
     proxy.is_blocked = True
     proxy.cut()
 
     with pytest.raises(UnavailableError):
-        await stored(store, "meanwhile")
+        await store_request(store, "meanwhile")
 
     proxy.is_blocked = False
-    assert await until(lambda: stored(store, "after"))
+    assert await until(lambda: store_request(store, "after"))
     assert (await store.get(Request, "tenant-1", "before")).id == "before"
 
 
@@ -103,9 +103,9 @@ async def test_sessions_that_an_operator_ends_cost_no_read_and_no_change(
     for n in range(20):
         await terminate(database)
         try:
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
         except UnavailableError:
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
         assert (await store.get(Request, "tenant-1", f"request-{n}")).id == f"request-{n}"
     assert len(await store.events()) == 20
     assert (await verify(store))[1] == []
@@ -124,7 +124,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
                 n += 1
                 await rest.wait(0.01)
                 try:
-                    kept.append((await stored(store, f"request-{name}-{n}")).id)
+                    kept.append((await store_request(store, f"request-{name}-{n}")).id)
                 except UnavailableError:
                     await rest.wait(0.01)
 
@@ -166,7 +166,7 @@ async def test_readers_of_the_feed_miss_nothing_while_many_write_through_many_co
 
     async with asyncio.timeout(LIMIT):
         followers = [asyncio.create_task(follow(PostgresStore(second))) for _ in range(readers)]
-        await asyncio.gather(*(stored(store, f"request-{n}") for n in range(total)))
+        await asyncio.gather(*(store_request(store, f"request-{n}") for n in range(total)))
         feeds = [await follower for follower in followers]
 
     assert all(feed == feeds[0] for feed in feeds)
@@ -180,7 +180,7 @@ async def test_a_foreign_transaction_that_is_held_open_stops_nobody(store: Postg
     await held.start()
     await foreign.execute(f'SELECT count(*) FROM "{database.schema}".events')
 
-    await asyncio.gather(*(stored(store, f"request-{n}") for n in range(20)))
+    await asyncio.gather(*(store_request(store, f"request-{n}") for n in range(20)))
 
     assert len(await store.events()) == 20
     await held.rollback()
@@ -197,7 +197,7 @@ async def test_an_event_that_commits_late_comes_after_those_that_were_read(
     columns = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
     values = (event.tenant, "request", "slow", 1, event.type, 0, "{}", event.payload_digest, "", event.hash)
     await slow.execute(f"INSERT INTO unsealed ({columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", *values)
-    await stored(store, "quick")
+    await store_request(store, "quick")
     first = await store.events()
 
     await transaction.commit()

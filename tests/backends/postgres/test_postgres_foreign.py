@@ -19,9 +19,9 @@ from ringi.contracts.notifier import Wakeup
 from ringi.domain.record import START
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.testing import stored
+from ringi.testing import store_request
 from ringi.testing.clock import NOON
-from ringi.testing.makers import approval
+from ringi.testing.factories import answer_to
 
 log = logging.getLogger(__name__)
 LIMIT = 30.0
@@ -39,8 +39,8 @@ async def foreign(database: Database) -> AsyncIterator[asyncpg.Connection[asyncp
 
 async def decide(store: PostgresStore, id: str) -> float:
     """Ask and answer, and return how long the answer took."""
-    request = await stored(store, id)
-    done, event = request.completed(approval(request), by="ann", channel="page", now=NOON)
+    request = await store_request(store, id)
+    done, event = request.completed(answer_to(request), by="ann", channel="page", now=NOON)
     began = time.monotonic()
     await store.put(done, event)
     return time.monotonic() - began
@@ -94,7 +94,7 @@ async def test_a_table_that_others_lock_refuses_in_time_and_serves_when_it_is_fr
     monkeypatch.setitem(databases.LOCKS, "lock_timeout", "300")
     async with Database(schema_url) as impatient, asyncio.timeout(LIMIT):
         store, rest = PostgresStore(impatient), Wakeup()
-        await stored(store, "before")
+        await store_request(store, "before")
         held = foreign.transaction()
         await held.start()
         mode = "ACCESS EXCLUSIVE" if way == "a lock" else "ACCESS SHARE"
@@ -106,7 +106,7 @@ async def test_a_table_that_others_lock_refuses_in_time_and_serves_when_it_is_fr
             await rest.wait(0.01)
 
         refused = await asyncio.gather(
-            *(stored(store, f"request-{n}") for n in range(30)),
+            *(store_request(store, f"request-{n}") for n in range(30)),
             store.get(Request, "tenant-1", "before"),
             return_exceptions=True,
         )
@@ -116,7 +116,7 @@ async def test_a_table_that_others_lock_refuses_in_time_and_serves_when_it_is_fr
         assert [type(each) for each in refused] == [UnavailableError] * 31
         assert [event.record_id for event in await store.events()] == ["before"]
         for n in range(30):
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
         assert len(await store.events()) == 31
         for connection in (other, watcher):
             await connection.close()

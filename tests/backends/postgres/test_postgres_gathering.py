@@ -22,10 +22,10 @@ from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError
-from ringi.testing import stored
+from ringi.testing import store_request
 from ringi.testing.clock import NOON
 from ringi.testing.conformance import StoreConformance
-from ringi.testing.makers import a_request, approval
+from ringi.testing.factories import a_request, answer_to
 
 LIMIT = 20.0
 MANY = 40
@@ -52,11 +52,11 @@ async def foreign(database: Database) -> AsyncIterator[Connection]:
 
 
 async def asked(store: Store, count: int, **made: Any) -> list[Request]:
-    return [await stored(store, f"request-{n:03}", **made) for n in range(count)]
+    return [await store_request(store, f"request-{n:03}", **made) for n in range(count)]
 
 
 def answered(request: Request, by: str = "ann") -> tuple[Request, Event]:
-    return request.completed(approval(request), by=by, channel="page", now=NOON)
+    return request.completed(answer_to(request), by=by, channel="page", now=NOON)
 
 
 async def version(store: Store, request: Request) -> int:

@@ -20,7 +20,7 @@ from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.backends.postgres.store import PostgresStore
 from ringi.contracts.jobs import Job
 from ringi.errors import UnavailableError
-from ringi.testing import a_thread, stored
+from ringi.testing import a_thread, store_request
 
 MANY = 4
 SHORT = 3.0
@@ -68,10 +68,10 @@ async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, 
     assert len(before) == MANY
     proxy.forget()
 
-    await at_once(lambda n: fail(stored(store, f"lost-{n}")))
+    await at_once(lambda n: fail(store_request(store, f"lost-{n}")))
 
     await closed(before)
-    await at_once(lambda n: stored(store, f"later-{n}"))
+    await at_once(lambda n: store_request(store, f"later-{n}"))
 
 
 async def test_the_jobs_drop_them_and_go_on_with_new_ones(behind: Database, database: Database, proxy: Proxy) -> None:

@@ -18,7 +18,7 @@ from ringi.backends.postgres.store import PostgresStore
 from ringi.domain.record import Query, Viewer, index_terms, microseconds
 from ringi.domain.request import Request
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request
+from ringi.testing.factories import a_request
 
 FEW, MANY, PAGE = 2_000, 40_000, 5
 PROBES = 200

@@ -26,7 +26,7 @@ from ringi.contracts.jobs import Job
 from ringi.contracts.store import Store
 from ringi.errors import InvalidError, UnavailableError
 from ringi.server.sse.event_hub import EventHub
-from ringi.testing import Clock, a_thread, stored
+from ringi.testing import Clock, a_thread, store_request
 
 KEY = "a key that is not in the store"
 LIMIT = 30.0
@@ -110,9 +110,9 @@ async def test_seals_that_were_kept_name_what_is_missing_and_readers_that_know_m
     source: str, target: str, tmp_path: Path
 ) -> None:
     async with open_backend(source) as backend:
-        await stored(backend.store, "before")
+        await store_request(backend.store, "before")
         await asyncio.to_thread(servers.dumped, source, tmp_path / "copy")
-        await stored(backend.store, "after")
+        await store_request(backend.store, "after")
         await seal(backend.store, tmp_path / "seals")
         last = await backend.store.tail()
 
@@ -141,9 +141,9 @@ async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_a
     url = urlsplit(target)._replace(netloc=f"postgres@127.0.0.1:{switch.port}").geturl()
     async with Database(url) as database, asyncio.timeout(LIMIT):
         store = PostgresStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         await asyncio.to_thread(servers.dumped, target, tmp_path / "copy")
-        await stored(store, "after")
+        await store_request(store, "after")
 
         if where == "elsewhere":
             await ordered(postgres_url, f"CREATE DATABASE {urlsplit(target).path[1:]}")
@@ -155,11 +155,11 @@ async def test_a_process_that_outlives_its_database_is_refused_until_it_starts_a
         switch.leads_to(urlsplit(place).port or 0)
 
         with pytest.raises(UnavailableError, match="restart the process"):
-            await stored(store, "later")
+            await store_request(store, "later")
         with pytest.raises(UnavailableError, match="restart the process"):
             await database.connect()
         async with Database(url) as again:
-            await stored(PostgresStore(again), "later")
+            await store_request(PostgresStore(again), "later")
             assert [event.record_id for event in await PostgresStore(again).events()] == ["before", "later"]
 
 
@@ -177,7 +177,7 @@ async def test_a_process_whose_connections_outlive_its_tables_is_refused_once_it
 ) -> None:
     monkeypatch.setattr("ringi.connect.LOOK_SECONDS", 0.2)
     async with open_backend(target) as backend, asyncio.timeout(LIMIT):
-        await stored(backend.store, "before")
+        await store_request(backend.store, "before")
         await asyncio.to_thread(servers.dumped, target, tmp_path / "copy")
         await ordered(target, "DROP SCHEMA ringi CASCADE")
         await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
@@ -186,7 +186,7 @@ async def test_a_process_whose_connections_outlive_its_tables_is_refused_once_it
 
         held, _ = a_thread()
         config: RunnableConfig = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
-        assert await refused(lambda: stored(backend.store, "later"))
+        assert await refused(lambda: store_request(backend.store, "later"))
         assert await refused(lambda: backend.savers(held).aget_tuple(config))
         assert await refused(lambda: backend.jobs.submit(Job(key="k", kind="start", lane="l")))
 
@@ -210,22 +210,22 @@ async def test_a_process_that_knows_more_than_its_cluster_set_back_in_time_is_re
     url = f"{mortal.url}?schema=t{uuid.uuid4().hex}"
     async with Database(url) as database, Database(url) as unaware, asyncio.timeout(4 * LIMIT):
         store = PostgresStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         for each in (store, PostgresStore(unaware)):
             assert await each.tail() == "1"
         await asyncio.to_thread(mortal.kill)
         await asyncio.to_thread(mortal.keep)
         await asyncio.to_thread(mortal.start)
-        await until(lambda: stored(store, "after"))
+        await until(lambda: store_request(store, "after"))
         assert await store.tail() == "2"
         await asyncio.to_thread(set_back, mortal)
         async with Database(url) as another:
             for n in range(3):
-                await stored(PostgresStore(another), f"later-{n}")
+                await store_request(PostgresStore(another), f"later-{n}")
             assert await PostgresStore(another).tail() == "4"
 
         await until(lambda: refused(store.tail))
 
-        assert await refused(lambda: stored(store, "again"))
+        assert await refused(lambda: store_request(store, "again"))
         await until(PostgresStore(unaware).tail)
-        await stored(PostgresStore(unaware), "other")
+        await store_request(PostgresStore(unaware), "other")

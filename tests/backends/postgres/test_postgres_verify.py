@@ -10,7 +10,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.connect import open_backend, open_to_verify
 from ringi.errors import SettingError
-from ringi.testing import stored
+from ringi.testing import store_request
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ async def url(postgres_url: str) -> str:
     url = f"{postgres_url}?schema=v{uuid.uuid4().hex}"
     async with open_backend(url) as backend:
         for n in range(3):
-            asked = await stored(backend.store, f"request-{n}")
+            asked = await store_request(backend.store, f"request-{n}")
             await backend.store.put(*asked.claimed("ann", asked.created_at, asked.created_at - asked.created_at))
     return url
 

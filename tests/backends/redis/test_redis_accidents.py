@@ -29,7 +29,7 @@ from ringi.domain.record import START, Key, Query
 from ringi.domain.request import Request
 from ringi.errors import RingiError, SettingError, UnavailableError
 from ringi.inbox.inbox import Inbox
-from ringi.testing import stored
+from ringi.testing import store_request
 
 LIMIT = 20.0
 NEVER = 3_600.0
@@ -103,10 +103,10 @@ async def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(mortal: 
 
 async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> None:
     async with open_backend(mortal.url, poll_interval=NEVER) as backend:
-        await stored(backend.store, "before")
+        await store_request(backend.store, "before")
         mortal.kill()
         with pytest.raises(UnavailableError):
-            await stored(backend.store, "meanwhile")
+            await store_request(backend.store, "meanwhile")
         mortal.start()
 
         assert (await backend.store.get(Request, "tenant-1", "before")).id == "before"
@@ -121,9 +121,9 @@ async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> No
 
 async def test_a_change_whose_reply_is_lost_is_done_once(behind: Server, server: Server, proxy: Proxy) -> None:
     store, direct = RedisStore(behind), RedisStore(server)
-    await stored(store, "before")
+    await store_request(store, "before")
     proxy.drops_replies = True
-    saving = asyncio.create_task(stored(store))
+    saving = asyncio.create_task(store_request(store))
     await until(lambda: direct.get(Request, "tenant-1", "request-1"))
     proxy.drops_replies = False
     proxy.cut()
@@ -147,7 +147,7 @@ async def test_output_whose_reply_is_lost_is_added_once(behind: Server, server: 
 
 async def test_a_move_whose_reply_is_lost_is_no_conflict(behind: Server, server: Server, proxy: Proxy) -> None:
     store, direct = RedisStore(behind), RedisStore(server)
-    await stored(store)
+    await store_request(store)
     tail = await store.tail()
     await store.move_cursor("notices", START, tail)
     proxy.drops_replies = True
@@ -162,10 +162,10 @@ async def test_a_move_whose_reply_is_lost_is_no_conflict(behind: Server, server:
 
 async def test_a_connection_that_was_cut_while_idle_costs_nothing(behind: Server, proxy: Proxy) -> None:
     store = RedisStore(behind)
-    await stored(store, "before")
+    await store_request(store, "before")
     proxy.cut()
 
-    assert (await stored(store)).version == 1
+    assert (await store_request(store)).version == 1
 
 
 async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_later(server: Server) -> None:
@@ -184,9 +184,9 @@ async def test_nobody_who_waits_for_a_connection_is_passed_by_those_who_come_lat
 
 async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: Server) -> None:
     store = RedisStore(server)
-    await stored(store, "before")
+    await store_request(store, "before")
     await server.redis.script_flush()
-    asked = await stored(store)
+    asked = await store_request(store)
     await server.redis.script_flush()
 
     assert asked in await store.find(Request, Query(tenant="tenant-1"))
@@ -195,10 +195,10 @@ async def test_a_server_that_forgot_its_scripts_is_told_them_again(server: Serve
 async def test_without_memory_nothing_is_half_done(mortal: MortalRedis) -> None:
     async with Server(mortal.url) as server:
         store = RedisStore(server)
-        before = await stored(store, "before")
+        before = await store_request(store, "before")
         await server.redis.config_set("maxmemory", "1")
         with pytest.raises(UnavailableError, match="memory"):
-            await stored(store)
+            await store_request(store)
         with pytest.raises(UnavailableError, match="memory"):
             await store.put(*before.cancelled("ann", before.created_at, None))
         await server.redis.config_set("maxmemory", "0")
@@ -397,7 +397,7 @@ async def test_all_that_it_does_stays_in_one_slot_of_a_cluster() -> None:
         async with Server(node.url) as server:
             await server.redis.execute_command("CLUSTER ADDSLOTS", *range(16_384))
             store, stream = RedisStore(server), RedisStream(server)
-            asked = await until(lambda: stored(store))
+            asked = await until(lambda: store_request(store))
             await store.put(*asked.cancelled("ann", asked.created_at, None))
             await store.move_cursor("webhooks", START, await store.tail())
             await stream.append(KEY, [StreamItem({"n": 1})], fence=1)

@@ -15,7 +15,7 @@ from ringi.contracts.store import change_record
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.errors import UnavailableError
-from ringi.testing import stored
+from ringi.testing import store_request
 from ringi.testing.clock import NOON
 
 DEEP = "[" * 200_000
@@ -41,7 +41,7 @@ async def store(server: Server) -> RedisStore:
     """Three requests with a deadline."""
     store = RedisStore(server)
     for n in range(1, 4):
-        await stored(store, f"request-{n}", title=f"Lamp {n}", expires_at=NOON + timedelta(days=n))
+        await store_request(store, f"request-{n}", title=f"Lamp {n}", expires_at=NOON + timedelta(days=n))
     return store
 
 

@@ -16,10 +16,10 @@ from ringi.backends.redis.store import RedisStore
 from ringi.contracts.store import change_record
 from ringi.domain.record import Key
 from ringi.domain.request import Request
-from ringi.testing import stored
+from ringi.testing import store_request
 from ringi.testing.clock import NOON
-from ringi.testing.conformance.erasures import bare, ended
-from ringi.testing.makers import a_journal, a_thread
+from ringi.testing.conformance.erasures import erase_content, store_completed
+from ringi.testing.factories import a_journal, a_thread
 
 FIELD = field_of("tenant-1", "request-1")
 
@@ -29,11 +29,13 @@ async def store(server: Server) -> RedisStore:
     """Requests in each state and on each sort of list, a thread and a journal."""
     store = RedisStore(server)
     for n in range(1, 4):
-        await stored(store, f"request-{n}", expires_at=NOON + timedelta(days=n), thread_id="thread-1", parked=n == 2)
-    odd = await stored(store, "odd:1", tenant='tenant"]', title="日本語", assignee="ann")
+        await store_request(
+            store, f"request-{n}", expires_at=NOON + timedelta(days=n), thread_id="thread-1", parked=n == 2
+        )
+    odd = await store_request(store, "odd:1", tenant='tenant"]', title="日本語", assignee="ann")
     done, event = odd.cancelled("ann", NOON, "not now")
     await store.put(done, event)
-    await bare(store, await ended(store, "erased"))
+    await erase_content(store, await store_completed(store, "erased"))
     for record, event in (a_thread(), a_journal()):
         await store.put(record, event)
     return store

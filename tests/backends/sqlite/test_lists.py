@@ -15,7 +15,7 @@ from ringi.domain.ask import Action
 from ringi.domain.record import Query, Viewer, cursor_of
 from ringi.domain.request import Request
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, stored
+from ringi.testing.factories import a_request, store_request
 
 FEW, MANY = 300, 3_000
 PAGE = 3
@@ -31,7 +31,7 @@ def connection(database: Database) -> Iterator[sqlite3.Connection]:
 async def test_a_request_that_ends_while_a_list_is_read_is_not_missed(
     database: Database, connection: sqlite3.Connection
 ) -> None:
-    asked = await stored(SqliteStore(database))
+    asked = await store_request(SqliteStore(database))
     ended = change_of(*asked.cancelled("ann", NOON, None))
     seen: list[str] = []
 

@@ -21,8 +21,8 @@ from ringi.connect import Backend, open_backend
 from ringi.errors import UnavailableError
 from ringi.runs.lease import Lease
 from ringi.runs.loop_watch import LoopWatch
-from ringi.testing import stored
-from ringi.testing.makers import a_thread
+from ringi.testing import store_request
+from ringi.testing.factories import a_thread
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 async def backend(path: Path) -> AsyncIterator[Backend]:
     async with open_backend(f"sqlite:///{path}", poll_interval=60) as backend:
-        await stored(backend.store, "before")
+        await store_request(backend.store, "before")
         yield backend
 
 

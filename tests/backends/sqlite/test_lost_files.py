@@ -23,7 +23,7 @@ from ringi.connect import open_backend
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, RingiError, UnavailableError
-from ringi.testing import stored
+from ringi.testing import store_request
 
 
 def wal_of(path: Path) -> Path:
@@ -106,10 +106,10 @@ def path(tmp_path: Path) -> Path:
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
     async with Database(path) as database:
         store = SqliteStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         with closing(sqlite3.connect(path)) as other:
             other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        await stored(store, "in-the-log")
+        await store_request(store, "in-the-log")
         yield store
 
 
@@ -121,7 +121,7 @@ async def test_nothing_is_acknowledged_into_a_file_that_is_gone(
 
     for n in range(3):
         with pytest.raises(UnavailableError, match=ACCIDENTS[accident]):
-            await stored(store, f"after-{n}")
+            await store_request(store, f"after-{n}")
     with pytest.raises(UnavailableError, match=ACCIDENTS[accident]):
         await store.get(Request, "tenant-1", "before")
     with pytest.raises(UnavailableError, match=ACCIDENTS[accident]):
@@ -141,16 +141,16 @@ async def test_a_process_that_writes_nothing_says_it_too(
 async def test_a_link_that_leads_to_another_file_is_noticed(path: Path) -> None:
     for name in ("one.db", "two.db"):
         async with Database(path.with_name(name)) as database:
-            await stored(SqliteStore(database))
+            await store_request(SqliteStore(database))
     link(path, "one.db")
     async with Database(path) as database:
         store = SqliteStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         delete(path)
         link(path, "two.db")
 
         with pytest.raises(UnavailableError, match="another file was put in the place"):
-            await stored(store, "after")
+            await store_request(store, "after")
 
 
 async def test_the_log_is_looked_for_where_a_link_leads(path: Path, tmp_path: Path) -> None:
@@ -158,11 +158,11 @@ async def test_the_log_is_looked_for_where_a_link_leads(path: Path, tmp_path: Pa
     empty(tmp_path / "real.db")
     async with Database(path) as database:
         store = SqliteStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         delete_log(tmp_path / "real.db")
 
         with pytest.raises(UnavailableError, match=r"real\.db-wal was deleted"):
-            await stored(store, "after")
+            await store_request(store, "after")
 
 
 @deleted_logs
@@ -171,7 +171,7 @@ async def test_what_was_acknowledged_outlives_the_deletion_of_its_log(
 ) -> None:
     accident(path)
     with pytest.raises(UnavailableError):
-        await stored(store, "after")
+        await store_request(store, "after")
 
     copy = shutil.copy(path, tmp_path / "as-a-kill-would-leave-it.db")
 
@@ -182,7 +182,7 @@ async def test_what_was_acknowledged_outlives_the_deletion_of_its_log(
 
 async def test_an_idle_process_saves_what_the_deleted_log_held(path: Path, tmp_path: Path) -> None:
     async with open_backend(f"sqlite:///{path}", poll_interval=0.05) as backend:
-        await stored(backend.store, "in-the-log")
+        await store_request(backend.store, "in-the-log")
         delete_log(path)
         await lost(backend.store)
         copy = shutil.copy(path, tmp_path / "as-a-kill-would-leave-it.db")
@@ -229,7 +229,7 @@ async def test_a_log_that_another_process_has_begun_is_left_alone(store: SqliteS
     delete_log_and_index(path)
     with another_process(path) as found:
         with pytest.raises(UnavailableError, match="deleted or replaced"):
-            await stored(store, "after")
+            await store_request(store, "after")
 
         assert found() == "[(1,)] [('ok',)]\n"
 
@@ -246,13 +246,13 @@ LEGITIMATE = {
 @pytest.mark.parametrize("script", LEGITIMATE.values(), ids=LEGITIMATE)
 async def test_maintenance_by_another_process_is_no_accident(store: SqliteStore, path: Path, script: str) -> None:
     for n in range(20):
-        await stored(store, f"big-{n}", context={"text": "x" * 20_000})
+        await store_request(store, f"big-{n}", context={"text": "x" * 20_000})
     for round in range(2):
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("UPDATE requests SET body = '{}' WHERE id LIKE 'big%'")
             other.executescript(script)
 
-        await stored(store, f"after-{round}")
+        await store_request(store, f"after-{round}")
         await store.tail()
         assert (await store.get(Request, "tenant-1", f"after-{round}")).status == "pending"
 
@@ -268,14 +268,14 @@ async def test_a_file_that_a_vacuum_made_smaller_may_grow_again_before_anybody_l
         other.execute("CREATE TABLE theirs (text)")
         other.execute("INSERT INTO theirs VALUES (?)", ["y" * 100_000])
 
-        await stored(store, "after")
+        await store_request(store, "after")
 
 
 async def test_other_processes_that_come_and_go_are_no_accident(store: SqliteStore, path: Path) -> None:
     for n in range(3):
         async with Database(path) as other:
-            await stored(SqliteStore(other), f"theirs-{n}")
-        await stored(store, f"ours-{n}")
+            await store_request(SqliteStore(other), f"theirs-{n}")
+        await store_request(store, f"ours-{n}")
 
     assert len(await store.events()) == 8
 

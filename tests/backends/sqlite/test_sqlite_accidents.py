@@ -19,8 +19,8 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import ClosedError, ConflictError, NotFoundError, SettingError, UnavailableError
-from ringi.testing import stored
-from ringi.testing.makers import a_request
+from ringi.testing import store_request
+from ringi.testing.factories import a_request
 
 BIG = {"text": "x" * 200_000}
 """Some of these are more than SQLite keeps in memory until the commit."""
@@ -44,7 +44,7 @@ async def limit_pages(database: Database, pages: int) -> None:
 
 async def attempts(store: SqliteStore, count: int) -> list[bool]:
     """Put many big requests at once; return which of them were acknowledged."""
-    puts = (stored(store, f"request-{n}", context=BIG) for n in range(count))
+    puts = (store_request(store, f"request-{n}", context=BIG) for n in range(count))
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
     refusals = [outcome for outcome in outcomes if not isinstance(outcome, Request)]
     assert all(isinstance(refusal, UnavailableError) for refusal in refusals)
@@ -72,20 +72,20 @@ async def test_a_full_database_refuses_what_it_cannot_keep_and_recovers(database
     assert not all(acknowledged)
     assert await exist(store, 30) == acknowledged
     await limit_pages(database, 100_000)
-    await stored(store, "afterwards")
+    await store_request(store, "afterwards")
     assert (await verify(store))[1] == []
 
 
 async def test_a_disk_that_is_full_at_the_flush_acknowledges_nothing_and_recovers(database: Database) -> None:
     store = SqliteStore(database)
-    await stored(store, "before")
+    await store_request(store, "before")
 
     with little_room(database):
         acknowledged = await attempts(store, 30)
 
     assert not all(acknowledged)
     assert await exist(store, 30) == acknowledged
-    await stored(store, "afterwards")
+    await store_request(store, "afterwards")
     assert (await verify(store))[1] == []
 
 
@@ -121,13 +121,13 @@ async def test_a_write_that_cannot_get_in_is_refused_and_never_happens_later(
     monkeypatch.setattr(databases, "BUSY_SECONDS", 0.3)
     async with Database(path) as database:
         store = SqliteStore(database)
-        await stored(store, "before")
+        await store_request(store, "before")
         with holding(script, path):
             assert await attempts(store, 3) == [False] * 3
             assert (await store.get(Request, "tenant-1", "before")).status == "pending"
 
         monkeypatch.setattr(databases, "BUSY_SECONDS", 10)
-        await stored(store, "afterwards")
+        await store_request(store, "afterwards")
         assert await exist(store, 3) == [False] * 3
         assert len(await store.events()) == 2
 
@@ -136,8 +136,8 @@ async def test_the_write_of_a_caller_who_was_cancelled_does_not_happen_later(pat
     async with Database(path) as database:
         store = SqliteStore(database)
         with holding(HOLD_TURN, path):
-            writing = asyncio.create_task(stored(store, "request-0"))
-            blocked = asyncio.create_task(stored(store, "request-1"))
+            writing = asyncio.create_task(store_request(store, "request-0"))
+            blocked = asyncio.create_task(store_request(store, "request-1"))
             await asyncio.wait([writing, blocked], timeout=0.1)
             blocked.cancel()
             await asyncio.gather(blocked, return_exceptions=True)
@@ -172,7 +172,7 @@ async def test_an_event_that_cannot_be_kept_takes_its_record_with_it(database: D
 
 async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database: Database) -> None:
     store = SqliteStore(database)
-    asked = await stored(store)
+    asked = await store_request(store)
 
     puts: list[Awaitable[None]] = [store.put(*a_request(f"request-{n}")) for n in range(1, 6)]
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
@@ -185,7 +185,7 @@ async def test_one_refused_change_does_not_harm_the_others_of_its_batch(database
 async def test_many_may_open_a_new_file_at_once(path: Path) -> None:
     async def use(n: int) -> None:
         async with Database(path) as database:
-            await stored(SqliteStore(database), f"request-{n}")
+            await store_request(SqliteStore(database), f"request-{n}")
 
     await asyncio.gather(*(use(n) for n in range(8)))
 
@@ -232,10 +232,10 @@ async def test_every_commit_is_flushed(database: Database) -> None:
 
 async def test_only_other_processes_change_the_counter(database: Database, second_database: Database) -> None:
     before = await database.data_version()
-    await stored(SqliteStore(database), "ours")
+    await store_request(SqliteStore(database), "ours")
     assert await database.data_version() == before
 
-    await stored(SqliteStore(second_database), "theirs")
+    await store_request(SqliteStore(second_database), "theirs")
 
     assert await database.data_version() != before
 
@@ -248,7 +248,7 @@ async def test_what_another_instance_wrote_wakes_all_but_the_waiters_of_one_reco
         notifier.subscribe("events") as feed,
         notifier.subscribe(f"{RECORDS[0]}tenant-1/request-1") as one,
     ):
-        await stored(SqliteStore(second_database))
+        await store_request(SqliteStore(second_database))
 
         assert await feed.wait(5)
         assert not await one.wait(0)

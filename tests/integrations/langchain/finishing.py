@@ -11,15 +11,15 @@ from tests.runs.world import World
 
 from ringi.integrations.langchain import FinishGate
 from ringi.runs.agent import Agent, State
-from ringi.testing.model import Said, Script, ScriptedModel
+from ringi.testing.model import ModelOutput, ModelScript, ScriptedModel
 
 Heard = list[list[str]]
 
 
-def hearing(heard: Heard, script: Script | None = None) -> ScriptedModel:
+def hearing(heard: Heard, script: ModelScript | None = None) -> ScriptedModel:
     """Return a model that notes what it was told; without a script it says what its last task was."""
 
-    def say(messages: Sequence[BaseMessage]) -> Said:
+    def say(messages: Sequence[BaseMessage]) -> ModelOutput:
         heard.append([message.text for message in messages])
         return script(messages) if script else f"Did: {last_said(messages)}"
 

@@ -14,26 +14,26 @@ from ringi.domain.request import Request
 from ringi.errors import ConflictError
 from ringi.privacy.redaction import left_of, request_without_content
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, approval, stored
+from ringi.testing.factories import a_request, answer_to, store_request
 
-ERASED = Erased(at=NOON, by="root", rule="request")
+ERASURE = Erased(at=NOON, by="root", rule="request")
 SECRET = "Zwetschge 4711 秘密の"
 
 
-async def ended(store: Store, id: str = "request-1", **ask: object) -> Request:
+async def store_completed(store: Store, id: str = "request-1", **ask: object) -> Request:
     """Store an answered request."""
-    asked = await stored(store, id, **{"title": f"Refund {SECRET}?", **ask})
-    answered, event = asked.completed(approval(asked, message=SECRET), by="ann", channel="test", now=NOON)
+    asked = await store_request(store, id, **{"title": f"Refund {SECRET}?", **ask})
+    answered, event = asked.completed(answer_to(asked, message=SECRET), by="ann", channel="test", now=NOON)
     await store.put(answered, event)
     return answered
 
 
-async def bare(store: Store, request: Request) -> Request:
+async def erase_content(store: Store, request: Request) -> Request:
     """Erase the content of a request."""
     history = await store.events(tenant=request.tenant, record_id=request.id)
     left = {event.version: left_of(event) for event in history}
     covers = {version: payload["actor"] for version, payload in left.items()}
-    after, event = request.emptied(ERASED, covers, **request_without_content(request))
+    after, event = request.emptied(ERASURE, covers, **request_without_content(request))
     await store.erase(after, event, left)
     return after
 
@@ -42,16 +42,16 @@ class ErasuresConformance:
     """Conformance tests of `erase`."""
 
     async def test_an_erased_record_reads_as_what_is_left_of_it(self, store: Store, other: Store) -> None:
-        after = await bare(store, await ended(store))
+        after = await erase_content(store, await store_completed(store))
 
         assert await other.get(Request, *after.key) == after
         assert SECRET not in after.model_dump_json()
 
     async def test_the_payloads_of_its_events_are_gone_and_their_hashes_stay(self, store: Store, other: Store) -> None:
-        request = await ended(store)
+        request = await store_completed(store)
         before = await store.events()
 
-        await bare(store, request)
+        await erase_content(store, request)
 
         events = await other.events()
         assert [event.hash for event in events[:2]] == [event.hash for event in before]
@@ -61,9 +61,9 @@ class ErasuresConformance:
         assert await other.tail() == events[2].position
 
     async def test_every_way_to_read_events_tells_the_same_after_an_erasure(self, store: Store) -> None:
-        await ended(store, "before")
-        await bare(store, await ended(store, "erased"))
-        await ended(store, "after")
+        await store_completed(store, "before")
+        await erase_content(store, await store_completed(store, "erased"))
+        await store_completed(store, "after")
 
         events = await store.events()
 
@@ -75,17 +75,17 @@ class ErasuresConformance:
         ]
         assert await store.events(tenant="tenant-1") == events
         assert await store.events(record_id="erased") == events[2:5]
-        assert await pages(store) == events
+        assert await all_events(store) == events
         assert await store.events(events[2].position) == events[3:]
 
     async def test_the_chain_of_what_is_left_holds(self, store: Store) -> None:
-        await bare(store, await ended(store))
+        await erase_content(store, await store_completed(store))
 
         assert await verify(store) == (3, [])
 
     async def test_what_was_erased_twice_holds_too(self, store: Store) -> None:
-        after = await bare(store, await ended(store))
-        await bare(store, after)
+        after = await erase_content(store, await store_completed(store))
+        await erase_content(store, after)
 
         events = await store.events()
         assert [event.is_emptied for event in events] == [True, True, True, False]
@@ -93,31 +93,31 @@ class ErasuresConformance:
 
     @pytest.mark.parametrize("text", ["Zwetschge", "4711", "秘密", "zwet"])
     async def test_no_search_finds_what_was_erased(self, store: Store, text: str) -> None:
-        request = await ended(store)
+        request = await store_completed(store)
         query = Query(tenant="tenant-1", text=text)
         assert await store.find(Request, query) == [request]
 
-        await bare(store, request)
+        await erase_content(store, request)
 
         assert await store.find(Request, query) == []
         assert await store.count(Request, query) == 0
 
     async def test_what_is_left_is_found_by_its_id_and_listed_in_its_place(self, store: Store) -> None:
-        await ended(store, "older")
-        after = await bare(store, await ended(store, "newer"))
+        await store_completed(store, "older")
+        after = await erase_content(store, await store_completed(store, "newer"))
 
         assert await store.find(Request, Query(tenant="tenant-1", text="newer")) == [after]
         assert [request.id for request in await store.find(Request, Query(tenant="tenant-1"))] == ["older", "newer"]
 
     async def test_who_was_named_finds_it_no_more(self, store: Store) -> None:
-        after = await bare(store, await ended(store, assignee="ann"))
+        after = await erase_content(store, await store_completed(store, assignee="ann"))
 
         assert await store.find(Request, Query(tenant="tenant-1", assignee="ann")) == []
         assert await store.find(Request, Query(tenant="tenant-1", assignee=ERASED_PERSON)) == [after]
 
     async def test_another_tenants_record_of_that_id_is_left_alone(self, store: Store) -> None:
-        theirs = await ended(store, tenant="tenant-2")
-        await bare(store, await ended(store))
+        theirs = await store_completed(store, tenant="tenant-2")
+        await erase_content(store, await store_completed(store))
 
         assert await store.get(Request, *theirs.key) == theirs
         assert not any(event.is_emptied for event in await store.events(tenant="tenant-2"))
@@ -125,34 +125,34 @@ class ErasuresConformance:
 
     async def test_an_erasure_of_an_old_version_conflicts_and_empties_nothing(self, store: Store) -> None:
         old, _ = a_request(title=f"Refund {SECRET}?")
-        request = await ended(store)
+        request = await store_completed(store)
 
         with pytest.raises(ConflictError):
-            await bare(store, old)
+            await erase_content(store, old)
 
         assert await store.get(Request, *request.key) == request
         assert not any(event.is_emptied for event in await store.events())
         assert await store.find(Request, Query(tenant="tenant-1", text="Zwetschge")) == [request]
 
     async def test_of_an_erasure_and_a_change_at_once_one_wins(self, store: Store, other: Store) -> None:
-        request = await ended(store)
+        request = await store_completed(store)
         taken, event = request.acknowledged("runner", NOON)
 
-        done = await asyncio.gather(bare(store, request), other.put(taken, event), return_exceptions=True)
+        done = await asyncio.gather(erase_content(store, request), other.put(taken, event), return_exceptions=True)
 
         assert [isinstance(each, ConflictError) for each in done].count(True) == 1
         assert await verify(store) == (3, [])
 
     async def test_many_at_once_are_all_erased(self, store: Store, other: Store) -> None:
-        requests = [await ended(store, f"request-{n}") for n in range(20)]
+        requests = [await store_completed(store, f"request-{n}") for n in range(20)]
 
-        await asyncio.gather(*(bare((store, other)[n % 2], request) for n, request in enumerate(requests)))
+        await asyncio.gather(*(erase_content((store, other)[n % 2], request) for n, request in enumerate(requests)))
 
         assert await store.find(Request, Query(tenant="tenant-1", text="Zwetschge")) == []
         assert await verify(store) == (60, [])
 
 
-async def pages(store: Store) -> list[Event]:
+async def all_events(store: Store) -> list[Event]:
     """Return all events, read one at a time."""
     found: list[Event] = []
     while page := await store.events(found[-1].position if found else "", 1):

@@ -11,7 +11,7 @@ from ringi.contracts.store import Store
 from ringi.domain.record import START, Event
 from ringi.errors import ConflictError, InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_request, a_thread, stored
+from ringi.testing.factories import a_request, a_thread, store_request
 
 WRITERS, EACH = 8, 15
 
@@ -30,8 +30,8 @@ class EventsConformance:
         assert read.computed_hash() == event.hash
 
     async def test_the_events_of_records_come_in_the_order_of_their_writing(self, store: Store) -> None:
-        asked = await stored(store)
-        await stored(store, "request-2")
+        asked = await store_request(store)
+        await store_request(store, "request-2")
         await store.put(*asked.changed("claimed", "ann", NOON, claimed_by="ann"))
 
         read = [(event.record_id, event.version) for event in await store.events()]
@@ -40,7 +40,7 @@ class EventsConformance:
 
     async def test_reading_goes_on_after_any_position(self, store: Store) -> None:
         for n in range(5):
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
         whole = await store.events()
 
         for n, event in enumerate(whole):
@@ -48,7 +48,7 @@ class EventsConformance:
 
     async def test_a_batch_holds_no_more_than_the_limit(self, store: Store) -> None:
         for n in range(5):
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
 
         first = await store.events(limit=2)
         second = await store.events(first[-1].position, 2)
@@ -56,9 +56,9 @@ class EventsConformance:
         assert [event.record_id for event in first + second] == [f"request-{n}" for n in range(4)]
 
     async def test_events_can_be_read_of_one_tenant_and_of_one_record(self, store: Store) -> None:
-        await stored(store, "one", tenant="ours")
-        await stored(store, "one", tenant="theirs")
-        await stored(store, "two", tenant="ours")
+        await store_request(store, "one", tenant="ours")
+        await store_request(store, "one", tenant="theirs")
+        await store_request(store, "two", tenant="ours")
 
         ours = await store.events(tenant="ours")
 
@@ -67,14 +67,14 @@ class EventsConformance:
         assert await store.events(ours[1].position, tenant="ours") == []
 
     async def test_threads_and_requests_share_the_feed(self, store: Store) -> None:
-        await stored(store)
+        await store_request(store)
         await store.put(*a_thread())
 
         assert [event.type for event in await store.events()] == ["request.created", "thread.started"]
 
     @pytest.mark.parametrize("position", ["nonsense", "-1", "²", "1;2", "9" * 40])
     async def test_a_position_that_was_never_given_is_invalid(self, store: Store, position: str) -> None:
-        await stored(store)
+        await store_request(store)
 
         with pytest.raises(InvalidError):
             await store.events(position)
@@ -82,7 +82,7 @@ class EventsConformance:
     async def test_a_reader_beside_busy_writers_skips_none(self, store: Store, other: Store) -> None:
         async def write(writer: int) -> None:
             for n in range(EACH):
-                await stored((store, other)[writer % 2], f"request-{writer}-{n}")
+                await store_request((store, other)[writer % 2], f"request-{writer}-{n}")
                 await asyncio.sleep(0)
 
         async def read() -> list[Event]:
@@ -107,9 +107,9 @@ class EventsConformance:
         assert await store.tail() == START
 
     async def test_after_the_tail_comes_what_is_new(self, store: Store) -> None:
-        await stored(store, "old")
+        await store_request(store, "old")
         tail = await store.tail()
-        await stored(store, "new")
+        await store_request(store, "new")
 
         assert [event.record_id for event in await store.events(tail)] == ["new"]
 
@@ -117,7 +117,7 @@ class EventsConformance:
         assert await store.cursor("webhooks") == START
 
     async def test_a_follower_stands_where_it_was_moved(self, store: Store, other: Store) -> None:
-        await stored(store)
+        await store_request(store)
         tail = await store.tail()
 
         await store.move_cursor("webhooks", START, tail)
@@ -126,7 +126,7 @@ class EventsConformance:
         assert await store.cursor("notices") == START
 
     async def test_a_follower_that_was_moved_meanwhile_conflicts(self, store: Store, other: Store) -> None:
-        await stored(store)
+        await store_request(store)
         tail = await store.tail()
         await other.move_cursor("webhooks", START, tail)
 
@@ -137,7 +137,7 @@ class EventsConformance:
 
     async def test_of_ten_moves_at_once_one_wins(self, store: Store, other: Store) -> None:
         for n in range(10):
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
         positions = [event.position for event in await store.events()]
 
         async def moves(n: int) -> bool:

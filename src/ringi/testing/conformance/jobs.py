@@ -22,11 +22,11 @@ def job(key: str, lane: str | None = None) -> Job:
     return Job(key=key, kind="test", lane=lane or key, payload={"of": key})
 
 
-class NotYetError(Exception):
+class HandlerError(Exception):
     """The error of a failing handler."""
 
 
-class Doing:
+class RecordingHandler:
     """A handler that records its jobs, and sets `done` after the expected number."""
 
     def __init__(self, expected: int = 1) -> None:
@@ -74,41 +74,41 @@ class JobsConformance:
 
     async def test_a_job_submitted_before_is_done(self, jobs: Jobs, other: Jobs) -> None:
         await other.submit(job("a"))
-        doing = Doing()
+        handler = RecordingHandler()
 
-        async with working(jobs, doing):
-            await doing.done.wait()
+        async with working(jobs, handler):
+            await handler.done.wait()
 
-        assert doing.seen == [job("a")]
+        assert handler.seen == [job("a")]
 
     async def test_a_job_submitted_meanwhile_is_done(self, jobs: Jobs, other: Jobs) -> None:
-        doing = Doing()
+        handler = RecordingHandler()
 
-        async with working(jobs, doing):
+        async with working(jobs, handler):
             await other.submit(job("a"))
-            await doing.done.wait()
+            await handler.done.wait()
 
-        assert doing.keys == ["a"]
+        assert handler.keys == ["a"]
 
     async def test_at_most_one_unfinished_job_has_a_key(self, jobs: Jobs, other: Jobs) -> None:
         for _ in range(3):
             await jobs.submit(job("a"))
             await other.submit(job("a"))
         await jobs.submit(job("last"))
-        doing = Doing(expected=2)
+        handler = RecordingHandler(expected=2)
 
-        async with working(jobs, doing, concurrency=1):
-            await doing.done.wait()
+        async with working(jobs, handler, concurrency=1):
+            await handler.done.wait()
 
-        assert doing.keys == ["a", "last"]
+        assert handler.keys == ["a", "last"]
 
     async def test_a_key_is_taken_while_its_job_is_being_done(self, jobs: Jobs) -> None:
-        begun, go_on, doing = asyncio.Event(), asyncio.Event(), Doing(expected=2)
+        begun, go_on, handler = asyncio.Event(), asyncio.Event(), RecordingHandler(expected=2)
 
         async def handle(job: Job) -> None:
             begun.set()
             await go_on.wait()
-            await doing(job)
+            await handler(job)
 
         async with working(jobs, handle, concurrency=1):
             await jobs.submit(job("a"))
@@ -116,19 +116,19 @@ class JobsConformance:
             await jobs.submit(job("a"))
             await jobs.submit(job("last"))
             go_on.set()
-            await doing.done.wait()
+            await handler.done.wait()
 
-        assert doing.keys == ["a", "last"]
+        assert handler.keys == ["a", "last"]
 
     async def test_a_key_is_taken_while_its_job_waits_to_be_tried_again(self, jobs: Jobs) -> None:
         tries: list[int] = []
         begun, done = asyncio.Event(), asyncio.Event()
 
-        async def handle(given: Job) -> None:
-            tries.append(given.tries)
+        async def handle(job: Job) -> None:
+            tries.append(job.tries)
             begun.set()
-            if not given.tries:
-                raise NotYetError
+            if not job.tries:
+                raise HandlerError
             done.set()
 
         async with working(jobs, handle):
@@ -140,18 +140,18 @@ class JobsConformance:
         assert tries == [0, 1]
 
     async def test_a_key_is_free_again_when_its_job_is_done(self, jobs: Jobs) -> None:
-        doing = Doing(expected=2)
+        handler = RecordingHandler(expected=2)
 
-        async with working(jobs, doing):
+        async with working(jobs, handler):
             await jobs.submit(job("a"))
-            while not doing.done.is_set():
+            while not handler.done.is_set():
                 await jobs.submit(job("a"))
                 await asyncio.sleep(0)
 
-        assert doing.keys[:2] == ["a", "a"]
+        assert handler.keys[:2] == ["a", "a"]
 
     async def test_jobs_of_one_lane_run_one_after_another(self, jobs: Jobs, other: Jobs) -> None:
-        running, most, doing = 0, 0, Doing(expected=6)
+        running, most, handler = 0, 0, RecordingHandler(expected=6)
 
         async def handle(job: Job) -> None:
             nonlocal running, most
@@ -159,15 +159,15 @@ class JobsConformance:
             most = max(most, running)
             await asyncio.sleep(0.01)
             running -= 1
-            await doing(job)
+            await handler(job)
 
         async with working(jobs, handle), working(other, handle):
             for n in range(6):
                 await jobs.submit(job(f"job-{n}", "lane"))
-            await doing.done.wait()
+            await handler.done.wait()
 
         assert most == 1
-        assert sorted(doing.keys) == [f"job-{n}" for n in range(6)]
+        assert sorted(handler.keys) == [f"job-{n}" for n in range(6)]
 
     async def test_jobs_of_different_lanes_run_at_once(self, jobs: Jobs) -> None:
         both = asyncio.Barrier(2)
@@ -185,7 +185,7 @@ class JobsConformance:
         assert met.is_set()
 
     async def test_no_more_jobs_run_at_once_than_allowed(self, jobs: Jobs) -> None:
-        running, most, doing = 0, 0, Doing(expected=6)
+        running, most, handler = 0, 0, RecordingHandler(expected=6)
         two = asyncio.Event()
 
         async def handle(job: Job) -> None:
@@ -197,12 +197,12 @@ class JobsConformance:
             await two.wait()
             await asyncio.sleep(0.01)
             running -= 1
-            await doing(job)
+            await handler(job)
 
         for n in range(6):
             await jobs.submit(job(f"job-{n}"))
         async with working(jobs, handle, concurrency=2):
-            await doing.done.wait()
+            await handler.done.wait()
 
         assert most == 2
 
@@ -210,10 +210,10 @@ class JobsConformance:
         tries: list[tuple[int, float]] = []
         done = asyncio.Event()
 
-        async def handle(given: Job) -> None:
-            tries.append((given.tries, asyncio.get_running_loop().time()))
+        async def handle(job: Job) -> None:
+            tries.append((job.tries, asyncio.get_running_loop().time()))
             if len(tries) < 3:
-                raise NotYetError
+                raise HandlerError
             done.set()
 
         await jobs.submit(job("a"))
@@ -225,49 +225,49 @@ class JobsConformance:
         assert ended - again > again - began
 
     async def test_a_job_that_raises_does_not_hold_up_the_others(self, jobs: Jobs) -> None:
-        doing = Doing(expected=3)
+        handler = RecordingHandler(expected=3)
 
-        async def handle(given: Job) -> None:
-            if given.key == "broken":
-                raise NotYetError
-            await doing(given)
+        async def handle(job: Job) -> None:
+            if job.key == "broken":
+                raise HandlerError
+            await handler(job)
 
         async with working(jobs, handle, concurrency=1):
             for key in ("broken", "a", "b", "c"):
                 await jobs.submit(job(key))
-            await doing.done.wait()
+            await handler.done.wait()
 
-        assert doing.keys == ["a", "b", "c"]
+        assert handler.keys == ["a", "b", "c"]
 
     async def test_two_workers_share_the_jobs_and_do_each_once(self, jobs: Jobs, other: Jobs) -> None:
-        doing = Doing(expected=20)
+        handler = RecordingHandler(expected=20)
         shares: dict[str, int] = {"one": 0, "two": 0}
         both_at_work = asyncio.Barrier(2)
 
         def worker(name: str) -> Handler:
-            async def handle(given: Job) -> None:
+            async def handle(job: Job) -> None:
                 shares[name] += 1
                 if shares[name] == 1:
                     await both_at_work.wait()
-                await doing(given)
+                await handler(job)
 
             return handle
 
         for n in range(20):
             await jobs.submit(job(f"job-{n:02}"))
         async with working(jobs, worker("one"), 1), working(other, worker("two"), 1):
-            await doing.done.wait()
+            await handler.done.wait()
 
-        assert sorted(doing.keys) == [f"job-{n:02}" for n in range(20)]
+        assert sorted(handler.keys) == [f"job-{n:02}" for n in range(20)]
         assert all(shares.values())
 
     async def test_stopping_waits_for_the_job_that_was_begun(self, jobs: Jobs) -> None:
-        stop, begun, go_on, doing = asyncio.Event(), asyncio.Event(), asyncio.Event(), Doing()
+        stop, begun, go_on, handler = asyncio.Event(), asyncio.Event(), asyncio.Event(), RecordingHandler()
 
-        async def handle(given: Job) -> None:
+        async def handle(job: Job) -> None:
             begun.set()
             await go_on.wait()
-            await doing(given)
+            await handler(job)
 
         worker = asyncio.create_task(jobs.work(handle, kinds=KINDS, concurrency=1, stop=stop))
         await jobs.submit(job("a"))
@@ -277,10 +277,10 @@ class JobsConformance:
             go_on.set()
             await worker
 
-        assert doing.keys == ["a"]
+        assert handler.keys == ["a"]
 
     async def test_the_job_of_a_worker_that_was_cancelled_goes_to_another(self, jobs: Jobs, other: Jobs) -> None:
-        begun, doing = asyncio.Event(), Doing()
+        begun, handler = asyncio.Event(), RecordingHandler()
 
         async def hang(_: Job) -> None:
             begun.set()
@@ -293,10 +293,10 @@ class JobsConformance:
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
 
-        async with working(other, doing):
-            await doing.done.wait()
+        async with working(other, handler):
+            await handler.done.wait()
 
-        assert [(given.key, given.tries) for given in doing.seen] == [("a", 1)]
+        assert [(each.key, each.tries) for each in handler.seen] == [("a", 1)]
 
     async def test_a_job_is_called_again_when_its_time_has_come(self, jobs: Jobs) -> None:
         called, done = list[float](), asyncio.Event()
@@ -314,22 +314,22 @@ class JobsConformance:
         assert called[1] - called[0] >= 0.29
 
     async def test_a_job_that_waits_for_its_time_holds_up_no_lane(self, jobs: Jobs) -> None:
-        doing = Doing()
+        handler = RecordingHandler()
 
-        async def handle(given: Job) -> None:
-            if given.key == "later":
+        async def handle(job: Job) -> None:
+            if job.key == "later":
                 raise LaterError(3600)
-            await doing(given)
+            await handler(job)
 
         await jobs.submit(job("later", lane="one"))
         await jobs.submit(job("now", lane="one"))
         async with working(jobs, handle):
-            await doing.done.wait()
+            await handler.done.wait()
 
-        assert doing.keys == ["now"]
+        assert handler.keys == ["now"]
 
     async def test_a_worker_takes_only_the_kinds_that_it_is_for(self, jobs: Jobs, other: Jobs) -> None:
-        ours, theirs, stop = Doing(), Doing(), asyncio.Event()
+        ours, theirs, stop = RecordingHandler(), RecordingHandler(), asyncio.Event()
         await jobs.submit(Job(key="theirs", kind="other", lane="theirs"))
         await jobs.submit(job("ours"))
 

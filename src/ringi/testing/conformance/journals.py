@@ -16,20 +16,20 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
 from ringi.testing.clock import NOON
-from ringi.testing.makers import a_journal, a_thread, stored
+from ringi.testing.factories import a_journal, a_thread, store_request
 
 SECOND = timedelta(seconds=1)
 SECRET = "Zwetschge 4711 秘密の"
 
 
-async def begun(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1", second: int = 0) -> Journal:
+async def store_journal(store: Store, id: str = "journal-1", *, tenant: str = "tenant-1", second: int = 0) -> Journal:
     """Put a new journal into the store and return it."""
     journal, event = a_journal(id, tenant=tenant, at=NOON + second * SECOND)
     await store.put(journal, event)
     return journal
 
 
-def added(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
+def add_number(journal: Journal, number: int, by: str = "ann") -> tuple[Journal, Event]:
     """Return the journal with one additional number."""
     total = journal.state["sum"] + number
     return journal.written({"add": number}, {"sum": total}, by=by, now=NOON + journal.version * SECOND)
@@ -44,8 +44,8 @@ async def attempt(store: Store, journal: Journal, event: Event) -> bool:
     return True
 
 
-async def ids(store: Store, **query: str) -> list[str]:
-    """Return the ids of the matching journals, read one by one; their number equals the count."""
+async def journal_ids(store: Store, **query: str) -> list[str]:
+    """Return the journal_ids of the matching journals, read one by one; their number equals the count."""
     seen: list[str] = []
     page = await store.find(Journal, Query(limit=1, **query))
     while page:
@@ -66,23 +66,23 @@ class JournalsConformance:
         assert await store.get(Journal, journal.tenant, "j") == journal
 
     async def test_entries_add_up_to_the_state_and_the_trail_tells_each(self, store: Store) -> None:
-        journal = await begun(store)
+        journal = await store_journal(store)
         for number in (3, 4):
-            journal, event = added(journal, number)
+            journal, event = add_number(journal, number)
             await store.put(journal, event)
 
         stored = await store.get(Journal, "tenant-1", "journal-1")
-        told = await store.events(tenant="tenant-1", record_id="journal-1")
+        events = await store.events(tenant="tenant-1", record_id="journal-1")
 
         assert (stored, stored.version, stored.state) == (journal, 3, {"sum": 7})
-        assert [event.type for event in told] == ["journal.begun", "journal.written", "journal.written"]
-        assert [event.changed["entry"] for event in told] == [{}, {"add": 3}, {"add": 4}]
-        assert told[-1].changed["digest"] == stored.digest
+        assert [event.type for event in events] == ["journal.begun", "journal.written", "journal.written"]
+        assert [event.changed["entry"] for event in events] == [{}, {"add": 3}, {"add": 4}]
+        assert events[-1].changed["digest"] == stored.digest
         assert (await verify(store))[1] == []
 
     async def test_of_ten_entries_at_once_one_is_written(self, store: Store, other: Store) -> None:
-        journal = await begun(store)
-        rivals = [added(journal, number) for number in range(10)]
+        journal = await store_journal(store)
+        rivals = [add_number(journal, number) for number in range(10)]
 
         won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
 
@@ -92,49 +92,49 @@ class JournalsConformance:
 
     async def test_the_newest_journals_come_first_and_of_one_tenant_where_asked(self, store: Store) -> None:
         for second, (tenant, id) in enumerate([("ours", "a"), ("theirs", "b"), ("ours", "c"), ("ours", "d")]):
-            await begun(store, id, tenant=tenant, second=second)
+            await store_journal(store, id, tenant=tenant, second=second)
 
-        assert await ids(store, tenant="ours") == ["d", "c", "a"]
-        assert await ids(store, tenant="theirs") == ["b"]
-        assert await ids(store, tenant="nobody") == []
-        assert await ids(store) == ["d", "c", "b", "a"]
+        assert await journal_ids(store, tenant="ours") == ["d", "c", "a"]
+        assert await journal_ids(store, tenant="theirs") == ["b"]
+        assert await journal_ids(store, tenant="nobody") == []
+        assert await journal_ids(store) == ["d", "c", "b", "a"]
 
     async def test_an_entry_moves_a_journal_in_no_list(self, store: Store) -> None:
-        first = await begun(store, "first")
-        await begun(store, "second", second=1)
+        first = await store_journal(store, "first")
+        await store_journal(store, "second", second=1)
 
-        await store.put(*added(first, 1))
+        await store.put(*add_number(first, 1))
 
-        assert await ids(store, tenant="tenant-1") == ["second", "first"]
+        assert await journal_ids(store, tenant="tenant-1") == ["second", "first"]
 
     async def test_journals_are_counted_no_further_than_asked(self, store: Store) -> None:
         for second, id in enumerate("abc"):
-            await begun(store, id, second=second)
+            await store_journal(store, id, second=second)
 
         assert await store.count(Journal, Query(tenant="tenant-1", limit=2)) == 2
         assert await store.count(Journal, Query(limit=2)) == 2
 
     async def test_journals_of_several_tenants_are_read_at_once(self, store: Store) -> None:
-        ours, theirs = await begun(store, tenant="ours"), await begun(store, tenant="theirs")
+        ours, theirs = await store_journal(store, tenant="ours"), await store_journal(store, tenant="theirs")
 
         found = await store.get_many(Journal, [ours.key, theirs.key, Key("nobody", ours.id)])
 
         assert sorted(found, key=lambda journal: journal.tenant) == [ours, theirs]
 
     async def test_one_id_may_be_of_a_journal_a_request_and_a_thread(self, store: Store) -> None:
-        journal, asked = await begun(store, "same"), await stored(store, "same")
+        journal, asked = await store_journal(store, "same"), await store_request(store, "same")
         thread, event = a_thread("same")
         await store.put(thread, event)
 
         assert await store.get(Journal, "tenant-1", "same") == journal
         assert await store.get(Request, "tenant-1", "same") == asked
         assert await store.get(Thread, "tenant-1", "same") == thread
-        assert await ids(store) == ["same"]
+        assert await journal_ids(store) == ["same"]
 
     async def test_an_erasure_empties_an_event_of_a_journal_and_leaves_its_state(
         self, store: Store, other: Store
     ) -> None:
-        journal = await begun(store)
+        journal = await store_journal(store)
         journal, event = journal.written({"add": 3, "reason": SECRET}, {"sum": 3}, by="bob", now=NOON)
         await store.put(journal, event)
         erased = Erased(at=NOON, by="root", rule="person")
@@ -143,13 +143,13 @@ class JournalsConformance:
         await store.erase(after, event, {2: {"actor": ERASED_PERSON}})
 
         assert await other.get(Journal, "tenant-1", "journal-1") == after
-        told = await other.events(record_id="journal-1")
-        assert SECRET not in "".join(each.model_dump_json() for each in told) + after.model_dump_json()
-        assert [noted.entry for noted in entries_in(told)] == [{"add": 3, "reason": None}]
+        events = await other.events(record_id="journal-1")
+        assert SECRET not in "".join(each.model_dump_json() for each in events) + after.model_dump_json()
+        assert [noted.entry for noted in entries_in(events)] == [{"add": 3, "reason": None}]
         assert (await verify(store))[1] == []
 
     async def test_a_journal_that_nobody_began_is_not_found(self, store: Store) -> None:
-        await stored(store, "same")
+        await store_request(store, "same")
 
         with pytest.raises(NotFoundError, match="same"):
             await store.get(Journal, "tenant-1", "same")

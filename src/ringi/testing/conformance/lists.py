@@ -14,10 +14,10 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Thread
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
-from ringi.testing.makers import CONTINUATION, a_request, a_thread, approval, stored
+from ringi.testing.factories import CONTINUATION, a_request, a_thread, answer_to, store_request
 
 SECOND = timedelta(seconds=1)
-EVERYBODYS = Viewer(name="eve")
+WITHOUT_GROUPS = Viewer(name="eve")
 
 
 async def ids(store: Store, **query: Any) -> list[str]:
@@ -42,14 +42,14 @@ class ListsConformance:
 
     async def test_the_newest_come_first(self, store: Store) -> None:
         for n, name in enumerate(("old", "middle", "new")):
-            await stored(store, name, at=NOON + n * SECOND)
+            await store_request(store, name, at=NOON + n * SECOND)
 
         assert await ids(store) == ["new", "middle", "old"]
 
     async def test_pages_over_equal_times_neither_skip_nor_repeat(self, store: Store) -> None:
         expected = sorted((f"request-{n:02}" for n in range(7)), reverse=True)
         for name in expected:
-            await stored(store, name)
+            await store_request(store, name)
 
         assert await paged(store, 3) == expected
         assert await paged(store, 3, tenant="tenant-1", statuses=("pending",)) == expected
@@ -57,25 +57,25 @@ class ListsConformance:
     async def test_more_of_one_instant_than_any_page_holds_keep_their_order(self, store: Store) -> None:
         names = [f"request-{n * 37 % 100:02}" for n in range(100)]
         for name in names:
-            await stored(store, name)
-        await stored(store, "older", at=NOON - MICROSECOND)
-        await stored(store, "newer", at=NOON + MICROSECOND)
+            await store_request(store, name)
+        await store_request(store, "older", at=NOON - MICROSECOND)
+        await store_request(store, "newer", at=NOON + MICROSECOND)
         expected = ["newer", *sorted(names, reverse=True), "older"]
 
         assert await paged(store, 7) == expected
-        assert await paged(store, 7, tenant="tenant-1", viewer=EVERYBODYS) == expected
+        assert await paged(store, 7, tenant="tenant-1", viewer=WITHOUT_GROUPS) == expected
         assert await paged(store, 7, tenant="tenant-1", text="refund") == expected
         assert await store.count(Request, Query(tenant="tenant-1", limit=1000)) == 102
 
     async def test_requests_of_before_1970_are_the_last(self, store: Store) -> None:
         for year in (1969, 1970, 1, 2026):
-            await stored(store, f"of-{year}", at=NOON.replace(year=year))
+            await store_request(store, f"of-{year}", at=NOON.replace(year=year))
 
         assert await paged(store, 1, tenant="tenant-1") == ["of-2026", "of-1970", "of-1969", "of-1"]
 
     async def test_pages_over_equal_ids_of_tenants_neither_skip_nor_repeat(self, store: Store) -> None:
         for tenant in ("a", "b:c", "ü/稟"):
-            await stored(store, tenant=tenant)
+            await store_request(store, tenant=tenant)
         seen: list[str] = []
         page = await store.find(Request, Query(limit=1))
         while page:
@@ -85,22 +85,22 @@ class ListsConformance:
         assert sorted(seen) == ["a", "b:c", "ü/稟"]
 
     async def test_a_page_holds_while_newer_records_arrive(self, store: Store) -> None:
-        first = await stored(store, "first")
-        second = await stored(store, "second", at=NOON + SECOND)
-        await stored(store, "third", at=NOON + 2 * SECOND)
+        first = await store_request(store, "first")
+        second = await store_request(store, "second", at=NOON + SECOND)
+        await store_request(store, "third", at=NOON + 2 * SECOND)
 
         assert await ids(store, before=cursor_of(second)) == [first.id]
 
     async def test_pages_hold_while_others_write(self, store: Store, other: Store) -> None:
         names = [f"request-{n:02}" for n in range(30)]
         for n, name in enumerate(names):
-            await stored(store, name, at=NOON + n * SECOND)
+            await store_request(store, name, at=NOON + n * SECOND)
         seen: list[str] = []
         page = await store.find(Request, Query(tenant="tenant-1", limit=4, text="refund"))
         while page:
             seen += [request.id for request in page]
             before = cursor_of(page[-1])
-            await stored(other, f"newer-{len(seen)}", at=NOON + 100 * SECOND)
+            await store_request(other, f"newer-{len(seen)}", at=NOON + 100 * SECOND)
             await other.put(*page[0].cancelled("ann", NOON, None))
             page = await store.find(Request, Query(tenant="tenant-1", limit=4, before=before, text="refund"))
 
@@ -112,13 +112,13 @@ class ListsConformance:
             await store.find(Request, Query(before=cursor))
 
     async def test_a_tenant_sees_its_own(self, store: Store) -> None:
-        await stored(store, "same", tenant="ours")
-        await stored(store, "same", tenant="theirs")
+        await store_request(store, "same", tenant="ours")
+        await store_request(store, "same", tenant="theirs")
 
         assert [request.tenant for request in await store.find(Request, Query(tenant="ours"))] == ["ours"]
 
     async def test_kinds_of_records_have_lists_of_their_own(self, store: Store) -> None:
-        await stored(store)
+        await store_request(store)
         thread, event = a_thread()
         await store.put(thread, event)
 
@@ -148,10 +148,10 @@ class ListsConformance:
     )
     @pytest.mark.parametrize("tenant", ["tenant-1", None])
     async def test_each_filter_finds_what_has_it(self, store: Store, query: dict[str, Any], tenant: str | None) -> None:
-        await stored(store, "other", title="Another?", action=None)
+        await store_request(store, "other", title="Another?", action=None)
         fields: dict[str, Any] = {"kind": "finish", "priority": "high", "assignee": "ann", "thread_id": "thread-7"}
-        asked = await stored(store, by="agent-7", at=NOON + SECOND, **fields)
-        done, event = asked.completed(approval(asked), by="ann", channel="test", now=NOON)
+        asked = await store_request(store, by="agent-7", at=NOON + SECOND, **fields)
+        done, event = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
         await store.put(done, event)
 
         assert await store.find(Request, Query(tenant=tenant, **query)) == [done]
@@ -159,7 +159,7 @@ class ListsConformance:
         assert await store.find(Request, Query(tenant="theirs", **query)) == []
 
     async def test_a_change_moves_a_record_to_its_new_list(self, store: Store) -> None:
-        asked = await stored(store, assignee="ann")
+        asked = await store_request(store, assignee="ann")
         moved, event = asked.reassigned("ann", NOON, "bob", ["boss"])
         await store.put(moved, event)
 
@@ -168,8 +168,8 @@ class ListsConformance:
         assert await ids(store, tenant="tenant-1", viewer=Viewer(name="cat", groups=("boss",))) == ["request-1"]
 
     async def test_what_ended_leaves_the_list_of_what_is_pending(self, store: Store) -> None:
-        asked = await stored(store)
-        await stored(store, "other")
+        asked = await store_request(store)
+        await store_request(store, "other")
         await store.put(*asked.cancelled("ann", NOON, None))
 
         assert await ids(store, tenant="tenant-1", statuses=("pending",)) == ["other"]
@@ -178,35 +178,35 @@ class ListsConformance:
 
     async def test_what_says_nothing_of_its_priority_is_normal(self, store: Store) -> None:
         for priority in ("low", "normal", "urgent", None):
-            await stored(store, f"says-{priority}", priority=priority)
+            await store_request(store, f"says-{priority}", priority=priority)
 
         assert await ids(store, tenant="tenant-1", priority="normal") == ["says-normal", "says-None"]
         assert await ids(store, tenant="tenant-1", priority="low") == ["says-low"]
 
     async def test_mine_is_what_is_assigned_to_me_or_claimed_by_me(self, store: Store) -> None:
         for name, assignee in (("assigned", "ann"), ("claimed", None), ("both", "ann"), ("released", None)):
-            asked = await stored(store, name, assignee=assignee)
+            asked = await store_request(store, name, assignee=assignee)
             if name != "assigned":
                 asked, event = asked.claimed("ann", NOON, SECOND)
                 await store.put(asked, event)
             if name == "released":
                 released, after = asked.released("ann", NOON)
                 await store.put(released, after)
-        await stored(store, "bobs", assignee="bob")
+        await store_request(store, "bobs", assignee="bob")
 
         assert await ids(store, tenant="tenant-1", mine="ann") == ["claimed", "both", "assigned"]
 
     async def test_only_what_ended_at_that_time_or_later_has_ended_since(self, store: Store) -> None:
         for n, name in enumerate(("before", "at", "after")):
-            asked = await stored(store, name, candidate_groups=["legal", "finance"])
+            asked = await store_request(store, name, candidate_groups=["legal", "finance"])
             await store.put(*asked.cancelled("ann", NOON + n * SECOND, None))
-        expiring = await stored(store, "expired", expires_in=2)
+        expiring = await store_request(store, "expired", expires_in=2)
         await store.put(*expiring.expired(NOON + 2 * SECOND))
-        await stored(store, "pending")
+        await store_request(store, "pending")
         since: dict[str, Any] = {"tenant": "tenant-1", "ended_since": NOON + SECOND}
 
         assert await ids(store, **since) == ["expired", "at", "after"]
-        assert await ids(store, **since, viewer=EVERYBODYS) == ["expired"]
+        assert await ids(store, **since, viewer=WITHOUT_GROUPS) == ["expired"]
         assert await ids(store, **since, viewer=Viewer(name="bob", groups=("finance", "legal"))) == [
             "expired",
             "at",
@@ -215,20 +215,20 @@ class ListsConformance:
         assert await ids(store, **since, statuses=("cancelled",)) == ["at", "after"]
 
     async def test_a_viewer_sees_what_is_open_to_all_assigned_or_offered_to_a_group(self, store: Store) -> None:
-        await stored(store, "to-all")
-        await stored(store, "to-ann", assignee="ann")
-        await stored(store, "to-groups", candidate_groups=["finance", "legal"])
+        await store_request(store, "to-all")
+        await store_request(store, "to-ann", assignee="ann")
+        await store_request(store, "to-groups", candidate_groups=["finance", "legal"])
 
-        assert sorted(await ids(store, viewer=EVERYBODYS)) == ["to-all"]
+        assert sorted(await ids(store, viewer=WITHOUT_GROUPS)) == ["to-all"]
         assert sorted(await ids(store, viewer=Viewer(name="ann"))) == ["to-all", "to-ann"]
         legal = Viewer(name="bob", groups=("sales", "legal"))
         assert sorted(await ids(store, viewer=legal)) == ["to-all", "to-groups"]
 
     async def test_a_viewer_sees_what_they_asked_once(self, store: Store) -> None:
-        await stored(store, "ours", by="ann")
-        await stored(store, "mine", by="ann", assignee="ann", candidate_groups=["legal", "finance"])
-        await stored(store, "passed-on", by="ann", assignee="bob")
-        await stored(store, "theirs", by="bob", assignee="bob")
+        await store_request(store, "ours", by="ann")
+        await store_request(store, "mine", by="ann", assignee="ann", candidate_groups=["legal", "finance"])
+        await store_request(store, "passed-on", by="ann", assignee="bob")
+        await store_request(store, "theirs", by="bob", assignee="bob")
         seen: dict[str, Any] = {
             "tenant": "tenant-1",
             "viewer": Viewer(name="ann", groups=("legal", "finance", "legal")),
@@ -239,60 +239,60 @@ class ListsConformance:
         assert await ids(store, **seen, assignee="bob") == ["passed-on"]
 
     async def test_no_name_passes_for_another(self, store: Store) -> None:
-        await stored(store, "all", by='x", "all')
-        await stored(store, "groups", candidate_groups=["to:ann", '", "to:ann', "all", "*"])
+        await store_request(store, "all", by='x", "all')
+        await store_request(store, "groups", candidate_groups=["to:ann", '", "to:ann', "all", "*"])
 
         assert await ids(store, tenant="tenant-1", assignee="ann") == []
         assert await ids(store, tenant="tenant-1", viewer=Viewer(name="ann", groups=("ann", "x"))) == ["all"]
 
     async def test_a_group_is_not_part_of_another_groups_name(self, store: Store) -> None:
-        await stored(store, candidate_groups=["legal-eu", 'quote"d', "a,b"])
+        await store_request(store, candidate_groups=["legal-eu", 'quote"d', "a,b"])
 
         assert await ids(store, viewer=Viewer(name="bob", groups=("legal", "eu", "quote", "a", "b"))) == []
         assert await ids(store, viewer=Viewer(name="bob", groups=("a,b",))) == ["request-1"]
 
     async def test_counting_counts_all_pages(self, store: Store) -> None:
         for n in range(5):
-            await stored(store, f"request-{n}", assignee="ann" if n else None)
+            await store_request(store, f"request-{n}", assignee="ann" if n else None)
 
         assert await store.count(Request, Query(assignee="ann")) == 4
 
     async def test_counting_stops_at_the_limit(self, store: Store) -> None:
         for n in range(5):
-            await stored(store, f"request-{n}")
+            await store_request(store, f"request-{n}")
 
         assert await store.count(Request, Query(limit=3)) == 3
 
     async def test_overdue_is_what_is_pending_past_its_time(self, store: Store) -> None:
-        await stored(store, "no-deadline")
-        await stored(store, "now", expires_in=10)
-        await stored(store, "later", expires_in=10.000001)
-        done = await stored(store, "done", expires_in=5)
-        await store.put(*done.completed(approval(done), by="ann", channel="test", now=NOON))
+        await store_request(store, "no-deadline")
+        await store_request(store, "now", expires_in=10)
+        await store_request(store, "later", expires_in=10.000001)
+        done = await store_request(store, "done", expires_in=5)
+        await store.put(*done.completed(answer_to(done), by="ann", channel="test", now=NOON))
 
         assert await ids(store, expired_at=NOON + 10 * SECOND) == ["now"]
 
     async def test_what_is_overdue_for_longest_comes_first(self, store: Store) -> None:
         for seconds in (3, 1, 4, 2):
-            await stored(store, f"after-{seconds}", expires_in=seconds)
+            await store_request(store, f"after-{seconds}", expires_in=seconds)
 
         assert await ids(store, expired_at=NOON + 3 * SECOND) == ["after-1", "after-2", "after-3"]
         assert await ids(store, expired_at=NOON + 3 * SECOND, limit=2) == ["after-1", "after-2"]
         assert await ids(store, expired_at=NOON + 3 * SECOND, tenant="tenant-1", limit=1) == ["after-1"]
 
     async def test_of_more_that_is_overdue_than_a_page_holds_each_tenant_has_a_share(self, store: Store) -> None:
-        await stored(store, "b", tenant="tenant-b", expires_in=9)
-        await stored(store, "later", tenant="tenant-c", expires_in=11)
+        await store_request(store, "b", tenant="tenant-b", expires_in=9)
+        await store_request(store, "later", tenant="tenant-c", expires_in=11)
         for n in range(30):
-            await stored(store, f"a{n:02}", tenant="tenant-a", expires_in=5, at=NOON + n * MICROSECOND)
+            await store_request(store, f"a{n:02}", tenant="tenant-a", expires_in=5, at=NOON + n * MICROSECOND)
 
         found = await store.find(Request, Query(expired_at=NOON + 10 * SECOND, limit=10))
         assert [request.id for request in found] == ["a00", "a01", "a02", "a03", "a04", "b"]
 
     async def test_unacknowledged_is_what_ended_and_was_not_taken_up(self, store: Store) -> None:
-        await stored(store, "pending", parked=True)
+        await store_request(store, "pending", parked=True)
         for name, parked in (("ended", True), ("taken-up", True), ("stuck", True), ("no-run", False)):
-            asked = await stored(store, name, parked=parked)
+            asked = await store_request(store, name, parked=parked)
             await store.put(*asked.cancelled("ann", NOON, None))
         taken = await store.get(Request, "tenant-1", "taken-up")
         await store.put(*taken.acknowledged("worker", NOON))
@@ -303,15 +303,15 @@ class ListsConformance:
 
     async def test_attention_finds_what_waits_for_an_operator_answered_or_not(self, store: Store) -> None:
         for name in ("open", "answered", "taken-up", "retried"):
-            asked = await stored(store, name, parked=True)
+            asked = await store_request(store, name, parked=True)
             await store.put(*asked.needing_attention("no such node", NOON))
         answered = await store.get(Request, "tenant-1", "answered")
-        await store.put(*answered.completed(approval(answered), by="ann", channel="test", now=NOON))
+        await store.put(*answered.completed(answer_to(answered), by="ann", channel="test", now=NOON))
         for name in ("taken-up", "retried"):
             stuck = await store.get(Request, "tenant-1", name)
             await store.put(*(stuck.retried("ann", NOON) if name == "retried" else stuck.acknowledged("worker", NOON)))
-        await stored(store, "other", parked=True)
-        await stored(store, "theirs", tenant="theirs")
+        await store_request(store, "other", parked=True)
+        await store_request(store, "theirs", tenant="theirs")
 
         assert sorted(await ids(store, attention=True)) == ["answered", "open"]
         assert await ids(store, tenant="theirs", attention=True) == []
@@ -329,7 +329,7 @@ class ListsConformance:
         assert await store.find(Thread, Query(tenant="theirs", statuses=("error",))) == []
 
     async def test_a_continuation_comes_back_as_it_was_put(self, store: Store) -> None:
-        await stored(store, parked=True)
+        await store_request(store, parked=True)
 
         assert (await store.get(Request, "tenant-1", "request-1")).continuation == CONTINUATION
 

@@ -44,14 +44,14 @@ class NotifierConformance:
 
             assert await waiting
 
-    async def test_a_ring_before_the_wait_is_kept(self, notifier: Notifier) -> None:
+    async def test_a_notification_before_the_wait_is_delivered(self, notifier: Notifier) -> None:
         async with notifier.subscribe("topic") as wakeup, notifier.subscribe("topic") as witness:
             await notifier.publish("topic")
             await witness.wait(LIMIT)
 
             assert await wakeup.wait(LIMIT)
 
-    async def test_a_ring_wakes_once(self, notifier: Notifier) -> None:
+    async def test_a_notification_wakes_once(self, notifier: Notifier) -> None:
         async with notifier.subscribe("topic") as wakeup:
             wakeup.set()
             wakeup.set()
@@ -77,7 +77,7 @@ class NotifierConformance:
 
             assert await silent(bystander)
 
-    async def test_one_who_left_is_rung_no_more(self, notifier: Notifier) -> None:
+    async def test_a_closed_subscription_is_not_notified(self, notifier: Notifier) -> None:
         async with notifier.subscribe("topic") as left:
             pass
         async with notifier.subscribe("topic") as witness:

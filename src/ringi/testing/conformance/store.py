@@ -18,7 +18,7 @@ from ringi.testing.conformance.events import EventsConformance
 from ringi.testing.conformance.journals import JournalsConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
-from ringi.testing.makers import a_request, a_thread, approval, stored
+from ringi.testing.factories import a_request, a_thread, answer_to, store_request
 
 
 async def attempt(store: Store, record: Record, event: Event | None) -> bool:
@@ -48,7 +48,7 @@ class RecordsConformance:
         assert await store.get(Thread, "tenant-1", "thread-1") == thread
 
     async def test_the_other_instance_reads_what_was_put(self, store: Store, other: Store) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
 
         assert await other.get(Request, "tenant-1", "request-1") == asked
 
@@ -57,13 +57,13 @@ class RecordsConformance:
             await store.get(Request, "tenant-1", "request-1")
 
     async def test_an_id_belongs_to_its_kind(self, store: Store) -> None:
-        await stored(store, "same")
+        await store_request(store, "same")
 
         with pytest.raises(NotFoundError):
             await store.get(Thread, "tenant-1", "same")
 
     async def test_the_next_version_replaces_the_one_before(self, store: Store) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
         claimed, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
 
         await store.put(claimed, event)
@@ -71,7 +71,7 @@ class RecordsConformance:
         assert await store.get(Request, "tenant-1", "request-1") == claimed
 
     async def test_a_change_without_an_event_is_kept(self, store: Store) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
 
         await store.put(asked.model_copy(update={"version": 2}), None)
 
@@ -79,14 +79,14 @@ class RecordsConformance:
         assert len(await store.events()) == 1
 
     async def test_a_second_first_version_conflicts(self, store: Store) -> None:
-        await stored(store)
+        await store_request(store)
 
         with pytest.raises(ConflictError):
-            await stored(store, title="Another")
+            await store_request(store, title="Another")
 
     @pytest.mark.parametrize("version", [2, 4])
     async def test_any_version_but_the_next_conflicts(self, store: Store, version: int) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
         second, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
         await store.put(second, event)
 
@@ -100,7 +100,7 @@ class RecordsConformance:
             await store.put(asked.model_copy(update={"version": 2}), event)
 
     async def test_a_conflict_leaves_neither_a_change_nor_an_event(self, store: Store) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
         late, event = asked.changed("claimed", "ann", NOON, claimed_by="ann")
 
         assert not await attempt(store, late.model_copy(update={"version": 3}), event)
@@ -109,9 +109,9 @@ class RecordsConformance:
         assert len(await store.events()) == 1
 
     async def test_of_ten_writers_at_once_one_wins(self, store: Store, other: Store) -> None:
-        asked = await stored(store)
+        asked = await store_request(store)
         names = [f"person-{n}" for n in range(10)]
-        rivals = [asked.completed(approval(asked), by=name, channel="test", now=NOON) for name in names]
+        rivals = [asked.completed(answer_to(asked), by=name, channel="test", now=NOON) for name in names]
 
         won = await asyncio.gather(*(attempt((store, other)[n % 2], *rival) for n, rival in enumerate(rivals)))
 
@@ -129,8 +129,8 @@ class RecordsConformance:
         assert await other.get(Request, "tenant-1", "request-1") == rivals[won.index(True)][0]
 
     async def test_equal_ids_of_two_tenants_never_meet(self, store: Store) -> None:
-        ours = await stored(store, tenant="ours", title="Ours")
-        theirs = await stored(store, tenant="theirs", title="Theirs")
+        ours = await store_request(store, tenant="ours", title="Ours")
+        theirs = await store_request(store, tenant="theirs", title="Theirs")
         changed, event = ours.changed("claimed", "ann", NOON, claimed_by="ann")
 
         await store.put(changed, event)
@@ -140,15 +140,15 @@ class RecordsConformance:
             await store.get(Request, "nobody", "request-1")
 
     async def test_tenant_and_id_do_not_run_into_each_other(self, store: Store) -> None:
-        await stored(store, "b:c", tenant="a")
+        await store_request(store, "b:c", tenant="a")
 
         with pytest.raises(NotFoundError):
             await store.get(Request, "a:b", "c")
 
     async def test_many_are_read_at_once_and_the_missing_left_out(self, store: Store) -> None:
-        ours = await stored(store, "one", tenant="ours")
-        theirs = await stored(store, "one", tenant="theirs")
-        await stored(store, "two", tenant="theirs")
+        ours = await store_request(store, "one", tenant="ours")
+        theirs = await store_request(store, "one", tenant="theirs")
+        await store_request(store, "two", tenant="theirs")
 
         found = await store.get_many(Request, [Key("ours", "one"), Key("theirs", "one"), Key("ours", "two")])
 

@@ -75,20 +75,20 @@ ENDS = pytest.mark.parametrize(
         (Reply("reject", message="too much"), "completed"),
         (Reply("ignore"), "expired"),
     ],
-    ids=lambda given: given.decision if isinstance(given, Reply) else "",
+    ids=lambda reply: reply.decision if isinstance(reply, Reply) else "",
 )
 
 
 @ENDS
 async def test_a_graph_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
-    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
-        assert (await desk.run(GRAPH)).state["outcome"] == outcome
+    with TestHarness(ScriptedPerson(lambda _: reply)) as harness:
+        assert (await harness.run(GRAPH)).state["outcome"] == outcome
 
 
 @ENDS
 async def test_plain_python_is_approved_edited_rejected_or_left_alone(reply: Reply, outcome: str) -> None:
-    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
-        assert await refund(desk.inbox) == outcome
+    with TestHarness(ScriptedPerson(lambda _: reply)) as harness:
+        assert await refund(harness.inbox) == outcome
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ async def test_plain_python_is_approved_edited_rejected_or_left_alone(reply: Rep
         (Reply("respond", message="Paid by hand."), []),
         (Reply("ignore"), []),
     ],
-    ids=lambda given: given.decision if isinstance(given, Reply) else "",
+    ids=lambda reply: reply.decision if isinstance(reply, Reply) else "",
 )
 async def test_a_tool_call_of_langchain_is_decided(till: Till, reply: Reply, paid: Any) -> None:
-    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
-        assert (await desk.run(shop(till), TASK)).status == "done"
+    with TestHarness(ScriptedPerson(lambda _: reply)) as harness:
+        assert (await harness.run(shop(till), TASK)).status == "done"
         assert till.paid == paid
 
 
@@ -121,14 +121,14 @@ async def test_a_test_can_look_before_anybody_answers(ringi_harness: TestHarness
     assert (asked.status, asked.request.title, till.paid) == ("interrupted", "Run refund?", [])
     ringi_harness.person.approves(action="refund")
 
-    assert (await ringi_harness.go_on()).status == "done"
+    assert (await ringi_harness.resume()).status == "done"
     assert till.paid == [REFUND]
 
 
 async def test_a_test_can_answer_by_its_own_hand(ringi_harness: TestHarness) -> None:
-    (request,) = (await ringi_harness.start(GRAPH)).waiting
+    (request,) = (await ringi_harness.start(GRAPH)).open_requests
     await ringi_harness.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
-    outcome = await ringi_harness.go_on()
+    outcome = await ringi_harness.resume()
 
     assert (outcome.state["outcome"], outcome.request.response and outcome.request.response.responder) == (
         "paid 40",
@@ -142,7 +142,7 @@ async def test_a_test_can_move_the_time_by_its_own_hand(ringi_harness: TestHarne
     assert (await ringi_harness.inbox.expire_due()) == 0
     ringi_harness.clock.advance(days=1)
 
-    assert (await ringi_harness.go_on()).state == {"outcome": "expired"}
+    assert (await ringi_harness.resume()).state == {"outcome": "expired"}
 
 
 async def test_people_are_reminded_at_their_moment_and_then_it_expires(ringi_harness: TestHarness) -> None:
@@ -176,14 +176,14 @@ async def test_a_finish_gate_takes_a_new_task_and_then_a_yes(
     outcome = await ringi_harness.run(create_agent(model, middleware=[FinishGate()]), TASK)
 
     assert (outcome.state["finish_outcome"], outcome.state["task"]) == ("completed", "two verses")
-    assert [request.kind for request in outcome.asked] == ["finish", "finish"]
+    assert [request.kind for request in outcome.requests] == ["finish", "finish"]
 
 
 async def test_the_first_rule_about_a_question_answers_it_as_often_as_it_may(ringi_harness: TestHarness) -> None:
     def choose(state: State) -> State:
         form = Form([Select("colour", options=["red", "blue"])])
-        told = [ask(f"Which colour for {what}?", form=form).response for what in "ab"]
-        return {"outcome": ", ".join(str(response.data) for response in told if response)}
+        events = [ask(f"Which colour for {what}?", form=form).response for what in "ab"]
+        return {"outcome": ", ".join(str(response.data) for response in events if response)}
 
     graph: Any = StateGraph(State).add_node("choose", choose).add_edge(START, "choose").compile()
     ringi_harness.person.approves({"colour": "red"}, form="colour", times=1).approves({"colour": "blue"}, form="colour")
@@ -205,7 +205,7 @@ async def test_two_questions_at_once_are_both_answered(ringi_harness: TestHarnes
     ringi_harness.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))
     outcome = await ringi_harness.run(agent, TASK)
 
-    assert sorted(request.status for request in outcome.asked) == ["completed", "expired"]
+    assert sorted(request.status for request in outcome.requests) == ["completed", "expired"]
     assert till.paid == []
 
 
@@ -217,7 +217,7 @@ async def test_several_threads_and_an_agent_with_values(
     outcomes = [await ringi_harness.run(agent, thread_id=id) for id in ("first", "second")]
 
     assert [outcome.values["outcome"] for outcome in outcomes] == ["paid 40", "completed"]
-    assert [len(outcome.asked) for outcome in outcomes] == [1, 1]
+    assert [len(outcome.requests) for outcome in outcomes] == [1, 1]
 
 
 async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_missing(
@@ -228,12 +228,12 @@ async def test_a_question_that_no_rule_is_about_fails_and_says_which_rule_is_mis
     with pytest.raises(UnansweredError) as raised:
         await ringi_harness.run(GRAPH, thread_id="second")
 
-    for said in (
+    for text in (
         "(approval 'Refund order 1182?', action 'refund' with {'order': 1182, 'amount': 40}): no rule",
-        "Add one, such as person.approves(action='refund')",
+        "Add a rule, such as person.approves(action='refund')",
         "person.rejects(times=1, title='Refund'), used up",
     ):
-        assert said in str(raised.value)
+        assert text in str(raised.value)
 
 
 async def test_a_wait_that_nobody_would_end_fails(ringi_harness: TestHarness) -> None:
@@ -256,12 +256,12 @@ async def test_a_wait_for_a_limited_time_lets_just_that_time_pass(ringi_harness:
 
 async def test_an_agent_that_never_asks_leaves_a_rule_unused() -> None:
     silent: Any = StateGraph(State).add_node("go", lambda state: {"outcome": "paid"}).add_edge(START, "go").compile()
-    desk = TestHarness(ScriptedPerson().approves(action="refund"))
-    outcome = await desk.run(silent)
+    harness = TestHarness(ScriptedPerson().approves(action="refund"))
+    outcome = await harness.run(silent)
 
-    with pytest.raises(QuestionsError, match="asked 0 questions, not one: none"):
+    with pytest.raises(QuestionsError, match="asked 0 times, not once: none"):
         _ = outcome.request
-    with pytest.raises(UnusedRuleError, match=r"person.approves\(action='refund'\) answered nothing"), desk:
+    with pytest.raises(UnusedRuleError, match=r"person.approves\(action='refund'\) answered no request"), harness:
         pass
 
 
@@ -304,7 +304,7 @@ async def test_two_graphs_that_nobody_named_do_not_meet(ringi_harness: TestHarne
     ringi_harness.person.approves()
 
     assert (await ringi_harness.run(other, thread_id="second")).state == {"outcome": "else"}
-    assert (await ringi_harness.go_on("first")).state == {"outcome": "paid 40"}
+    assert (await ringi_harness.resume("first")).state == {"outcome": "paid 40"}
 
 
 async def test_threads_go_on_at_once(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
@@ -317,11 +317,11 @@ async def test_threads_go_on_at_once(ringi_harness: TestHarness, ringi_person: S
 @pytest.mark.parametrize("reply", [Reply("approve"), Reply("ignore")], ids=["approve", "ignore"])
 async def test_a_step_that_waits_itself_is_answered_too(reply: Reply) -> None:
     async def wait(state: State) -> State:
-        return {"outcome": await refund(desk.inbox)}
+        return {"outcome": await refund(harness.inbox)}
 
     blocking: Any = StateGraph(State).add_node("wait", wait).add_edge(START, "wait").compile()
-    with TestHarness(ScriptedPerson(lambda _: reply)) as desk:
-        outcome = await desk.run(blocking)
+    with TestHarness(ScriptedPerson(lambda _: reply)) as harness:
+        outcome = await harness.run(blocking)
     assert outcome.state == {"outcome": "paid 40" if reply.decision == "approve" else "expired"}
 
 

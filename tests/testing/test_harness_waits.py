@@ -1,4 +1,4 @@
-"""What a desk does with those who wait at the same time, and in which order things were asked."""
+"""What a harness does with those who wait at the same time, and in which order things were asked."""
 
 from __future__ import annotations
 

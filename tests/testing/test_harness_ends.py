@@ -1,4 +1,4 @@
-"""What would keep a desk at work for ever ends, and says why."""
+"""What would keep a harness at work for ever ends, and says why."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def stubborn(input: dict[str, int]) -> str:
 
 async def test_plain_code_that_asks_until_it_gets_a_yes_is_told_so(ringi_harness: TestHarness) -> None:
     ringi_harness.person.rejects()
-    with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 1000 others before it.*\nSay with times="):
+    with pytest.raises(UnansweredError, match=r"'Send it\?'.* already answered 1000 requests.*\nLimit the rule"):
         await until_yes(ringi_harness.inbox)
 
 
@@ -73,21 +73,21 @@ async def test_a_run_that_asks_until_it_gets_a_yes_is_told_so(
     ringi_harness: TestHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # LangGraph begins the step anew for each answer: a hundred of them take seconds.
-    monkeypatch.setattr("ringi.testing.harness.MOST_OF_A_RUN", 10)
+    monkeypatch.setattr("ringi.testing.harness.MAX_ANSWERS_TO_A_RUN", 10)
     ringi_harness.person.rejects()
-    with pytest.raises(UnansweredError, match=r"'Send it\?'.* answered 10 others before it.*\nSay with times="):
+    with pytest.raises(UnansweredError, match=r"'Send it\?'.* already answered 10 requests.*\nLimit the rule"):
         await ringi_harness.run(stubborn)
 
 
 async def test_what_asks_again_gets_its_yes_when_a_rule_says_how_often_it_answers(ringi_harness: TestHarness) -> None:
     ringi_harness.person.rejects(times=2).approves()
     await until_yes(ringi_harness.inbox)
-    assert len(ringi_harness.person.asked) == 3
+    assert len(ringi_harness.person.requests) == 3
 
 
 async def test_a_test_can_break_off_what_asks_again_and_again(ringi_harness: TestHarness) -> None:
     def reject(request: Any) -> Reply:
-        if len(ringi_harness.person.asked) == 3:
+        if len(ringi_harness.person.requests) == 3:
             asking.cancel()
         return Reply("reject")
 
@@ -95,4 +95,4 @@ async def test_a_test_can_break_off_what_asks_again_and_again(ringi_harness: Tes
     asking = asyncio.create_task(until_yes(ringi_harness.inbox))
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert len(ringi_harness.person.asked) == 3
+    assert len(ringi_harness.person.requests) == 3
