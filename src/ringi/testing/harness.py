@@ -50,7 +50,6 @@ class AgentResult:
     """The state of an agent after a call of the harness: it ended, or it waits for answers."""
 
     thread: Thread
-    """The thread of the agent."""
     state: State
     """The state of the graph."""
     requests: tuple[Request, ...]
@@ -263,14 +262,7 @@ class TestHarness:
         return result
 
     async def pass_time(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Advance the clock: reminders are sent and open requests expire, each at its time.
-
-        Args:
-            seconds: Added to the other units.
-            minutes: Added to the other units.
-            hours: Added to the other units.
-            days: Added to the other units.
-        """
+        """Advance the clock by the sum of the arguments; reminders are sent and requests expire, each at its time."""
         end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         await self._advance_to(end)
 
