@@ -97,5 +97,5 @@ def _run(arguments: list[str], folder: Path, environment: dict[str, str], output
     from ringi.base import failpoints
     from ringi.cli import main
 
-    failpoints.ARMED.update(failpoints.armed(environment.get("RINGI_FAILPOINT", "")))
+    failpoints.ARMED.update(failpoints.parse_failpoints(environment.get("RINGI_FAILPOINT", "")))
     main()

@@ -8,7 +8,8 @@ from ringi.connect import open
 from ringi.domain.ask import Action, Answer, Ask, Button
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.record import Event, Query
-from ringi.domain.request import Request, Response
+from ringi.domain.request import Request
+from ringi.domain.response import Response
 from ringi.errors import (
     AgentError,
     AskedAgainError,

@@ -83,9 +83,9 @@ class ForbiddenError(RingiError):
         super().__init__(what)
 
     @classmethod
-    def other_name(cls, given: str, own: str) -> ForbiddenError:
+    def other_name(cls, name: str, own: str) -> ForbiddenError:
         """Return the error for acting under another name than the token's."""
-        return cls(f"{given!r} is not {own!r}, whose token this is: leave the name out, or use the token of {given!r}")
+        return cls(f"{name!r} is not {own!r}, whose token this is: leave the name out, or use the token of {name!r}")
 
 
 class ConflictError(RingiError):
@@ -100,17 +100,17 @@ class ConflictError(RingiError):
         return cls(f"{kind} {id!r} changes too often: try again")
 
     @classmethod
-    def retold(cls, id: str) -> ConflictError:
+    def memory_changed(cls, id: str) -> ConflictError:
         """Return the error for an edit of a memory that was changed since the caller read it."""
         return cls(f"memory {id!r} was changed elsewhere meanwhile: read it again, and then change it")
 
     @classmethod
-    def unproven(cls, kind: str, id: str, what: str) -> ConflictError:
+    def not_verified(cls, kind: str, id: str, what: str) -> ConflictError:
         """Return the error for an erasure that would hide tampering."""
         return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")
 
     @classmethod
-    def of_newer(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
+    def newer_fields(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
         """Return the error for an erasure that cannot tell whose the fields of a newer version are."""
         what = f"a newer Ringi wrote {', '.join(unknown)}, which may tell of them"
         return cls(
@@ -123,7 +123,7 @@ class ConflictError(RingiError):
         return cls(f"thread {id!r} did not fail on an answer: there is nothing to ask again, retry it instead")
 
     @classmethod
-    def moved(cls, cursor: str, old: str) -> ConflictError:
+    def cursor_moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error for a follower whose cursor another follower has moved."""
         return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")
 

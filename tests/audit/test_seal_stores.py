@@ -14,7 +14,7 @@ from tests import warm
 from tests.acceptance.demo_server import DemoServer
 
 import ringi
-from ringi.audit.seals import Sealer, Verdict, compare, read_seals
+from ringi.audit.seals import Sealer, SealReport, compare, read_seals
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend
 from ringi.inbox.inbox import Inbox
@@ -43,7 +43,7 @@ async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path
 
         assert min(len(each) for each in seals) > 2
         assert seals[0][-1].head == seals[1][-1].head
-        assert await compare(here.store, [*seals[0], *seals[1]], KEY) == Verdict([], 60, 0)
+        assert await compare(here.store, [*seals[0], *seals[1]], KEY) == SealReport([], 60, 0)
 
 
 async def written(inbox: Inbox, count: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.audit.seals import Seal, Sealer, Verdict, compare, read_seals
+from ringi.audit.seals import Seal, Sealer, SealReport, compare, read_seals
 from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.sqlite.database import Database
@@ -42,7 +42,7 @@ class Sealed:
         async with self.inbox() as inbox:
             await Sealer(inbox.store, self.seals, key, Clock()).seal()
 
-    async def verdict(self, key: str = KEY) -> Verdict:
+    async def verdict(self, key: str = KEY) -> SealReport:
         async with self.inbox() as inbox:
             return await compare(inbox.store, read_seals(self.seals), key)
 
@@ -70,13 +70,13 @@ async def sealed(tmp_path: Path) -> Sealed:
 
 
 async def test_an_untouched_history_is_as_it_was_sealed(sealed: Sealed) -> None:
-    assert await sealed.verdict() == Verdict([], 4, 0)
+    assert await sealed.verdict() == SealReport([], 4, 0)
 
 
 async def test_what_came_after_the_last_seal_is_said_to_be_outside(sealed: Sealed) -> None:
     await sealed.asked("e", "f", "g")
 
-    assert await sealed.verdict() == Verdict([], 4, 3)
+    assert await sealed.verdict() == SealReport([], 4, 3)
 
 
 async def test_a_server_that_starts_again_goes_on_where_it_stopped(sealed: Sealed) -> None:
@@ -85,7 +85,7 @@ async def test_a_server_that_starts_again_goes_on_where_it_stopped(sealed: Seale
     await sealed.seal()
 
     assert [seal.count for seal in read_seals(sealed.seals)] == [2, 4, 5]
-    assert await sealed.verdict() == Verdict([], 5, 0)
+    assert await sealed.verdict() == SealReport([], 5, 0)
 
 
 async def test_an_older_copy_of_the_store_lacks_what_was_sealed(sealed: Sealed, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_a_line_that_was_cut_short_does_not_hide_the_others(sealed: Sealed
     await sealed.seal()
 
     assert [seal.count for seal in read_seals(sealed.seals)] == [2, 4]
-    assert await sealed.verdict() == Verdict([], 4, 0)
+    assert await sealed.verdict() == SealReport([], 4, 0)
 
 
 async def test_an_idle_store_gets_no_seals(sealed: Sealed) -> None:

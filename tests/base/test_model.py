@@ -95,7 +95,7 @@ def test_what_is_made_with_an_unknown_field_is_refused() -> None:
 
 
 def test_a_question_of_a_newer_version_is_asked_with_what_it_said() -> None:
-    ask = Ask.kept({"title": "Go?", **NEW})
+    ask = Ask.parse_stored({"title": "Go?", **NEW})
 
     request, event = Request.asked(ask, id="a", now=NOON, by="bot")
 
@@ -111,7 +111,7 @@ def test_what_an_agent_calls_like_an_answer_is_none() -> None:
     }
     forged |= {"claimed_by": "boss", "reminded_at": "2026-01-01T00:00:00Z", "erased": None, "digest": "sha256:0"}
 
-    request, _ = Request.asked(Ask.kept({"title": "Go?", **forged, **NEW}), id="a", now=NOON, by="bot")
+    request, _ = Request.asked(Ask.parse_stored({"title": "Go?", **forged, **NEW}), id="a", now=NOON, by="bot")
 
     assert (request.status, request.response, request.claimed_by, request.tenant) == ("pending", None, None, "default")
     assert request.model_extra == NEW

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ringi.errors import InvalidError
-from ringi.forms.arguments import check_call, check_edit, closed
+from ringi.forms.arguments import check_call, check_edit, close_schema
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 ORDER = {
@@ -126,5 +126,5 @@ def test_what_was_shown_inside_of_an_argument_may_stay(to: dict[str, Any], *, fi
 
 def test_closing_a_schema_leaves_it_as_it_is() -> None:
     before = repr(ORDER)
-    assert closed(ORDER) != ORDER
+    assert close_schema(ORDER) != ORDER
     assert repr(ORDER) == before

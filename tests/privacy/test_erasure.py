@@ -412,7 +412,7 @@ async def test_seals_from_before_an_erasure_still_hold(file: Place, tmp_path: Pa
     assert (verdict.findings, verdict.sealed, verdict.later) == ([], 2, 1)
 
 
-EMPTIED = "its payload was emptied, and no erasure tells of it"
+EMPTIED = "its payload was emptied, and no erasure accounts for it"
 
 
 @pytest.mark.parametrize("left", ['{"actor":"ann"}', '{"actor":"erased:person"}', '{"actor":"system"}'])
@@ -490,7 +490,7 @@ async def test_a_record_that_cannot_be_read_stops_no_sweep(file: Place) -> None:
 
 
 async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_more_of_them(place: Place) -> None:
-    newer = Ask.kept({"title": f"May {PLANTED} go?", "id": "r1", "of_next": {"told": "ann"}})
+    newer = Ask.parse_stored({"title": f"May {PLANTED} go?", "id": "r1", "of_next": {"told": "ann"}})
     asked = await place.inbox.submit(newer, by="agent:bot")
     answered = await place.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message=PLANTED)
 
@@ -510,7 +510,7 @@ async def test_a_persons_part_is_not_erased_where_a_newer_version_may_have_said_
 
 
 async def test_what_a_newer_version_left_empty_stands_in_the_way_of_nothing(file: Place) -> None:
-    asked = await file.inbox.submit(Ask.kept({"title": "Go?", "id": "r1", "of_next": None}), by="agent:bot")
+    asked = await file.inbox.submit(Ask.parse_stored({"title": "Go?", "id": "r1", "of_next": None}), by="agent:bot")
     await file.inbox.respond("r1", "respond", digest=asked.digest, responder="ann", message="yes")
 
     assert (await file.inbox.erase_all("root", person="ann")).requests == ("r1",)

@@ -44,13 +44,13 @@ class Seal(StrictModel):
         return hmac.new(key.encode(), text, hashlib.sha256).hexdigest()
 
 
-class Walk:
+class DigestChain:
     """Chains the digest over all events that it has read."""
 
     def __init__(self, count: int = 0, head: str = "", position: Position = START) -> None:
         self.count, self.head, self.position = count, head, position
 
-    async def on(self, store: Store, each: Callable[[], None] = lambda: None) -> bool:
+    async def read_new(self, store: Store, each: Callable[[], None] = lambda: None) -> bool:
         """Read to the present end and return whether there were new events; `each` is called after each event."""
         before, end = self.count, await store.tail()
         while self.position != end and (events := await store.events(self.position, BATCH)):
@@ -73,13 +73,13 @@ class Sealer:
     def __init__(self, store: Store, path: Path, key: str, clock: Callable[[], datetime]) -> None:
         self._store, self._path, self._key, self._clock = store, path, key, clock
         last = next((seal for seal in reversed(read_seals(path)) if seal.is_by(key)), None)
-        self._walk = Walk(last.count, last.head, last.position) if last else Walk()
+        self._walk = DigestChain(last.count, last.head, last.position) if last else DigestChain()
         self._one_at_a_time = asyncio.Lock()
 
     async def seal(self) -> None:
         """Seal the events since the last seal."""
         async with self._one_at_a_time:
-            if not await self._walk.on(self._store):
+            if not await self._walk.read_new(self._store):
                 return
             seal = Seal(count=self._walk.count, head=self._walk.head, position=self._walk.position, at=self._clock())
             # A line break on both sides: an earlier truncated line must not merge with this one.
@@ -92,7 +92,7 @@ class Sealer:
             os.fsync(file.fileno())
 
 
-class Verdict(NamedTuple):
+class SealReport(NamedTuple):
     """The result of comparing seals with a store."""
 
     findings: list[str]
@@ -116,36 +116,36 @@ def parsed_seal(line: str) -> Seal | None:
         return None
 
 
-async def compare(store: Store, seals: Sequence[Seal], key: str) -> Verdict:
+async def compare(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
     """Compare the events with seals that were stored elsewhere.
 
     Together with the check of each event, this detects any byte that was edited, deleted, moved, inserted or cut off up
     to the last seal.
     """
-    findings = [f"{told(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
+    findings = [f"{describe_seal(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
     # Two servers may have sealed the same number of events: both seals must match.
     own = sorted((seal for seal in seals if seal.is_by(key)), key=lambda seal: seal.count)
-    counts, walk, heads = {seal.count for seal in own}, Walk(), dict[int, str]()
+    counts, walk, heads = {seal.count for seal in own}, DigestChain(), dict[int, str]()
 
     def remember() -> None:
         if walk.count in counts:
             heads[walk.count] = walk.head
 
-    await walk.on(store, remember)
+    await walk.read_new(store, remember)
     broken = next((seal for seal in own if heads.get(seal.count) != seal.head), None)
     if broken:
-        findings.append(broken_by(broken, walk.count))
+        findings.append(describe_break(broken, walk.count))
     sealed = max((count for count in counts if not broken or count < broken.count), default=0)
-    return Verdict(findings, sealed, max(0, walk.count - max(counts, default=0)))
+    return SealReport(findings, sealed, max(0, walk.count - max(counts, default=0)))
 
 
-def told(seal: Seal) -> str:
+def describe_seal(seal: Seal) -> str:
     """Return the text that identifies a seal in messages."""
     return f"the seal of {seal.at:%Y-%m-%d %H:%M:%S} over {seal.count} events"
 
 
-def broken_by(seal: Seal, count: int) -> str:
+def describe_break(seal: Seal, count: int) -> str:
     """Return the message for events that differ from the sealed ones."""
     if count < seal.count:
-        return f"{told(seal)} finds only {count}: the others are missing"
-    return f"{told(seal)} is broken: one of them was changed, moved, inserted or deleted"
+        return f"{describe_seal(seal)} finds only {count}: the others are missing"
+    return f"{describe_seal(seal)} is broken: one of them was changed, moved, inserted or deleted"

@@ -73,9 +73,9 @@ class Trail:
 
     def emptied(self) -> list[Finding]:
         """Return the empty payloads that no later erasure of the record accounts for."""
-        untold = {place: event for place, event in self._emptied.items() if (place, event.actor) not in self._covered}
-        what = "its payload was emptied, and no erasure tells of it"
-        return [Finding(*self.name, event.position, what) for event in untold.values()]
+        unaccounted = [event for n, event in self._emptied.items() if (n, event.actor) not in self._covered]
+        what = "its payload was emptied, and no erasure accounts for it"
+        return [Finding(*self.name, event.position, what) for event in unaccounted]
 
     def _wrong(self, event: Event) -> Iterator[str]:
         if not event.is_emptied and digest(event.payload) != event.payload_digest:

@@ -62,7 +62,7 @@ def is_plain_number(value: Any) -> bool:
     return kind is float and bool(1e-4 <= abs(value) < 1e16 and value % 1)
 
 
-def not_numbers(value: Any) -> Iterator[tuple[str, ...]]:
+def non_finite_paths(value: Any) -> Iterator[tuple[str, ...]]:
     """Yield the path to each number in models and JSON data that JSON cannot represent: NaN and the infinities."""
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -70,7 +70,7 @@ def not_numbers(value: Any) -> Iterator[tuple[str, ...]]:
     elif isinstance(value, dict | list | tuple | BaseModel):
         is_named = isinstance(value, dict | BaseModel)
         for name, each in dict(value).items() if is_named else enumerate(value):
-            yield from ((str(name), *rest) for rest in not_numbers(each))
+            yield from ((str(name), *rest) for rest in non_finite_paths(each))
 
 
 def digest(value: Any) -> str:

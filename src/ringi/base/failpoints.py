@@ -7,12 +7,12 @@ import signal
 from collections import Counter
 
 
-def armed(setting: str) -> dict[str, str]:
+def parse_failpoints(setting: str) -> dict[str, str]:
     """Return the armed points of a setting such as `name:kill9,other:kill9@3`, each with its action."""
     return dict(item.split(":", 1) for item in setting.split(",") if item)
 
 
-ARMED = armed(os.environ.get("RINGI_FAILPOINT", ""))
+ARMED = parse_failpoints(os.environ.get("RINGI_FAILPOINT", ""))
 PASSED: Counter[str] = Counter()
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationErro
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ringi.base.validation import invalid
+from ringi.base.validation import invalid_error
 
 
 class StrictModel(BaseModel):
@@ -23,17 +23,17 @@ class StrictModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True)
 
-    def __init__(self, /, **given: Any) -> None:
+    def __init__(self, /, **data: Any) -> None:
         try:
-            self.__pydantic_validator__.validate_python(given, self_instance=self, extra="forbid")
+            self.__pydantic_validator__.validate_python(data, self_instance=self, extra="forbid")
         except ValidationError as error:
-            raise invalid(error, self._error_root(given)) from None
+            raise invalid_error(error, self._error_root(data)) from None
 
     # Without this mark pydantic also calls __init__ for nested stored values, and __init__ rejects unknown fields.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
-    def _error_root(cls, given: dict[str, Any]) -> str:
+    def _error_root(cls, data: dict[str, Any]) -> str:
         """Return the prefix of error paths."""
         return cls.__name__
 
@@ -44,9 +44,9 @@ class StrictModel(BaseModel):
         return schema
 
 
-def without_nulls(given: object, *models: type[BaseModel]) -> Any:
+def without_nulls(data: object, *models: type[BaseModel]) -> Any:
     """Return an object without the null values of these models' fields; return any other value unchanged."""
-    if not isinstance(given, dict) or not any(value is None for value in given.values()):
-        return given
+    if not isinstance(data, dict) or not any(value is None for value in data.values()):
+        return data
     names = {field.alias or name for model in models for name, field in model.model_fields.items()}
-    return {name: value for name, value in given.items() if value is not None or name not in names}
+    return {name: value for name, value in data.items() if value is not None or name not in names}

@@ -24,20 +24,20 @@ REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-class Plain:
+class PlainJsonConverter:
     """Converts values to plain JSON and collects the errors."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    def of(self, value: Any, path: str, depth: int = 0) -> Any:
+    def convert(self, value: Any, path: str, depth: int = 0) -> Any:
         """Return a value as plain JSON: text, numbers, booleans, None, lists, and objects with text keys."""
         if value is None or type(value) in (str, bool, int, float):
             return value
         if depth > DEEPEST:
             return self._refuse(path, "it is nested too deeply, or contains itself")
         if isinstance(value, Enum):
-            return self.of(value.value, path, depth + 1)
+            return self.convert(value.value, path, depth + 1)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return self._base(value)
         has_zone = not isinstance(value, datetime) or value.tzinfo is not None
@@ -51,15 +51,15 @@ class Plain:
 
     def _of_many(self, value: Any, path: str, depth: int) -> Any:
         if isinstance(value, RootModel):
-            return self.of(value.root, path, depth + 1)
+            return self.convert(value.root, path, depth + 1)
         if isinstance(value, BaseModel):
             value = _fields_of(value)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         if isinstance(value, Mapping):
-            return {self._key(key, path): self.of(each, f"{path}.{key}", depth + 1) for key, each in value.items()}
+            return {self._key(key, path): self.convert(each, f"{path}.{key}", depth + 1) for key, each in value.items()}
         if isinstance(value, list | tuple):
-            return [self.of(each, f"{path}.{n}", depth + 1) for n, each in enumerate(value)]
+            return [self.convert(each, f"{path}.{n}", depth + 1) for n, each in enumerate(value)]
         return self._refuse(path, self._remedy(value))
 
     def _key(self, key: object, path: str) -> str:
@@ -78,8 +78,8 @@ class Plain:
 
 def _fields_of(value: BaseModel) -> dict[str, Any]:
     """Return the serialized fields of a model, by their JSON names and without excluded fields."""
-    kept = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
-    named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in kept.items()}
+    fields = {name: field for name, field in type(value).model_fields.items() if not field.exclude}
+    named = {field.serialization_alias or field.alias or name: getattr(value, name) for name, field in fields.items()}
     return named | (value.model_extra or {})
 
 
@@ -93,8 +93,8 @@ def _is_unicode(text: str) -> bool:
 
 def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
-    plain = Plain()
-    found = {name: plain.of(value, name) for name, value in values.items()}
+    plain = PlainJsonConverter()
+    found = {name: plain.convert(value, name) for name, value in values.items()}
     if plain.errors:
         raise InvalidError(plain.errors)
     return found

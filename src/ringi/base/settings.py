@@ -13,10 +13,10 @@ ON = ("", "1", "true", "on", "yes")
 
 def hitl_enabled() -> bool:
     """Return whether agents ask people; raise `SettingError` for a value that is neither yes nor no."""
-    said = os.environ.get(VARIABLE, "").strip().lower()
-    if said in OFF:
+    value = os.environ.get(VARIABLE, "").strip().lower()
+    if value in OFF:
         return False
-    if said not in ON:
+    if value not in ON:
         # If a typing error counted as no, every gated call would run.
-        raise SettingError(VARIABLE, said, "write 0 to let agents run without asking, or leave it out")
+        raise SettingError(VARIABLE, value, "write 0 to let agents run without asking, or leave it out")
     return True

@@ -54,18 +54,18 @@ class FieldValidationError(ValueError):
 def path_of(root: str, steps: Iterable[object]) -> str:
     """Return the dotted path of a place, such as `args.items[0].price`."""
     for step in steps:
-        root += f"[{step}]" if isinstance(step, int) else f".{readable(step)}" if root else readable(step)
+        root += f"[{step}]" if isinstance(step, int) else f".{safe_name(step)}" if root else safe_name(step)
     return root if len(root) <= 200 else f"{root[:199]}…"
 
 
-def readable(name: object) -> str:
+def safe_name(name: object) -> str:
     """Return a name as safe text for a message, even if the input is hostile."""
     if isinstance(name, str) and 0 < len(name) <= 64 and name.isprintable():
         return name
-    return shown(name)
+    return safe_repr(name)
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Return a short, safe representation of a value for a message, even if the input is hostile."""
     match value:
         case None:
@@ -89,7 +89,7 @@ def check_whole(value: int) -> None:
     """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
         raise FieldValidationError(
-            "", f"{shown(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text"
+            "", f"{safe_repr(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text"
         )
 
 
@@ -112,7 +112,7 @@ def check_text(value: str) -> int:
 def check_number(value: object) -> int | float:
     """Return a number; raise FieldValidationError for any other type and for numbers that JSON cannot represent."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldValidationError("", f"must be a number, not {shown(value)}: send it without quotes")
+        raise FieldValidationError("", f"must be a number, not {safe_repr(value)}: send it without quotes")
     check_whole(value) if isinstance(value, int) else check_finite(value)
     return value
 
@@ -125,7 +125,7 @@ def check_day(value: object) -> str:
             return value
     except ValueError:
         pass
-    raise FieldValidationError("", f"{shown(value)} is no day: send one that exists, as YYYY-MM-DD")
+    raise FieldValidationError("", f"{safe_repr(value)} is no day: send one that exists, as YYYY-MM-DD")
 
 
 def check_moment(value: object) -> datetime:
@@ -137,7 +137,7 @@ def check_moment(value: object) -> datetime:
     except (ValueError, OverflowError):
         pass
     raise FieldValidationError(
-        "", f"{shown(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00"
+        "", f"{safe_repr(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00"
     )
 
 
@@ -150,13 +150,13 @@ def is_on_step(number: int | float, start: int | float, step: int | float) -> bo
     return math.isfinite(steps) and abs(steps - round(steps)) <= rounding
 
 
-def invalid(error: pydantic.ValidationError, root: str) -> InvalidError:
+def invalid_error(error: pydantic.ValidationError, root: str) -> InvalidError:
     """Return pydantic's errors as an `InvalidError`; the paths begin with `root`."""
-    details = [detail for detail in error.errors(include_url=False) if not _follows(detail)]
-    return InvalidError([_told(detail, root) for detail in details[:MAX_ERRORS]])
+    details = [detail for detail in error.errors(include_url=False) if not _is_consequence(detail)]
+    return InvalidError([_field_error(detail, root) for detail in details[:MAX_ERRORS]])
 
 
-def _follows(detail: Any) -> bool:
+def _is_consequence(detail: Any) -> bool:
     """Return whether the error only follows from another one.
 
     pydantic does not count broken entries and gives them no label.
@@ -165,7 +165,7 @@ def _follows(detail: Any) -> bool:
     return kind == "default_factory_not_called" or (kind == "too_short" and bool(detail["input"]))
 
 
-def _told(detail: Any, root: str) -> FieldError:
+def _field_error(detail: Any, root: str) -> FieldError:
     steps = list(detail["loc"])
     if steps[:1] == ["fields"] and len(steps) > 2 and steps[2] in _TYPES:
         del steps[2]
@@ -174,28 +174,30 @@ def _told(detail: Any, root: str) -> FieldError:
         case "value_error" | "assertion_error", _:
             cause = context["error"]
             return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
-        case "union_tag_invalid", given:
-            kind = given["type"] if isinstance(given, dict) else context["tag"]
-            return FieldError(f"{path}.type", f"{shown(kind)} is no field type: {_USE}")
+        case "union_tag_invalid", value:
+            kind = value["type"] if isinstance(value, dict) else context["tag"]
+            return FieldError(f"{path}.type", f"{safe_repr(kind)} is no field type: {_USE}")
         case "union_tag_not_found", _:
             return FieldError(f"{path}.type", f"is missing: {_USE}")
-        case kind, given:
-            return FieldError(path, _message(kind, given, context) or f"{detail['msg']}, not {shown(given)}: change it")
+        case kind, value:
+            return FieldError(
+                path, _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it"
+            )
 
 
-def _message(kind: str, given: object, context: dict[str, Any]) -> str | None:
+def _message(kind: str, value: object, context: dict[str, Any]) -> str | None:
     if kind == "extra_forbidden":
         return "is unknown here: remove it"
-    if kind == "missing" or given is None:
+    if kind == "missing" or value is None:
         return "is missing: add it"
     if kind == "string_unicode":
         return "holds half a surrogate pair: send whole characters"
     if kind in ("string_too_long", "string_too_short"):
-        return f"has {len(str(given))} characters: send {_limit(context)}"
+        return f"has {len(str(value))} characters: send {_limit(context)}"
     if kind in ("too_long", "too_short"):
         return f"has {context.get('actual_length') or 'no'} entries: send {_limit(context)}"
     noun = _NOUNS.get(kind.split("_")[0])
-    return f"must be {noun}, not {shown(given)}: change it" if noun else None
+    return f"must be {noun}, not {safe_repr(value)}: change it" if noun else None
 
 
 def _limit(context: dict[str, Any]) -> str:

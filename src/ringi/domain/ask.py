@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ringi.base.canonical_json import digest, jsonable, not_numbers
+from ringi.base.canonical_json import digest, jsonable, non_finite_paths
 from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.validation import FieldValidationError, path_of
@@ -40,7 +40,7 @@ DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-def written_time(value: object) -> object:
+def reject_number_time(value: object) -> object:
     """Reject a number: it is ambiguous between seconds and milliseconds."""
     if not isinstance(value, str | datetime):
         raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
@@ -57,7 +57,7 @@ def utc_time(at: datetime) -> datetime:
         raise PydanticCustomError("time", "this is no time that a calendar knows: give a nearer one") from None
 
 
-Time = Annotated[datetime, BeforeValidator(written_time), AfterValidator(utc_time)]
+Time = Annotated[datetime, BeforeValidator(reject_number_time), AfterValidator(utc_time)]
 
 
 def form_of(value: object) -> object:
@@ -149,10 +149,10 @@ class Ask(StrictModel):
 
         An explicit null counts as an absent field; an unknown field is an error even if it is null.
         """
-        return parse_body(cls, _present(body))
+        return parse_body(cls, _without_absent(body))
 
     @classmethod
-    def kept(cls, body: object) -> Self:
+    def parse_stored(cls, body: object) -> Self:
         """Return an ask that any version parsed before; fields unknown to this version are preserved."""
         return parse_body(cls, body, "allow")
 
@@ -164,20 +164,20 @@ class Ask(StrictModel):
         """
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0
-        too_long = wrong_if(
+        too_long = error_if(
             size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
         )
         is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
         why = f"{self.id!r} has the form of the ids that Ringi derives for questions of runs: choose another"
-        derived = wrong_if(is_taken, "id", why)
-        errors = [error for error in (too_long, derived, *self._contradictions(), *unwritable(self)) if error]
+        derived = error_if(is_taken, "id", why)
+        errors = [error for error in (too_long, derived, *self._contradictions(), *unstorable_numbers(self)) if error]
         if errors:
             raise InvalidError(errors)
         if self.data_schema is not None:
             forms.check_schema(self.data_schema, field="schema")
         if self.answer_schema is not None:
             forms.check_schema(self.answer_schema, field="answer_schema")
-            for decision, button in valued(self.actions).items():
+            for decision, button in buttons_with_values(self.actions).items():
                 forms.check_instance(self.answer_schema, button.value, field=f"actions.{decision}.value")
         if self.action and self.action.args_schema is not None:
             forms.check_schema(self.action.args_schema, field="action.schema")
@@ -203,29 +203,29 @@ class Ask(StrictModel):
     def _contradictions(self) -> list[FieldError | None]:
         gated = self.action or self.resolved_kind in GATED
         return [
-            wrong_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
-            wrong_if(
+            error_if(self.form and self.data_schema is not None, "schema", "give form or schema, not both"),
+            error_if(
                 self.action and self.answer_schema is not None,
                 "answer_schema",
                 "an action takes a decision: give action or answer_schema, not both",
             ),
             *(
-                wrong_if(
+                error_if(
                     self.answer_schema is None or decision not in ("approve", "reject"),
                     f"actions.{decision}.value",
                     "only approve and reject have a value, together with an answer_schema",
                 )
-                for decision in valued(self.actions)
+                for decision in buttons_with_values(self.actions)
             ),
-            wrong_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
-            wrong_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
-            wrong_if(
+            error_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
+            error_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
+            error_if(
                 self.fallback is not None and gated,
                 "fallback",
                 "nothing may run unasked: an action and this kind have none",
             ),
-            wrong_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
-            wrong_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
+            error_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
+            error_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]
 
     @property
@@ -246,19 +246,21 @@ class Ask(StrictModel):
         return own.get(self.resolved_kind, ("approve", "edit", "reject"))
 
 
-def valued(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
+def buttons_with_values(actions: Mapping[Decision, Button]) -> dict[Decision, Button]:
     """Return the buttons that define a value for the agent."""
     return {decision: button for decision, button in actions.items() if button.value is not None}
 
 
-def unwritable(model: StrictModel) -> list[FieldError]:
+def unstorable_numbers(model: StrictModel) -> list[FieldError]:
     """Return an error for each number that would be stored as null."""
-    return [FieldError(".".join(path), "JSON has no such number: send text, or None") for path in not_numbers(model)]
+    return [
+        FieldError(".".join(path), "JSON has no such number: send text, or None") for path in non_finite_paths(model)
+    ]
 
 
-def wrong_if(wrong: object, field: str, message: str) -> FieldError | None:
+def error_if(is_wrong: object, field: str, message: str) -> FieldError | None:
     """Return the error if the condition is true."""
-    return FieldError(field, message) if wrong else None
+    return FieldError(field, message) if is_wrong else None
 
 
 class Answer(StrictModel):
@@ -289,7 +291,7 @@ class Answer(StrictModel):
         return self.data
 
 
-def _present(body: object) -> object:
+def _without_absent(body: object) -> object:
     """Return an ask without the nulls of absent fields, and with its form parsed."""
     body = without_nulls(body, Ask)
     if not isinstance(body, dict):
@@ -311,7 +313,7 @@ def _present(body: object) -> object:
 
 def digest_of(ask: Ask) -> str:
     """Return the digest of everything that a person sees, the allowed decisions, and the schemas."""
-    shown = ask.model_dump(
+    content = ask.model_dump(
         mode="json",
         by_alias=True,
         include={"title", "description", "action", "form", "data_schema", "actions", "context", "priority", "fallback"},
@@ -319,7 +321,7 @@ def digest_of(ask: Ask) -> str:
     # Omitted while empty: requests from before these fields existed keep their digest.
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
     answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
-    return digest({**shown, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+    return digest({**content, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
 
 
 F = TypeVar("F", bound=StrictModel)

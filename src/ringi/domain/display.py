@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, check_number, check_text, shown
+from ringi.base.validation import FieldValidationError, check_number, check_text, safe_repr
 from ringi.domain.media import MAX_PIXELS, MAX_SIDE, picture_of
 
 MAX_BLOCKS = 10
@@ -46,7 +46,7 @@ def _url(value: str) -> str:
     except ValueError:
         is_fit = False
     if not is_fit:
-        raise FieldValidationError("", f"{shown(value)} is no link: give https://… or http://…, in ASCII")
+        raise FieldValidationError("", f"{safe_repr(value)} is no link: give https://… or http://…, in ASCII")
     if parts.username is not None:
         raise FieldValidationError("", "a link with a user looks like another address: leave the user out")
     return value

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Self
 
+from pydantic import Field
+
 from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.record import DEFAULT_TENANT, Event, Record
 
@@ -40,7 +42,7 @@ class Journal(Record):
     """The digest of the state; each event records the new digest."""
     entry: dict[str, Any] = {}
     """The newest entry; empty in the first version."""
-    kept: dict[str, dict[str, Any]] = {}
+    redacted_entries: dict[str, dict[str, Any]] = Field(default={}, alias="kept")
     """The entries of events that an erasure emptied, by event version, without anyone's free text."""
 
     @classmethod
@@ -55,8 +57,8 @@ class Journal(Record):
         tenant: str = DEFAULT_TENANT,
     ) -> tuple[Self, Event]:
         """Return a new journal without entries."""
-        summed = _summed(state)
-        return cls(tenant=tenant, id=id, application=application, created_at=now, **summed).created("begun", by)
+        changes = _with_digest(state)
+        return cls(tenant=tenant, id=id, application=application, created_at=now, **changes).created("begun", by)
 
     @property
     def is_sound(self) -> bool:
@@ -65,16 +67,18 @@ class Journal(Record):
 
     def written(self, entry: dict[str, Any], state: dict[str, Any], *, by: str, now: datetime) -> tuple[Self, Event]:
         """Return the journal with one more entry and the resulting state."""
-        summed = _summed(state)
-        after, event = self.changed("written", by, now, entry=jsonable(entry), digest=summed["digest"])
-        return after.model_copy(update=summed), event
+        changes = _with_digest(state)
+        after, event = self.changed("written", by, now, entry=jsonable(entry), digest=changes["digest"])
+        return after.model_copy(update=changes), event
 
     def without(self, events: Iterable[Event]) -> dict[str, Any]:
         """Return the changes when these events are emptied: the entries stay, their free text is removed."""
         emptied = [event for event in events if event.type == WRITTEN]
-        kept = {str(event.version): _wordless(event.changed["entry"]) for event in emptied if "entry" in event.changed}
+        written = {event.version: event.changed["entry"] for event in emptied if "entry" in event.changed}
+        redacted = {str(version): _without_text(entry) for version, entry in written.items()}
         is_newest = any(event.changed.get("entry") == self.entry for event in emptied)
-        return {"kept": {**self.kept, **kept}, "entry": _wordless(self.entry) if is_newest else self.entry}
+        newest = _without_text(self.entry) if is_newest else self.entry
+        return {"redacted_entries": {**self.redacted_entries, **redacted}, "entry": newest}
 
 
 WRITTEN = f"{Journal.record}.written"
@@ -82,18 +86,18 @@ WRITTEN = f"{Journal.record}.written"
 
 def entries_in(events: Iterable[Event]) -> list[JournalEntry]:
     """Return the entries of all events of a journal, oldest first; an erasure removes no entry."""
-    own, kept = [event for event in events if event.record == Journal.record], dict[str, dict[str, Any]]()
+    own, redacted = [event for event in events if event.record == Journal.record], dict[str, dict[str, Any]]()
     for event in own:
-        kept |= event.changed.get("kept", {})
-    written = [event for event in own if event.type == WRITTEN]
-    said = [(event, event.changed.get("entry") or kept.get(str(event.version), {})) for event in written]
-    return [JournalEntry(number, event.at, event.actor, entry) for number, (event, entry) in enumerate(said, 2)]
+        redacted |= event.changed.get("kept", {})
+    entries = [event for event in own if event.type == WRITTEN]
+    found = [(event, event.changed.get("entry") or redacted.get(str(event.version), {})) for event in entries]
+    return [JournalEntry(number, event.at, event.actor, entry) for number, (event, entry) in enumerate(found, 2)]
 
 
-def _wordless(entry: dict[str, Any]) -> dict[str, Any]:
+def _without_text(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: None if name == WORDS else value for name, value in entry.items()}
 
 
-def _summed(state: dict[str, Any]) -> dict[str, Any]:
+def _with_digest(state: dict[str, Any]) -> dict[str, Any]:
     plain = jsonable(state)
     return {"state": plain, "digest": digest(plain)}

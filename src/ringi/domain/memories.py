@@ -15,9 +15,10 @@ from typing import Any
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Answer, Decision, unwritable
+from ringi.domain.ask import Answer, Decision, unstorable_numbers
 from ringi.domain.record import SYSTEM, Event, cursor_of
-from ringi.domain.request import Remembered, Request
+from ringi.domain.request import Request
+from ringi.domain.response import Remembered
 from ringi.errors import ConflictError, InvalidError, NotFoundError
 from ringi.forms import form as forms
 from ringi.forms.form import Field as FormField
@@ -75,12 +76,17 @@ def _named(value: Any, labels: dict[Any, str]) -> Any:
 
 def person_in(request: Request) -> str | None:
     """Return the person whose memory a request is: its responder; None if it is no memory."""
-    said, category = request.response, request.context.get(CATEGORY)
-    if request.status != "completed" or not said or said.decision not in REMEMBERED or not is_category(category):
+    response, category = request.response, request.context.get(CATEGORY)
+    if (
+        request.status != "completed"
+        or not response
+        or response.decision not in REMEMBERED
+        or not is_category(category)
+    ):
         return None
     is_forgotten = request.memory is not None and request.memory.data is None
     # A name with a colon is not a person's: it is an agent, a rule, or an erased name.
-    return said.responder if said.data and not is_forgotten and is_person(said.responder) else None
+    return response.responder if response.data and not is_forgotten and is_person(response.responder) else None
 
 
 def is_person(name: str | None) -> bool:
@@ -95,20 +101,20 @@ def is_category(category: object) -> bool:
 
 def memory_of(request: Request, person: str) -> Memory:
     """Return this person's memory in a request, or raise `NotFoundError`, also for another person's memory."""
-    said = request.response
-    if not said or person_in(request) != person:
+    response = request.response
+    if not response or person_in(request) != person:
         raise NotFoundError("memory", request.id)
-    kept = request.memory
+    memory = request.memory
     return Memory(
         id=request.id,
         person=person,
         category=request.context[CATEGORY].strip(),
         question=request.title,
-        answer=(kept.data if kept else said.data) or {},
+        answer=(memory.data if memory else response.data) or {},
         form=request.form,
         data_schema=request.data_schema,
-        answered_at=said.at,
-        edited_at=kept.at if kept else None,
+        answered_at=response.at,
+        edited_at=memory.at if memory else None,
         thread_id=request.thread_id,
         place=cursor_of(request),
     )
@@ -132,7 +138,7 @@ def edited(
     if fit == before.answer:
         return request, None
     if told_at not in (None, before.told_at):
-        raise ConflictError.retold(request.id)
+        raise ConflictError.memory_changed(request.id)
     return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
 
 
@@ -143,8 +149,8 @@ def forgotten(request: Request, by: str, now: datetime) -> tuple[Request, Event]
 
 
 def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:
-    given = Answer.parse({"decision": "edit", "digest": request.digest, "data": data})
-    if errors := unwritable(given):
+    answer = Answer.parse({"decision": "edit", "digest": request.digest, "data": data})
+    if errors := unstorable_numbers(answer):
         raise InvalidError(errors)
     if request.form:
         data = request.form.check(data)

@@ -149,9 +149,9 @@ class Record(StrictModel):
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
         # Fields of a newer version may contain personal data: they are removed too.
         left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
-        said = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
+        values = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
         more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
-        event = self._event(left.version, "erased", erased.by, erased.at, said, more)
+        event = self._event(left.version, "erased", erased.by, erased.at, values, more)
         return left.model_copy(update={"head": event.hash}), event
 
     def _event(
@@ -286,11 +286,17 @@ def query_terms(text: str) -> tuple[str, ...]:
     """Return the terms that a searchable text must all contain to match this search.
 
     A term is the literal text between two spaces. It matches at the start of a word, or anywhere in a run of the
-    scripts without spaces. Raises `InvalidError` for more than `MAX_SEARCH` characters.
+    scripts without spaces.
+
+    Args:
+        text: The search as a person typed it, of at most `MAX_SEARCH` characters.
+
+    Raises:
+        InvalidError: The text is longer.
     """
     if len(text) > MAX_SEARCH:
         raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")
-    return tuple(dict.fromkeys(searchable(piece) for piece in unicodedata.normalize("NFKC", text).split()))
+    return tuple(dict.fromkeys(searchable(term) for term in unicodedata.normalize("NFKC", text).split()))
 
 
 def index_terms(text: str) -> list[str]:
@@ -301,16 +307,16 @@ def index_terms(text: str) -> list[str]:
     return [f"w{stem}" for stem in stems] + [f"r{part}" for part in pairs.union(*runs)] + _signs(set(text))
 
 
-def lookup_terms(pieces: Sequence[str]) -> list[str]:
-    """Return index terms that every text with these pieces has; other texts may have them too."""
-    terms = dict.fromkeys(term for piece in pieces for term in _narrowest(piece))
-    return sorted(terms, key=len, reverse=True)[:MAX_TERMS]
+def lookup_terms(query: Sequence[str]) -> list[str]:
+    """Return index terms that every text with these query terms has; other texts may have them too."""
+    found = dict.fromkeys(each for term in query for each in _narrowest(term))
+    return sorted(found, key=len, reverse=True)[:MAX_TERMS]
 
 
-def _narrowest(piece: str) -> list[str]:
-    words = [f"w{word[: STEMS[bisect(STEMS, len(word)) - 1]]}" for word in WORD.findall(piece)]
-    runs = [f"r{run[n : n + 2]}" for run in RUN.findall(piece) for n in range(max(1, len(run) - 1))]
-    return words + runs or _signs(piece)
+def _narrowest(term: str) -> list[str]:
+    words = [f"w{word[: STEMS[bisect(STEMS, len(word)) - 1]]}" for word in WORD.findall(term)]
+    runs = [f"r{run[n : n + 2]}" for run in RUN.findall(term) for n in range(max(1, len(run) - 1))]
+    return words + runs or _signs(term)
 
 
 def _signs(letters: Iterable[str]) -> list[str]:

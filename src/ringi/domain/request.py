@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from ringi.base.canonical_json import digest, jsonable
-from ringi.base.model import StrictModel
+from ringi.base.canonical_json import digest
 from ringi.domain.ask import (
     Action,
     Answer,
@@ -22,13 +21,14 @@ from ringi.domain.ask import (
     Decision,
     Kind,
     Priority,
+    buttons_with_values,
     digest_of,
-    unwritable,
-    valued,
-    wrong_if,
+    error_if,
+    unstorable_numbers,
 )
 from ringi.domain.display import Block
 from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Record, Viewer, searchable, texts_in
+from ringi.domain.response import Remembered, Response
 from ringi.domain.webhook import Webhook
 from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorizedError
 from ringi.forms import form as forms
@@ -36,46 +36,12 @@ from ringi.forms.arguments import check_edit
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-M = TypeVar("M", bound=BaseModel)
 PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
 SEARCHED = 32_000
 """The number of a request's characters that a search reads."""
-
-
-class Response(StrictModel):
-    """The one decision on a request."""
-
-    decision: Decision
-    data: dict[str, Any] | None = None
-    args: dict[str, Any] | None = None
-    message: str | None = None
-    responder: str
-    channel: str
-    at: datetime
-    authorised_digest: str | None = None
-
-    def __repr_args__(self) -> Iterator[tuple[str, object]]:
-        return ((name, getattr(self, name)) for name in ("decision", "responder"))
-
-    def into(self, model: type[M]) -> M:
-        """Return the form's data as an instance of its pydantic model."""
-        return forms.into(model, self.data or {})
-
-    @property
-    def winner(self) -> dict[str, Any]:
-        """The decision, responder and time, for the error of a late answer."""
-        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
-
-
-class Remembered(StrictModel):
-    """Changes to the memory of an answer."""
-
-    data: dict[str, Any] | None
-    """The data as edited by the person; None after deletion."""
-    at: datetime
 
 
 class Request(Record):
@@ -159,8 +125,8 @@ class Request(Record):
     ) -> Request:
         fields = {name: getattr(ask, name) for name in type(ask).model_fields if name in cls.model_fields}
         # An unknown field of the agent may have the name of a request's field: keep only fields with other names.
-        kept = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
-        fields |= kept | {
+        unknown = {name: value for name, value in (ask.model_extra or {}).items() if name not in cls.model_fields}
+        fields |= unknown | {
             "id": id,
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,
@@ -176,8 +142,8 @@ class Request(Record):
     ) -> tuple[Request, Event]:
         """Return the new request, approved by a rule of a policy, and the one event of both; see `asked`."""
         asked = cls._new(ask, now=now, **about)
-        said = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
-        response = Response(**said, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
+        decision = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
+        response = Response(**decision, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
         ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
         return asked.model_copy(update=ended).created("completed", response.responder)
 
@@ -260,9 +226,9 @@ class Request(Record):
         won = self.response
         if not won or won.responder != by or answer.digest != self.digest:
             return False
-        given = {name: value for name, value in (answer.data or {}).items() if value is not None}
-        same = (answer.decision, answer.args, answer.message) == (won.decision, won.args, won.message)
-        return same and given == (won.data or {})
+        data = {name: value for name, value in (answer.data or {}).items() if value is not None}
+        is_same = (answer.decision, answer.args, answer.message) == (won.decision, won.args, won.message)
+        return is_same and data == (won.data or {})
 
     def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return the request claimed by one person until the lease ends; claiming it again renews the lease."""
@@ -361,21 +327,21 @@ class Request(Record):
         edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
         says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
         return [
-            *(unwritable(answer) if answer.data or answer.args else ()),
-            wrong_if(
+            *(unstorable_numbers(answer) if answer.data or answer.args else ()),
+            error_if(
                 answer.args is not None and not (edits and self.action),
                 "args",
                 "only decision edit on an action takes arguments",
             ),
-            wrong_if(
+            error_if(
                 edits and self.action and not has_form and answer.args is None,
                 "args",
                 "send the whole edited arguments",
             ),
-            wrong_if(edits and not self.action and not answer.data, "data", "send the edited data"),
-            wrong_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
-            wrong_if(says_nothing, "message", "say something"),
-            wrong_if(self.kind == "finish" and edits and not _task(answer), "data.task", "name the new task as text"),
+            error_if(edits and not self.action and not answer.data, "data", "send the edited data"),
+            error_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
+            error_if(says_nothing, "message", "say something"),
+            error_if(self.kind == "finish" and edits and not _task(answer), "data.task", "name the new task as text"),
         ]
 
     def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
@@ -383,7 +349,11 @@ class Request(Record):
             return answer.check_value(self.answer_schema)
         if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
             return None
-        if answer.data is None and self.answer_schema is not None and answer.decision in valued(self.actions):
+        if (
+            answer.data is None
+            and self.answer_schema is not None
+            and answer.decision in buttons_with_values(self.actions)
+        ):
             return None
         if self.form:
             return self.form.check(answer.data or {})

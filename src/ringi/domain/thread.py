@@ -104,8 +104,8 @@ class Thread(Record):
         images: tuple[int, ...] | None = None,
     ) -> tuple[Self, Event]:
         """Return a new thread whose first run waits for a worker; its message has these images."""
-        told = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
-        thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **told)
+        fields = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
+        thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **fields)
         return thread.created("started", by)
 
     @classmethod
@@ -151,10 +151,10 @@ class Thread(Record):
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
         title = self.title or title_of(run.input)
-        told = {"agent": agent, "title": title, "run": run}
+        fields = {"agent": agent, "title": title, "run": run}
         known: dict[str, Any] = {"missed": None} if self.missed else {}
         known |= {"images": (*(self.images or ()), *images)} if images else {}
-        fresh = {**told, **known, "status": "running", "error": None, "attention": None, **self._afresh}
+        fresh = {**fields, **known, "status": "running", "error": None, "attention": None, **self._reset_attempts}
         # An erasure in progress uses the earlier fence: the higher fence keeps it from deleting the new run's data.
         fence = self.fence + 1
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
@@ -180,20 +180,22 @@ class Thread(Record):
 
     def parked(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return the thread waiting for people, without a worker."""
-        return self._let_go("interrupted", held, now, status="interrupted", values=values, **self._afresh)
+        return self._without_holder(
+            "interrupted", held, now, status="interrupted", values=values, **self._reset_attempts
+        )
 
     def finished(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
         """Return the thread with its run done."""
-        return self._let_go("done", held, now, status="done", values=values, **self._afresh)
+        return self._without_holder("done", held, now, status="done", values=values, **self._reset_attempts)
 
     def failed(self, held: Self, now: datetime, error: Failure) -> tuple[Self, Event]:
         """Return the thread with its run ended by an error; new input may follow."""
-        return self._let_go("error", held, now, status="error", error=error)
+        return self._without_holder("error", held, now, status="error", error=error)
 
     def released(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
         """Return the thread running but free for another worker at once, in the same stretch."""
-        spared = self._without_try if is_outage else {"tries": self.tries - 1}
-        return self._let_go("given_back", held, now, **spared, updated_at=self.updated_at)
+        refund = self._without_attempt if is_outage else {"tries": self.tries - 1}
+        return self._without_holder("given_back", held, now, **refund, updated_at=self.updated_at)
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return the thread without the attempt of a worker that survived but could not reach the store.
@@ -207,7 +209,7 @@ class Thread(Record):
         is_same_stretch = held and self.status == "running" and self.updated_at == held.updated_at
         if not held or not is_same_stretch or self.fence == held.fence:
             return self, None
-        return self.changed("spared", owner, now, **self._without_try)
+        return self.changed("spared", owner, now, **self._without_attempt)
 
     def cancelled(self, by: str, now: datetime, reason: str | None = None) -> tuple[Self, Event]:
         """Return the thread idle under a higher fence, so that a worker that runs it stops."""
@@ -218,7 +220,7 @@ class Thread(Record):
         again: dict[str, Any] = {"attention": None, "reason": reason, "updated_at": now}
         if self.status == "error" and self.run:
             run = self.run.model_copy(update={"attempt": self.run.attempt + 1})
-            again |= {"status": "running", "run": run, "error": None, **self._afresh}
+            again |= {"status": "running", "run": run, "error": None, **self._reset_attempts}
         return self.changed("retried", by, now, **again)
 
     def asked_again(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
@@ -229,7 +231,14 @@ class Thread(Record):
         run = self.run.model_copy(
             update={"attempt": self.run.attempt + 1, "anew": anew, "back_to": self.error.asked_at}
         )
-        again = {"status": "running", "run": run, "error": None, "attention": None, "reason": reason, **self._afresh}
+        again = {
+            "status": "running",
+            "run": run,
+            "error": None,
+            "attention": None,
+            "reason": reason,
+            **self._reset_attempts,
+        }
         return self.changed("asked_again", by, now, **again, updated_at=now)
 
     def went_back(self, now: datetime) -> tuple[Self, Event]:
@@ -266,18 +275,18 @@ class Thread(Record):
             raise FenceError(self.id, held.fence)
 
     @property
-    def _afresh(self) -> dict[str, Any]:
+    def _reset_attempts(self) -> dict[str, Any]:
         return {"tries": 0, "outages": None} if self.outages else {"tries": 0}
 
     @property
-    def _without_try(self) -> dict[str, Any]:
+    def _without_attempt(self) -> dict[str, Any]:
         return {"tries": max(0, self.tries - 1), "outages": (self.outages or 0) + 1}
 
     def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
-        idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._afresh}
+        idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._reset_attempts}
         return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
-    def _let_go(self, type: str, held: Self, now: datetime, **changes: Any) -> tuple[Self, Event]:
+    def _without_holder(self, type: str, held: Self, now: datetime, **changes: Any) -> tuple[Self, Event]:
         self.refuse_old(held)
         free = {"owner": None, "lease_until": None, "updated_at": now}
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
@@ -290,9 +299,9 @@ def checkpoint_thread(key: Key) -> str:
 
 def title_of(input: dict[str, Any]) -> str | None:
     """Return the first line of a person's first message, or of the query, shortened; None if there is neither."""
-    asked = input.get("query")
-    said = [message["content"] for message in words_in(input)] + ([asked] if isinstance(asked, str) else [])
-    words = next((words for each in said if (words := each.strip())), None)
+    query = input.get("query")
+    texts = [message["content"] for message in words_in(input)] + ([query] if isinstance(query, str) else [])
+    words = next((words for each in texts if (words := each.strip())), None)
     if words is None:
         return None
     line: str = words.splitlines()[0]
@@ -302,5 +311,5 @@ def title_of(input: dict[str, Any]) -> str | None:
 def words_in(input: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the text messages of people in a run's input; other inputs have none."""
     messages = input.get("messages")
-    said = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
-    return [m for m in said if m.get("role") == "user" and isinstance(m.get("content"), str)]
+    texts = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    return [m for m in texts if m.get("role") == "user" and isinstance(m.get("content"), str)]

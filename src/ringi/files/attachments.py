@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, shown
+from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.media import media_type_of, picture_of
 from ringi.domain.record import Key
@@ -329,7 +329,7 @@ def field_of(request: Request, name: str) -> Attachment:
     fields = fields_of(request)
     if name not in fields:
         known = ", ".join(fields) or "there is none"
-        raise InvalidError.of("field", f"{shown(name)} is no field for a file: choose one of the form's ({known})")
+        raise InvalidError.of("field", f"{safe_repr(name)} is no field for a file: choose one of the form's ({known})")
     return fields[name]
 
 

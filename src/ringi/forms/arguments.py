@@ -27,29 +27,29 @@ def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str,
     arguments allows no new ones.
     """
     known = schema or {}
-    names = named(known)
+    names = property_names(known)
     if names is not None and not names >= args.keys():
-        shown = dict.fromkeys(sorted(args.keys() - names), True)
-        known = {**known, "properties": {**_entries(known.get("properties")), **shown}}
+        displayed = dict.fromkeys(sorted(args.keys() - names), True)
+        known = {**known, "properties": {**_entries(known.get("properties")), **displayed}}
     try:
         check_call(known, edited)
     except InvalidError as error:
         # The schema may name fewer arguments than the call has: a person may leave displayed arguments unchanged.
-        shown_there = set(places(dict(args), "args"))
-        left = [each for each in error.errors if each.message != UNKNOWN or each.field not in shown_there]
-        if left:
-            raise InvalidError(left) from error
+        displayed_paths = set(nested_paths(dict(args), "args"))
+        remaining = [each for each in error.errors if each.message != UNKNOWN or each.field not in displayed_paths]
+        if remaining:
+            raise InvalidError(remaining) from error
         if is_usable(known):
             check_instance(known, edited, field="args")
 
 
-def places(value: Any, path: str) -> Iterator[str]:
+def nested_paths(value: Any, path: str) -> Iterator[str]:
     """Yield the path of every nested value."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, each in members:
         place = path_of(path, [name])
         yield place
-        yield from places(each, place)
+        yield from nested_paths(each, place)
 
 
 def check_call(schema: Schema, args: dict[str, Any]) -> None:
@@ -57,10 +57,10 @@ def check_call(schema: Schema, args: dict[str, Any]) -> None:
 
     If the schema is recursive or too large to validate with, only the names of the arguments are checked.
     """
-    names = named(schema)
+    names = property_names(schema)
     if names is not None:
         refuse_unknown(args, names)
-    usable = next((each for each in (closed(schema), schema) if is_usable(each)), None)
+    usable = next((each for each in (close_schema(schema), schema) if is_usable(each)), None)
     if usable is not None:
         check_instance(usable, args, field="args")
 
@@ -81,12 +81,12 @@ def refuse_unknown(args: Mapping[str, Any], names: Container[str]) -> None:
         raise InvalidError(unknown[:MAX_ERRORS])
 
 
-def closed(schema: Schema) -> Schema:
+def close_schema(schema: Schema) -> Schema:
     """Return an object's schema that rejects unnamed properties, except where it explicitly accepts them."""
     return _Closing(schema).root()
 
 
-def named(schema: Schema) -> frozenset[str] | None:
+def property_names(schema: Schema) -> frozenset[str] | None:
     """Return the properties that a schema names; None if it also accepts others."""
     found = set[str]()
     for part in _in_place(schema, schema):
@@ -134,7 +134,7 @@ class _Closing:
         if not is_mixed and set(_listed(part, "required")) <= _entries(part.get("properties")).keys():
             return {**made, "additionalProperties": False}
         self._has_mixed = True
-        names = named({**part, **self._definitions})
+        names = property_names({**part, **self._definitions})
         # Each alternative knows only its own properties: closed alone, it would reject those of its siblings.
         return made if names is None or "propertyNames" in part else {**made, "propertyNames": {"enum": sorted(names)}}
 

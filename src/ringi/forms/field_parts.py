@@ -20,7 +20,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, check_number, check_text, check_whole, shown
+from ringi.base.validation import FieldValidationError, check_number, check_text, check_whole, safe_repr
 
 MAX_LABEL = 500
 MAX_HELP = 2_000
@@ -44,7 +44,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 def _name(value: object) -> object:
     if isinstance(value, str) and not NAME.fullmatch(value):
         raise FieldValidationError(
-            "", f"{shown(value)} is no field name: use 1-64 letters, digits and _, no digit first"
+            "", f"{safe_repr(value)} is no field name: use 1-64 letters, digits and _, no digit first"
         )
     return value
 
@@ -53,26 +53,26 @@ def _option_value(value: object) -> object:
     if isinstance(value, str):
         return _short(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldValidationError("", f"must be text or a whole number, not {shown(value)}: change it")
+        raise FieldValidationError("", f"must be text or a whole number, not {safe_repr(value)}: change it")
     check_whole(value)
     return value
 
 
-def _kept(value: str) -> str:
+def _storable(value: str) -> str:
     check_text(value)
     return value
 
 
 def _short(value: str) -> str:
     if not value or check_text(value) > MAX_VALUE:
-        raise FieldValidationError("", f"{shown(value)} is empty or longer than {MAX_VALUE} bytes: change it")
+        raise FieldValidationError("", f"{safe_repr(value)} is empty or longer than {MAX_VALUE} bytes: change it")
     return value
 
 
 def _media_type(value: str) -> str:
     if value not in MEDIA_TYPES and value not in GROUPS:
         raise FieldValidationError(
-            "", f"{shown(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
+            "", f"{safe_repr(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
         )
     return value
 
@@ -82,8 +82,8 @@ def _absent(value: object) -> bool:
 
 
 Name = Annotated[str, BeforeValidator(_name), StringConstraints(strict=True)]
-Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_kept)]
-Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_kept)]
+Label = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_storable)]
+Words = Annotated[str, StringConstraints(strict=True, max_length=MAX_HELP), AfterValidator(_storable)]
 Value = Annotated[str | int, BeforeValidator(_option_value)]
 Num = Annotated[int | float, BeforeValidator(check_number)]
 Length = Annotated[int, pydantic.Field(strict=True, ge=0, le=MAX_TEXT)]
@@ -172,12 +172,12 @@ class Option(StrictModel):
     """One choice: the value that is stored, and the label that a person sees (by default the value)."""
 
     value: Value
-    label: Label = pydantic.Field(default_factory=lambda given: str(given["value"]))
+    label: Label = pydantic.Field(default_factory=lambda values: str(values["value"]))
 
     @model_validator(mode="before")
     @classmethod
-    def _from_value(cls, given: object) -> object:
-        return given if isinstance(given, dict | Option) else {"value": given}
+    def _from_value(cls, value: object) -> object:
+        return value if isinstance(value, dict | Option) else {"value": value}
 
 
 class OptionParts(Parts, total=False):

@@ -16,7 +16,7 @@ from ringi.base.validation import (
     check_text,
     is_on_step,
     path_of,
-    shown,
+    safe_repr,
 )
 from ringi.forms.field_parts import (
     LEFT_OUT,
@@ -47,20 +47,20 @@ MAX_OPTIONS = 1_000
 
 class _Field(StrictModel):
     name: Name
-    label: Label = pydantic.Field(default_factory=lambda given: given["name"])
+    label: Label = pydantic.Field(default_factory=lambda values: values["name"])
     required: Flag = False
     placeholder: Words | None = LEFT_OUT
     help: Words | None = LEFT_OUT
 
-    def __init__(self, name: str | None = None, /, **given: Any) -> None:
-        super().__init__(**(given if name is None else {**given, "name": name}))
+    def __init__(self, name: str | None = None, /, **arguments: Any) -> None:
+        super().__init__(**(arguments if name is None else {**arguments, "name": name}))
 
     # Without this mark pydantic also calls __init__ for a field inside a form, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
-    def _error_root(cls, given: dict[str, Any]) -> str:
-        return path_of("", [given.get("name") or cls.__name__])
+    def _error_root(cls, arguments: dict[str, Any]) -> str:
+        return path_of("", [arguments.get("name") or cls.__name__])
 
     def accept(self, value: object) -> Any:
         """Return the answer to store; raise FieldValidationError that says what to send instead."""
@@ -91,7 +91,7 @@ class _Writing(_Field):
 
     def accept(self, value: object) -> str:
         if not isinstance(value, str):
-            raise FieldValidationError("", f"must be text, not {shown(value)}: send it in quotes")
+            raise FieldValidationError("", f"must be text, not {safe_repr(value)}: send it in quotes")
         check_text(value)
         least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
         if len(value) < least:
@@ -113,7 +113,7 @@ class Text(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[WritingParts]) -> None: ...
 
 
 class TextArea(_Writing):
@@ -123,7 +123,7 @@ class TextArea(_Writing):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[WritingParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[WritingParts]) -> None: ...
 
 
 class _Options(_Field):
@@ -135,15 +135,15 @@ class _Options(_Field):
             # Without the type comparison, True would match the option 1.
             if type(value) is type(option.value) and value == option.value:
                 return option.value
-        choices = ", ".join(shown(option.value) for option in self.options[:10])
+        choices = ", ".join(safe_repr(option.value) for option in self.options[:10])
         more = f" or {len(self.options) - 10} others" if len(self.options) > 10 else ""
-        raise FieldValidationError("", f"{shown(value)} is not an option: choose from {choices}{more}")
+        raise FieldValidationError("", f"{safe_repr(value)} is not an option: choose from {choices}{more}")
 
     def _check_parts(self) -> None:
         seen: set[str | int] = set()
         for option in self.options:
             if option.value in seen:
-                raise FieldValidationError("options", f"{shown(option.value)} is there twice: remove one")
+                raise FieldValidationError("options", f"{safe_repr(option.value)} is there twice: remove one")
             seen.add(option.value)
 
 
@@ -161,7 +161,7 @@ class Select(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
 
 
 class Radio(_One):
@@ -171,7 +171,7 @@ class Radio(_One):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
 
 
 class _Many(_Options):
@@ -180,12 +180,12 @@ class _Many(_Options):
     def accept(self, value: object) -> list[str | int]:
         if not isinstance(value, list):
             raise FieldValidationError(
-                "", f"must be a list, not {shown(value)}: send [{shown(self.options[0].value)}, …]"
+                "", f"must be a list, not {safe_repr(value)}: send [{safe_repr(self.options[0].value)}, …]"
             )
         seen: set[str | int] = set()
         for item in value:
             if (member := self.member(item)) in seen:
-                raise FieldValidationError("", f"{shown(item)} is there twice: send each option once")
+                raise FieldValidationError("", f"{safe_repr(item)} is there twice: send each option once")
             seen.add(member)
         return value
 
@@ -197,7 +197,7 @@ class MultiSelect(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
 
 
 class Checkbox(_Many):
@@ -207,7 +207,7 @@ class Checkbox(_Many):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[OptionParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[OptionParts]) -> None: ...
 
 
 class _Numeric(_Field):
@@ -219,13 +219,13 @@ class _Numeric(_Field):
     def accept(self, value: object) -> int | float:
         number = check_number(value)
         if self.min is not None and number < self.min:
-            raise FieldValidationError("", f"{shown(number)} is below {self.min}: send at least {self.min}")
+            raise FieldValidationError("", f"{safe_repr(number)} is below {self.min}: send at least {self.min}")
         if self.max is not None and number > self.max:
-            raise FieldValidationError("", f"{shown(number)} is above {self.max}: send at most {self.max}")
+            raise FieldValidationError("", f"{safe_repr(number)} is above {self.max}: send at most {self.max}")
         if self.step is not None and not is_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
             raise FieldValidationError(
-                "", f"{shown(number)} is between the steps: count in steps of {self.step}{start}"
+                "", f"{safe_repr(number)} is between the steps: count in steps of {self.step}{start}"
             )
         return self._whole(number)
 
@@ -248,7 +248,7 @@ class Number(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[NumericParts]) -> None: ...
 
 
 class Slider(_Numeric):
@@ -258,7 +258,7 @@ class Slider(_Numeric):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[NumericParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[NumericParts]) -> None: ...
 
     def _check_parts(self) -> None:
         for part in ("min", "max"):
@@ -277,15 +277,15 @@ class Date(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
         """Return the day; raise FieldValidationError unless it exists and is within the bounds."""
         day = check_day(value)
         if self.min is not None and day < self.min:
-            raise FieldValidationError("", f"{shown(day)} is too early: send {self.min} or later")
+            raise FieldValidationError("", f"{safe_repr(day)} is too early: send {self.min} or later")
         if self.max is not None and day > self.max:
-            raise FieldValidationError("", f"{shown(day)} is too late: send {self.max} or earlier")
+            raise FieldValidationError("", f"{safe_repr(day)} is too late: send {self.max} or earlier")
         return day
 
     def _check_parts(self) -> None:
@@ -308,15 +308,15 @@ class DateTime(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[DateParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
         """Return the time unchanged; raise FieldValidationError unless it is valid and within the bounds."""
         moment = check_moment(value)
         if self.min is not None and moment < check_moment(self.min):
-            raise FieldValidationError("", f"{shown(value)} is too early: send {self.min} or later")
+            raise FieldValidationError("", f"{safe_repr(value)} is too early: send {self.min} or later")
         if self.max is not None and moment > check_moment(self.max):
-            raise FieldValidationError("", f"{shown(value)} is too late: send {self.max} or earlier")
+            raise FieldValidationError("", f"{safe_repr(value)} is too late: send {self.max} or earlier")
         return str(value)
 
     def _check_parts(self) -> None:
@@ -328,7 +328,9 @@ class DateTime(_Field):
                 except ValueError as error:
                     raise FieldValidationError(part, str(error)) from None
         if len(bounds) == 2 and bounds["min"] > bounds["max"]:
-            raise FieldValidationError("min", f"{shown(self.min)} is later than max {shown(self.max)}: swap them")
+            raise FieldValidationError(
+                "min", f"{safe_repr(self.min)} is later than max {safe_repr(self.max)}: swap them"
+            )
 
 
 class Boolean(_Field):
@@ -339,12 +341,12 @@ class Boolean(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[BooleanParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[BooleanParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
         """Return the boolean; raise FieldValidationError for any other value."""
         if not isinstance(value, bool):
-            raise FieldValidationError("", f"must be true or false, not {shown(value)}: send one of the two")
+            raise FieldValidationError("", f"must be true or false, not {safe_repr(value)}: send one of the two")
         return value
 
 
@@ -358,7 +360,7 @@ class Attachment(_Field):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str = "", /, **given: Unpack[AttachmentParts]) -> None: ...
+        def __init__(self, name: str = "", /, **arguments: Unpack[AttachmentParts]) -> None: ...
 
     def accept(self, value: object) -> AttachedFile:
         """Return the file reference; raise FieldValidationError if it is invalid. The inbox checks that it exists."""
@@ -393,4 +395,4 @@ Field: TypeAlias = Annotated[
 
 def _check_order(low_name: str, low: Any, high_name: str, high: Any) -> None:
     if low is not None and high is not None and low > high:
-        raise FieldValidationError(low_name, f"{shown(low)} is above {high_name} {shown(high)}: swap them")
+        raise FieldValidationError(low_name, f"{safe_repr(low)} is above {high_name} {safe_repr(high)}: swap them")

@@ -10,7 +10,7 @@ import pydantic
 from pydantic import BaseModel, model_validator
 
 from ringi.base.model import StrictModel, without_nulls
-from ringi.base.validation import FieldValidationError, invalid, path_of, shown
+from ringi.base.validation import FieldValidationError, invalid_error, path_of, safe_repr
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import conversions
 from ringi.forms.field_parts import Option
@@ -66,17 +66,17 @@ class Form(StrictModel):
 
     fields: Annotated[tuple[Field, ...], pydantic.Field(min_length=1, max_length=MAX_FIELDS)]
 
-    def __init__(self, fields: Sequence[Field] | None = None, /, **given: Any) -> None:
+    def __init__(self, fields: Sequence[Field] | None = None, /, **arguments: Any) -> None:
         """Create a form.
 
         Args:
             fields: The fields in the order of the page, with distinct names.
-            given: `fields` as a keyword.
+            arguments: `fields` as a keyword.
 
         Raises:
             InvalidError: A field is invalid, or two fields have one name.
         """
-        super().__init__(**(given if fields is None else {**given, "fields": fields}))
+        super().__init__(**(arguments if fields is None else {**arguments, "fields": fields}))
 
     # Without this mark pydantic also calls __init__ for a form inside a request, and its errors lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ class Form(StrictModel):
         return ((field.name, field.type) for field in self.fields)
 
     @classmethod
-    def _error_root(cls, given: dict[str, Any]) -> str:
+    def _error_root(cls, arguments: dict[str, Any]) -> str:
         return "form"
 
     @model_validator(mode="after")
@@ -94,7 +94,7 @@ class Form(StrictModel):
         for position, field in enumerate(self.fields):
             if field.name in seen:
                 raise FieldValidationError(
-                    f"fields[{position}].name", f"{shown(field.name)} is there twice: rename one"
+                    f"fields[{position}].name", f"{safe_repr(field.name)} is there twice: rename one"
                 )
             seen.add(field.name)
         return self
@@ -114,7 +114,7 @@ class Form(StrictModel):
         try:
             return cls.model_validate(_without_nulls(data), extra="forbid")
         except pydantic.ValidationError as error:
-            raise invalid(error, "form") from None
+            raise invalid_error(error, "form") from None
 
     @classmethod
     def of(cls, model: type[BaseModel]) -> Form:
@@ -160,13 +160,13 @@ class Form(StrictModel):
             InvalidError: An answer is wrong, missing or unknown; there is one error for each field.
         """
         if not isinstance(data, dict | None):
-            raise InvalidError.of("data", f"must be an object of answers, not {shown(data)}")
-        given = {name: value for name, value in (data or {}).items() if value is not None}
+            raise InvalidError.of("data", f"must be an object of answers, not {safe_repr(data)}")
+        present = {name: value for name, value in (data or {}).items() if value is not None}
         errors: list[FieldError] = []
         answers: dict[str, Json] = {}
         for field in self.fields:
             try:
-                answers |= _answer(field, given)
+                answers |= _answer(field, present)
             except FieldValidationError as error:
                 errors.append(FieldError(field.name, str(error)))
         unknown = [name for name in data or {} if name not in {field.name for field in self.fields}]
@@ -190,14 +190,14 @@ def into(model: type[M], data: object) -> M:
     """
     check_json(data, field="data")
     if not isinstance(data, dict):
-        raise InvalidError.of("data", f"must be an object of answers, not {shown(data)}")
-    given = {name: value for name, value in data.items() if value is not None}
+        raise InvalidError.of("data", f"must be an object of answers, not {safe_repr(data)}")
+    present = {name: value for name, value in data.items() if value is not None}
     nothing = {_key(name, field): None for name, field in model.model_fields.items() if field.is_required()}
     try:
         # Strict pydantic accepts a day and an Enum's value from JSON text, but not from Python objects.
-        return model.model_validate_json(json.dumps(nothing | given), strict=True)
+        return model.model_validate_json(json.dumps(nothing | present), strict=True)
     except pydantic.ValidationError as error:
-        raise invalid(error, "") from None
+        raise invalid_error(error, "") from None
 
 
 def _without_nulls(data: object) -> object:
@@ -217,8 +217,8 @@ def _key(name: str, field: pydantic.fields.FieldInfo) -> str:
     return field.validation_alias if isinstance(field.validation_alias, str) else name
 
 
-def _answer(field: Field, given: dict[str, object]) -> dict[str, Json]:
-    value = given.get(field.name)
+def _answer(field: Field, present: dict[str, object]) -> dict[str, Json]:
+    value = present.get(field.name)
     if field.required and (value is None or field.is_empty(value)):
         raise FieldValidationError("", "is required: answer it")
     return {} if value is None else {field.name: field.accept(value)}

@@ -17,8 +17,8 @@ from ringi.base.validation import (
     check_text,
     check_whole,
     path_of,
-    readable,
-    shown,
+    safe_name,
+    safe_repr,
 )
 from ringi.errors import FieldError, InvalidError
 
@@ -147,7 +147,7 @@ def check_pattern(pattern: str) -> None:
     if is_refused:
         raise FieldValidationError(
             "",
-            f"{shown(pattern)} is no pattern that a linear-time engine takes: write it as in JSON Schema and shorter,"
+            f"{safe_repr(pattern)} is not a supported pattern: use a shorter one in JSON Schema syntax,"
             " without look-around (?=…), back-references \\1 and possessive quantifiers a++",
         )
 
@@ -190,7 +190,7 @@ def _length(item: object, path: str) -> int:
                 return len(repr(item))
     except FieldValidationError as error:
         raise InvalidError.of(path, str(error)) from None
-    raise InvalidError.of(path, f"is {shown(item)}, no JSON value: send text, numbers, lists and objects")
+    raise InvalidError.of(path, f"is {safe_repr(item)}, no JSON value: send text, numbers, lists and objects")
 
 
 def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
@@ -199,7 +199,7 @@ def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
     elif isinstance(item, dict):
         for key, value in item.items():
             if not isinstance(key, str):
-                raise InvalidError.of(path, f"has the key {shown(key)}: use text as keys")
+                raise InvalidError.of(path, f"has the key {safe_repr(key)}: use text as keys")
             # A key is checked like a text value: it can be as long and as malformed.
             yield key, key
             yield key, value
@@ -207,7 +207,7 @@ def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
 
 def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
     if not isinstance(schema, dict):
-        raise InvalidError.of(field, f"must be a JSON Schema object, not {shown(schema)}")
+        raise InvalidError.of(field, f"must be a JSON Schema object, not {safe_repr(schema)}")
     check_json(schema, field=field, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
     weight = _weigh(schema, field)
     try:
@@ -230,16 +230,16 @@ def _refusal(error: jsonschema_rs.ValidationError) -> str:
 
 def _weigh(schema: dict[str, Any], field: str) -> _Weight:
     if str(schema.get("$schema", _DIALECTS[0])).rstrip("#") not in _DIALECTS:
-        raise InvalidError.of(f"{field}.$schema", f"{shown(schema['$schema'])} is unknown: use {_DIALECTS[0]!r}")
+        raise InvalidError.of(f"{field}.$schema", f"{safe_repr(schema['$schema'])} is unknown: use {_DIALECTS[0]!r}")
     parts = {"#": _part({k: v for k, v in schema.items() if k not in (*_DEFINITIONS, "$schema")}, field)}
     for section in _DEFINITIONS:
         for name, part in _entries(schema.get(section)):
             parts[f"#/{section}/{name}"] = _part(part, path_of(field, [section, name]))
     weight = _unfold(parts, field)
     if weight.keywords > MAX_KEYWORDS:
-        raise InvalidError.of(field, f"unfolds to {shown(weight.keywords)} keywords: keep at most {MAX_KEYWORDS}")
+        raise InvalidError.of(field, f"unfolds to {safe_repr(weight.keywords)} keywords: keep at most {MAX_KEYWORDS}")
     if weight.patterns > MAX_PATTERNS:
-        raise InvalidError.of(field, f"unfolds to {shown(weight.patterns)} patterns: keep at most {MAX_PATTERNS}")
+        raise InvalidError.of(field, f"unfolds to {safe_repr(weight.patterns)} patterns: keep at most {MAX_PATTERNS}")
     return weight
 
 
@@ -248,14 +248,14 @@ def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
     try:
         for name in TopologicalSorter({name: part.references for name, part in parts.items()}).static_order():
             if name not in parts:
-                raise InvalidError.of(field, f"$ref {shown(name)} leads nowhere: define it or remove the reference")
+                raise InvalidError.of(field, f"$ref {safe_repr(name)} leads nowhere: define it or remove the reference")
             own, used = parts[name].weight, [weights[reference] for reference in parts[name].references]
             weights[name] = _Weight(
                 own.keywords + sum(weight.keywords for weight in used),
                 own.patterns + sum(weight.patterns for weight in used),
             )
     except CycleError as error:
-        loop = " → ".join(readable(name) for name in error.args[1][:5])
+        loop = " → ".join(safe_name(name) for name in error.args[1][:5])
         raise InvalidError.of(field, f"$ref recurses ({loop}): unroll it to the depth you need") from None
     return weights["#"]
 
@@ -293,7 +293,7 @@ def _check_keywords(schema: dict[str, Any], path: str) -> None:
     for key in sorted(schema.keys() & (_REFUSED | {"$schema"})):
         raise InvalidError.of(f"{path}.{key}", "is not allowed here: refer to '#/$defs/…' only")
     if "$ref" in schema and not (isinstance(schema["$ref"], str) and _REFERENCE.fullmatch(schema["$ref"])):
-        raise InvalidError.of(f"{path}.$ref", f"{shown(schema['$ref'])} is not local: refer to '#/$defs/…' only")
+        raise InvalidError.of(f"{path}.$ref", f"{safe_repr(schema['$ref'])} is not local: refer to '#/$defs/…' only")
     if len(_sized(schema, "properties")) > MAX_PROPERTIES:
         raise InvalidError.of(f"{path}.properties", f"has more than {MAX_PROPERTIES} properties: remove some")
     if len(_sized(schema, "enum")) > MAX_ENUM:
@@ -322,11 +322,11 @@ def _explain(
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
         yield FieldError(field, "does not fit the schema, and is too large to say where: send less")
         return
-    told = 0
+    count = 0
     for error in validator.iter_errors(data):
         for problem in _problems(error, field):
-            told += 1
-            if told > MAX_ERRORS:
+            count += 1
+            if count > MAX_ERRORS:
                 return
             yield problem
 

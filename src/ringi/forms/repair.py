@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ringi.base.validation import path_of, shown
+from ringi.base.validation import path_of, safe_repr
 from ringi.forms.field_parts import MAX_LABEL, NAME, Option
 from ringi.forms.form import FIELDS, MAX_FIELDS
 
@@ -19,7 +19,7 @@ MAX_CHANGES = 20
 """The maximum number of reported changes."""
 
 
-class Repaired(NamedTuple):
+class RepairResult(NamedTuple):
     """The repaired fields and the changes."""
 
     fields: Any
@@ -33,7 +33,7 @@ class Repaired(NamedTuple):
         return None if data is None else {self.names.get(name, name): value for name, value in data.items()}
 
 
-def repair(fields: object) -> Repaired:
+def repair(fields: object) -> RepairResult:
     """Return the fields that a model wrote, repaired; a valid field is returned unchanged.
 
     Nulls, unknown keys and duplicate options are dropped. A slider without both bounds becomes a number. A field with
@@ -41,20 +41,20 @@ def repair(fields: object) -> Repaired:
     without options are preserved: removing them would change the question.
     """
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
-        return Repaired(fields)
+        return RepairResult(fields)
     changes: list[str] = []
     found = [_field(field, f"fields[{n}]", changes) for n, field in enumerate(fields)]
     names = _rename(found, changes)
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"{len(changes) - MAX_CHANGES} more changes"]
-    return Repaired(found, names, tuple(changes))
+    return RepairResult(found, names, tuple(changes))
 
 
-def known(given: object, names: Collection[str], path: str, changes: list[str]) -> Any:
+def drop_unknown(entry: object, names: Collection[str], path: str, changes: list[str]) -> Any:
     """Return an object without nulls and unknown names; return any other value unchanged."""
-    if not isinstance(given, dict):
-        return given
-    present = {name: value for name, value in given.items() if value is not None}
+    if not isinstance(entry, dict):
+        return entry
+    present = {name: value for name, value in entry.items() if value is not None}
     changes += [f"{path_of(path, [name])}: is unknown and was left out" for name in present if name not in names]
     return {name: value for name, value in present.items() if name in names}
 
@@ -70,9 +70,9 @@ def _field(field: object, path: str, changes: list[str]) -> Any:
     parts = PARTS.get(kind) if isinstance(kind, str) else None
     if parts is None:
         return found
-    found = known(found, parts | {"options"} if found.get("options") else parts, path, changes)
+    found = drop_unknown(found, parts | {"options"} if found.get("options") else parts, path, changes)
     if "options" in parts and isinstance(options := found.get("options"), list):
-        read = [known(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
+        read = [drop_unknown(each, OPTION, f"{path}.options[{n}]", changes) for n, each in enumerate(options)]
         # A model that lists options may repeat itself.
         found["options"] = list({repr(each): each for each in read}.values())
         if len(found["options"]) < len(read):
@@ -91,12 +91,12 @@ def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
         if field.get("name") == text and _is_name(text) and text not in seen:
             seen.add(text)
             continue
-        name = _free(_derived(text), taken)
+        name = _unique_name(_name_from_text(text), taken)
         taken.add(name)
         # If two fields share a name, only the first is read under it.
         read[name] = name if text in own or text in read.values() else text
-        said = f"{shown(text)} is asked as {shown(name)}, and its answer is under {shown(read[name])}"
-        changes.append(f"fields[{n}].name: {said}")
+        message = f"{safe_repr(text)} is asked as {safe_repr(name)}, and its answer is under {safe_repr(read[name])}"
+        changes.append(f"fields[{n}].name: {message}")
         field |= {"name": name, "label": field.get("label", text[:MAX_LABEL])}
     return read
 
@@ -105,15 +105,15 @@ def _text(field: Any) -> str | None:
     """Return the text that the writer used for a field; None if no name can be derived from it."""
     if not isinstance(field, dict) or not isinstance(field.get("name", ""), str):
         return None
-    written = (field.get("name"), field.get("label"))
-    return next((text for text in written if isinstance(text, str) and text.strip()), None)
+    texts = (field.get("name"), field.get("label"))
+    return next((text for text in texts if isinstance(text, str) and text.strip()), None)
 
 
 def _is_name(text: object) -> bool:
     return isinstance(text, str) and NAME.fullmatch(text) is not None
 
 
-def _derived(text: str) -> str:
+def _name_from_text(text: str) -> str:
     """Return a valid name that depends only on the text."""
     plain = unicodedata.normalize("NFKC", text)
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
@@ -124,7 +124,7 @@ def _derived(text: str) -> str:
     return f"_{name}" if name[0].isdigit() else name
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _unique_name(name: str, taken: set[str]) -> str:
     if name not in taken:
         return name
     number = 2

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 
 from ringi.base.canonical_json import canonical
 from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, invalid, path_of, shown
+from ringi.base.validation import FieldValidationError, invalid_error, path_of, safe_repr
 from ringi.domain.ask import Decision, Name, Priority
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_pattern, matches_whole
@@ -26,11 +26,11 @@ def _pattern(value: str) -> str:
     return value
 
 
-class Written(StrictModel):
+class PolicyData(StrictModel):
     """The base of policy data: validation errors contain the path."""
 
     @classmethod
-    def _error_root(cls, given: dict[str, Any]) -> str:
+    def _error_root(cls, data: dict[str, Any]) -> str:
         return ""
 
     @classmethod
@@ -39,10 +39,10 @@ class Written(StrictModel):
         try:
             return cls.model_validate(data, extra="forbid")
         except ValidationError as error:
-            raise invalid(error, "") from None
+            raise invalid_error(error, "") from None
 
 
-class Condition(Written):
+class Condition(PolicyData):
     """A condition on an argument: all its set fields must hold.
 
     If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
@@ -60,7 +60,7 @@ class Condition(Written):
     result is unknown."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _has_condition(self) -> Self:
         if not self.model_fields_set:
             raise FieldValidationError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
         # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
@@ -77,14 +77,14 @@ Where = dict[Name, Condition]
 """Conditions by argument; `customer.country` is a nested value of an argument."""
 
 
-class AutoApproval(Written):
+class AutoApproval(PolicyData):
     """Calls that run without a person; the audit trail names the rule."""
 
     name: RuleName
     where: Where = {}
 
 
-class Rule(Written):
+class Rule(PolicyData):
     """Calls that wait, and their approvers: calls of these tools, unless a condition certainly fails."""
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -116,7 +116,7 @@ class Rule(Written):
         return next((rule.name for rule in self.auto_approve if _holds(rule.where, args)), None)
 
 
-class Policy(Written):
+class Policy(PolicyData):
     """Ordered rules: the first matching rule decides how a call is asked; a call without a rule runs at once."""
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
@@ -129,7 +129,7 @@ class Policy(Written):
                 if auto.name in seen:
                     place = path_of("", ["rules", position, "auto_approve", number, "name"])
                     raise FieldValidationError(
-                        place, f"{shown(auto.name)} is there twice: the trail could not tell them apart"
+                        place, f"{safe_repr(auto.name)} is there twice: the trail could not tell them apart"
                     )
                 seen.add(auto.name)
         return self
@@ -145,10 +145,10 @@ class Policy(Written):
         """
         for place, tool, where in self._named():
             if tool not in arguments:
-                raise InvalidError.of(f"{place}.tools", f"{shown(tool)} is no tool here: use {_names(arguments)}")
+                raise InvalidError.of(f"{place}.tools", f"{safe_repr(tool)} is no tool here: use {_names(arguments)}")
             has = arguments[tool]
             for argument in [name for name in where if has is not None and name.partition(".")[0] not in has]:
-                wrong = f"{shown(argument)} is no argument of {tool}: use {_names(has or ())}"
+                wrong = f"{safe_repr(argument)} is no argument of {tool}: use {_names(has or ())}"
                 raise InvalidError.of(f"{place}.where", wrong)
 
     def _named(self) -> Iterable[tuple[str, str, Where]]:
@@ -167,9 +167,9 @@ def _holds(where: Where, args: Args) -> bool | None:
     return _all(condition.holds(_value(args, path)) for path, condition in where.items())
 
 
-def _all(found: Iterable[bool | None]) -> bool | None:
-    known = list(found)
-    return False if False in known else None if None in known else True
+def _all(results: Iterable[bool | None]) -> bool | None:
+    values = list(results)
+    return False if False in values else None if None in values else True
 
 
 def _value(args: Args, path: str) -> object:
@@ -189,8 +189,8 @@ def _equals(value: object, wanted: object) -> bool | None:
 
 
 def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
-    found = [_equals(value, each) for each in wanted]
-    return True if True in found else None if None in found else False
+    results = [_equals(value, each) for each in wanted]
+    return True if True in results else None if None in results else False
 
 
 def _matches(value: object, pattern: str) -> bool | None:

@@ -49,7 +49,7 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
     The events of the threads in `naming` name the person.
     """
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
-    left = {id: str(ConflictError.of_newer(Request.record, id, unknown)) for id, unknown in newer.items()}
+    left = {id: str(ConflictError.newer_fields(Request.record, id, unknown)) for id, unknown in newer.items()}
     left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]

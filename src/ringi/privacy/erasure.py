@@ -147,7 +147,7 @@ class Eraser:
             if not request.is_final:
                 raise PendingError(request.id)
             if person and (unknown := unknown_in(request)):
-                raise ConflictError.of_newer(Request.record, request.id, unknown)
+                raise ConflictError.newer_fields(Request.record, request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
             emptied = [event for event in history if person is None or names(event, person)]
@@ -370,7 +370,7 @@ class Eraser:
         Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
         if found := misfits(record, history):
-            raise ConflictError.unproven(record.record, record.id, found[0].what)
+            raise ConflictError.not_verified(record.record, record.id, found[0].what)
         left = {event.version: left_of(event, person) for event in emptied}
         before = {event.version: event.actor for event in history if event.is_emptied}
         covers = before | {version: payload["actor"] for version, payload in left.items()}

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
-from ringi.domain.request import Request, Response
+from ringi.domain.request import Request
+from ringi.domain.response import Response
 from ringi.domain.thread import Thread
 
 TITLE = "erased"
@@ -58,8 +59,8 @@ def request_without_content(request: Request) -> dict[str, Any]:
     nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
     free = {"claimed_by": None, "claimed_until": None}
-    said = {"response": without_words(request.response)}
-    return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **said}
+    answer = {"response": without_words(request.response)}
+    return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **answer}
 
 
 def request_without(request: Request, person: str, history: Sequence[Event]) -> dict[str, Any]:
@@ -89,8 +90,8 @@ def without_words(response: Response | None) -> Response | None:
     """Return a response without free text: its decision, time, channel and authorization digest."""
     if response is None:
         return None
-    kept = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
-    return Response(responder=str(nameless(response.responder)), **kept)
+    remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
+    return Response(responder=str(nameless(response.responder)), **remaining)
 
 
 def thread_without_content(thread: Thread) -> dict[str, Any]:

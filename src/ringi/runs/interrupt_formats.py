@@ -119,7 +119,7 @@ def read_own(value: Any, schema: Schema | None) -> Sequence[Ask]:
     # `ask` always sets a schema. Otherwise a graph that interrupts with model output would let the model forge one.
     if schema is None or not isinstance(value, dict) or not isinstance(value.get(ENVELOPE), dict):
         return ()
-    asked = Ask.kept(value[ENVELOPE])
+    asked = Ask.parse_stored(value[ENVELOPE])
     return (asked,) if schema.get(ENVELOPE) == digest_of(asked) else ()
 
 

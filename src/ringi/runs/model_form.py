@@ -10,12 +10,12 @@ import re
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
-from ringi.base.validation import FieldValidationError, shown
+from ringi.base.validation import FieldValidationError, safe_repr
 from ringi.domain.ask import Ask, Decision, digest_of
 from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import MAX_CHANGES, Repaired, known, repair
+from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
@@ -127,7 +127,7 @@ class ModelAsk(NamedTuple):
     """A model's request, converted to a question."""
 
     ask: Ask
-    form: Repaired
+    form: RepairResult
     """The changes made to its form."""
 
 
@@ -135,10 +135,10 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
     """Return a model's request as a question with a repaired form; raise `InvalidError` with the problem."""
     check_json(request, field=KEY, max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
     if not isinstance(request, dict):
-        raise InvalidError.of(KEY, f"must be an object, not {shown(request)}")
+        raise InvalidError.of(KEY, f"must be an object, not {safe_repr(request)}")
     request = {name: value for name, value in request.items() if value is not None}
     if request.get("type", "form") != "form":
-        raise InvalidError.of(f"{KEY}.type", f"{shown(request['type'])} is unknown: use 'form'")
+        raise InvalidError.of(f"{KEY}.type", f"{safe_repr(request['type'])} is unknown: use 'form'")
     repaired, changes = repair(request.get("fields")), list[str]()
     given = {name: request[name] for name in PARTS if name in request}
     if "actions" in given:
@@ -151,10 +151,10 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
 
 def buttons_of(actions: object, changes: list[str]) -> Any:
     """Return a model's buttons without nulls and unknown keys."""
-    found = known(actions, get_args(Decision), "actions", changes)
+    found = drop_unknown(actions, get_args(Decision), "actions", changes)
     if not isinstance(found, dict):
         return found
-    return {decision: known(each, BUTTON, f"actions.{decision}", changes) for decision, each in found.items()}
+    return {decision: drop_unknown(each, BUTTON, f"actions.{decision}", changes) for decision, each in found.items()}
 
 
 def noted(context: object) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from ringi.base.validation import MAX_ERRORS, path_of
 from ringi.errors import FieldError, InvalidError
-from ringi.forms.arguments import UNKNOWN, check_call, named, refuse_unknown
+from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
 Args = dict[str, Any]
 MORE = "additionalProperties"
@@ -67,7 +67,7 @@ def check_tool(tool: BaseTool | None, args: Args) -> None:
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return check_call(schema, args)
-    names = named(schema)
+    names = property_names(schema)
     if names is not None:
         refuse_unknown(args, names)
     check_model(model, args, injected(tool))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from ringi.base.validation import shown
+from ringi.base.validation import safe_repr
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
@@ -85,7 +85,7 @@ def spoken_in(content: Any) -> Spoken:
         elif isinstance(kind, str) and kind in SOURCES:
             images.append(image_of(SOURCES[kind](part)))
         else:
-            raise InvalidError.of(FIELD, f"a part of type {shown(kind)} is not taken: send text or images")
+            raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not taken: send text or images")
     text = "\n".join(texts).strip()
     if not text and not images:
         raise InvalidError.of(FIELD, "the newest message is empty: send some text")

@@ -129,7 +129,7 @@ def test_a_value_inside_of_an_argument_is_compared() -> None:
         ),
         ({"rules": [{"tools": ["refund"], "where": {"amount": {}}}]}, "says nothing: set one of equals"),
         ({"rules": [{"tools": ["refund"], "where": {"amount": {"above": "x"}}}]}, r"where\.amount\.above"),
-        ({"rules": [{"tools": ["send"], "where": {"to": {"matches": "("}}}]}, r"matches: '\(' is no pattern"),
+        ({"rules": [{"tools": ["send"], "where": {"to": {"matches": "("}}}]}, r"matches: '\(' is not a supported"),
         (
             {"rules": [{"tools": ["send"], "allowed": ["reject"], "auto_approve": [{"name": "a"}]}]},
             "auto_approve: approves what nobody may approve",

@@ -92,7 +92,7 @@ class MemoryStore(Store):
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         if self._cursors.get(name, START) != old:
-            raise ConflictError.moved(name, old)
+            raise ConflictError.cursor_moved(name, old)
         self._cursors[name] = new
 
 

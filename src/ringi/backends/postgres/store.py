@@ -156,7 +156,7 @@ class PostgresStore(Store):
                 " DO UPDATE SET position = $3 WHERE cursors.position = $2 RETURNING 1"
             )
         if not await self._database.write(sql, name, old, new):
-            raise ConflictError.moved(name, old)
+            raise ConflictError.cursor_moved(name, old)
 
 
 async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Rows | None]:

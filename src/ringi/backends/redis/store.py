@@ -121,7 +121,7 @@ class RedisStore(Store):
 
     async def move_cursor(self, name: str, old: Position, new: Position) -> None:
         if not await self._move([self._cursors], [name, new_token(), old, new]):
-            raise ConflictError.moved(name, old)
+            raise ConflictError.cursor_moved(name, old)
 
     uninspected = "the lists of events and Redis' own files are not checked here: run redis-check-aof"
 

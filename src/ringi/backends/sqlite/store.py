@@ -100,7 +100,7 @@ class SqliteStore(Store):
                 "UPDATE cursors SET position = ? WHERE name = ? AND position = ?", [new, name, old]
             )
             if not moved.rowcount:
-                raise ConflictError.moved(name, old)
+                raise ConflictError.cursor_moved(name, old)
 
         await self._database.write(move)
 

@@ -183,7 +183,7 @@ def secret_create(json_: Json = False) -> None:
     say({"secret": secret}, secret, json_)
 
 
-async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[Finding], seals.Verdict, str]:
+async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list[Finding], seals.SealReport, str]:
     from ringi.server.auth.authenticator import seal_key
 
     expected = [each for path in expect or () for each in seals.read_seals(path)]
@@ -194,5 +194,5 @@ async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list
             try:
                 verdict = await seals.compare(store, expected, key)
             except UnavailableError as error:  # What the audit has named; the seals say nothing of what follows.
-                verdict = seals.Verdict([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
+                verdict = seals.SealReport([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
             return count, findings, verdict, store.uninspected

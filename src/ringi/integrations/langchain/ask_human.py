@@ -17,7 +17,7 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields
 from ringi.forms.form import Form
 from ringi.forms.json_schema import check_json
-from ringi.forms.repair import Repaired, repair
+from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
 from ringi.integrations.langgraph import put
@@ -26,7 +26,7 @@ from ringi.runs.graph_run import MAX_FIELDS
 from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 
 log = logging.getLogger(__name__)
-AS_WRITTEN = Repaired(None)
+AS_WRITTEN = RepairResult(None)
 TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
 # An answer only names a file: the agent's code can read it, but a model cannot.
 TYPES.remove("attachment")
@@ -132,7 +132,7 @@ class AskHuman(BaseTool):
     async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
         return self._run(config=config, **given)
 
-    def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, Repaired]:
+    def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
         call = given.get(CALL)
         said = {name: value for name, value in given.items() if value is not None and name != CALL}
         unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
@@ -156,13 +156,13 @@ def form_of(given: Any) -> Form:
         raise InvalidError(told) from error
 
 
-def log_changes(form: Repaired) -> None:
+def log_changes(form: RepairResult) -> None:
     """Log the repairs of a form that a model wrote."""
     if form.changes:
         log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
 
 
-def told(request: Request, form: Repaired = AS_WRITTEN) -> str:
+def told(request: Request, form: RepairResult = AS_WRITTEN) -> str:
     """Return an ended question as text for the model, with the model's own field names."""
     response = request.response
     if response is None:

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from ringi.domain.ask import Decision, Kind
-from ringi.domain.request import Response
+from ringi.domain.response import Response
 from ringi.errors import NotFinishedError, SettingError
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.finish_words import Said, read

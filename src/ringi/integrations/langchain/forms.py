@@ -31,7 +31,7 @@ from langgraph.types import Command
 
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.forms.repair import Repaired
+from ringi.forms.repair import RepairResult
 from ringi.integrations.langchain.ask_human import (
     NOBODY,
     TYPES,
@@ -286,7 +286,7 @@ def asked(wanted: ModelAsk) -> Request:
     )
 
 
-def outcome(request: Request, form: Repaired) -> str:
+def outcome(request: Request, form: RepairResult) -> str:
     """Return the result of a request for the model, with the model's own field names."""
     told = {"request_id": request.id, "title": request.title, "status": request.status}
     said = request.response
